@@ -37,12 +37,12 @@ const groups = [
     test: /\/src\/commands\/(commands|completion|config|doctor|explain|ledger|mcp|schema|serve)\/declare\.ts$/,
   },
   // The local service has them too.
-  { name: "metrics", test: /\/src\/trajectories\/read\/metrics\/metrics\.ts$/ },
+  { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
-  { name: "trajectories", test: /\/src\/trajectories\/index\.ts$/ },
-  { name: "send", test: /\/src\/trajectories\/send\/deliver\.ts$/ },
+  { name: "trajectories", test: /\/src\/trajectories\.ts$/ },
+  { name: "send", test: /\/src\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
-  { name: "postgres", test: /\/src\/trajectories\/ledger\/postgres-ledger\.ts$/ },
+  { name: "postgres", test: /\/src\/ledger\/postgres-ledger\.ts$/ },
   { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
 ];
 
@@ -79,7 +79,7 @@ export const program = {
 
 /** What a thread that helps with reading runs: one file by itself, of what the program holds too. */
 const rangeReader = {
-  input: { "range-reader": "src/trajectories/read/scan/range-reader.ts" },
+  input: { "range-reader": "src/check/scan/range-reader.ts" },
   platform: "node",
   plugins: [plainFunctions()],
   logLevel: "warn",

@@ -5,7 +5,7 @@ import type { Plugin } from "rolldown";
 
 /** The modules whose texts are made here, each of which holds a compiled program, and what that is compiled from. */
 const asked = [
-  { module: /\/src\/trajectories\/read\/kernel\/program\.ts$/, entry: "kernel/index.ts" },
+  { module: /\/src\/check\/kernel\/program\.ts$/, entry: "kernel/index.ts" },
   { module: /\/src\/json\/program\.ts$/, entry: "src/json/kernel/index.ts" },
 ];
 

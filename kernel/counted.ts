@@ -1,5 +1,5 @@
-/** Warnings that the kernel counts (`countedRules` in src/trajectories/read/kernel/layout.ts): a line with one is left, unless it is only counted by now. */
-import { countedRules } from "../src/trajectories/read/kernel/layout";
+/** Warnings that the kernel counts (`countedRules` in src/check/kernel/layout.ts): a line with one is left, unless it is only counted by now. */
+import { countedRules } from "../src/check/kernel/layout";
 
 /** Bits of the rules that are only counted. */
 let onlyCounted: u32 = 0;

@@ -1,6 +1,6 @@
-/** What is known of a group as a whole: whether its rewards differ, and by how much (src/trajectories/read/metrics/sums.ts). */
-import { deviationSeries } from "../src/trajectories/read/kernel/layout";
-import { rewardTolerance } from "../src/trajectories/read/metrics/constants";
+/** What is known of a group as a whole: whether its rewards differ, and by how much (src/groups/metrics/sums.ts). */
+import { deviationSeries } from "../src/check/kernel/layout";
+import { rewardTolerance } from "../src/groups/metrics/constants";
 import { addToMean } from "./series";
 
 /** Groups since `clearGroups`, and those whose rewards differ. */

@@ -1,6 +1,5 @@
 /** Goes over whole lines of JSON once, and takes those with no findings (docs/decisions/0018); the others it leaves. */
 
-import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "../src/json/kernel/bytes";
 import {
   characterSeries,
   metricSeries,
@@ -8,7 +7,8 @@ import {
   policyMixed,
   rewardSeries,
   turnSeries,
-} from "../src/trajectories/read/kernel/layout";
+} from "../src/check/kernel/layout";
+import { byteAt, closeBrace, closeBracket, newline, openBrace, openBracket, same } from "../src/json/kernel/bytes";
 import { beginCounted, clearCounted, isOnlyCounted, takeCounted } from "./counted";
 import { areUsual, clearGroups, closeGroup } from "./groups";
 import { EXCEPTIONS, TRAJECTORIES, TRAJECTORY_GROUPS } from "./names";

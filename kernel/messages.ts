@@ -1,9 +1,9 @@
 /** Messages and choices: whether each is usual, whose turn it is, and how much is said. */
 
+import { roleUnknown, toolCallIdMissing, toolCallsNull } from "../src/check/kernel/layout";
 import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "../src/json/kernel/bytes";
 import { isWord } from "../src/json/kernel/scalars";
 import { characters, endOfPlainString, endOfString } from "../src/json/kernel/strings";
-import { roleUnknown, toolCallIdMissing, toolCallsNull } from "../src/trajectories/read/kernel/layout";
 import { isOnlyCounted } from "./counted";
 import {
   ASSISTANT,

@@ -1,8 +1,8 @@
 /** The names of metrics, each known by a number, and the metrics of a trajectory. */
 
+import { metricName, metricSeries, metricType, mostSeries } from "../src/check/kernel/layout";
 import { byteAt, closeBrace, isDigit, minus, openBrace, same } from "../src/json/kernel/bytes";
 import { number, readNumber } from "../src/json/kernel/scalars";
-import { metricName, metricSeries, metricType, mostSeries } from "../src/trajectories/read/kernel/layout";
 import { isOnlyCounted } from "./counted";
 import { FALSE, TRUE } from "./names";
 import { behind, first, key, keyLength, memberAt, next, skip } from "./text";

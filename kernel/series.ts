@@ -1,6 +1,6 @@
 /**
- * Numbers of one kind as they come: their exact sum (src/trajectories/read/metrics/sums.ts) and their distribution
- * (src/trajectories/read/metrics/sketch.ts), until JavaScript adds them to its own.
+ * Numbers of one kind as they come: their exact sum (src/groups/metrics/sums.ts) and their distribution
+ * (src/groups/metrics/sketch.ts), until JavaScript adds them to its own.
  */
 import {
   bucketsAt,
@@ -17,7 +17,7 @@ import {
   tableAt,
   timesAt,
   valuesAt,
-} from "../src/trajectories/read/kernel/layout";
+} from "../src/check/kernel/layout";
 import {
   bucketBits,
   bucketCount,
@@ -26,7 +26,7 @@ import {
   exponentBias,
   leastExponent,
   mostValues,
-} from "../src/trajectories/read/metrics/constants";
+} from "../src/groups/metrics/constants";
 
 const series: usize = memory.data(seriesBytes * mostSeries, 8);
 

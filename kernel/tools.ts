@@ -1,15 +1,10 @@
 /** The tools of a trajectory, their calls, and which of these wait for a result. */
 
+import { lastCallUnanswered, toolCallUnanswered, toolIncomplete, toolUnlisted } from "../src/check/kernel/layout";
+import { withoutTools, withTools } from "../src/groups/metrics/constants";
 import { byteAt, closeBrace, closeBracket, openBrace, openBracket, quote, same } from "../src/json/kernel/bytes";
 import { isWord } from "../src/json/kernel/scalars";
 import { characters, endOfPlainString, endOfString } from "../src/json/kernel/strings";
-import {
-  lastCallUnanswered,
-  toolCallUnanswered,
-  toolIncomplete,
-  toolUnlisted,
-} from "../src/trajectories/read/kernel/layout";
-import { withoutTools, withTools } from "../src/trajectories/read/metrics/constants";
 import { isOnlyCounted } from "./counted";
 import { ARGUMENTS, DESCRIPTION, FUNCTION, ID, NAME, PARAMETERS, STRICT, TYPE } from "./names";
 import { behind, first, key, keyLength, memberAt, next, skip } from "./text";

@@ -1,5 +1,7 @@
 /** A trajectory (interface 2.1) with no findings. */
 
+import { metadataNested, noAssistant, nullField, policyOrder, startTimeZone } from "../src/check/kernel/layout";
+import { withChoice, withLogprobs, withoutChoice, withoutLogprobs } from "../src/groups/metrics/constants";
 import {
   byteAt,
   closeBrace,
@@ -14,14 +16,6 @@ import {
 } from "../src/json/kernel/bytes";
 import { isWord, number, readNumber } from "../src/json/kernel/scalars";
 import { endOfPlainString } from "../src/json/kernel/strings";
-import {
-  metadataNested,
-  noAssistant,
-  nullField,
-  policyOrder,
-  startTimeZone,
-} from "../src/trajectories/read/kernel/layout";
-import { withChoice, withLogprobs, withoutChoice, withoutLogprobs } from "../src/trajectories/read/metrics/constants";
 import { isOnlyCounted } from "./counted";
 import { choices, hasAssistant, readMessages, said, scored, turns } from "./messages";
 import { readMetrics } from "./metrics";

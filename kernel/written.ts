@@ -1,6 +1,6 @@
 /** What is written down of the lines that were taken, for JavaScript to read: columns of numbers, each in a row. */
 
-import { mostLines, mostMetrics, mostTrajectories } from "../src/trajectories/read/kernel/layout";
+import { mostLines, mostMetrics, mostTrajectories } from "../src/check/kernel/layout";
 
 /** Of each line, as doubles: where its value begins and how long it is, and the number of the line. */
 export const starts: usize = memory.data(8 * mostLines, 8);

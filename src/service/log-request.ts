@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { ValidationItem } from "../contract/errors.ts";
 import { isTrajectory, LogRequest, Trajectory, TrajectoryGroup } from "../contract/log.ts";
+import { Tally } from "../groups/metrics/metrics.ts";
 import { membersText } from "../json/compose.ts";
 import {
   closeBrace,
@@ -16,7 +17,6 @@ import {
   Walker,
   wholeOf,
 } from "../json/walk.ts";
-import { Tally } from "../trajectories/read/metrics/metrics.ts";
 import { invalid, Refusal } from "./answer.ts";
 import { faultsIn, type Loc, mostFaults, requireJson } from "./operation.ts";
 

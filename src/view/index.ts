@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Host } from "../host.ts";
 import { listen } from "../service/index.ts";
-import type { Reading } from "../trajectories/index.ts";
+import type { Reading } from "../trajectories.ts";
 import { appOf } from "./app.ts";
 import type { ShownCalls } from "./calls.ts";
 import { Looked } from "./looked.ts";

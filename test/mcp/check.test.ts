@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openRoot } from "../../src/mcp/index.ts";
-import { quietMessage } from "../../src/trajectories/index.ts";
+import { quietMessage } from "../../src/trajectories.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 import { openAgent } from "./agent.ts";
 

@@ -57,14 +57,17 @@ const openRooms = new Set(["contract", "commands", "json"]);
  * The service computes the metrics that `check` computes, and nothing else of that room; the page in a browser reads
  * conversations as `call read` does, and has nothing of the machine that the rest of that room stands on.
  */
-const sideDoors = new Set([
-  "src/service → src/trajectories/read/metrics/metrics.ts",
-  "src/view → src/calls/conversation.ts",
-]);
+const sideDoors = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
 
-/** Folders of the largest room, from its ground up: a file imports values of its own folder and of those before it. */
+/**
+ * Folders of the trajectory path, from its ground up: a file imports values of its own folder and of those before it.
+ * They are one room until each of them has its index.ts.
+ */
 const floors =
-  "rules formats input read/metrics read/parts read/kernel read/scan read choose reject ledger send follow".split(" ");
+  "check/rules formats input groups/metrics groups/parts check/kernel check/scan groups groups/choose send/reject ledger send send/follow".split(
+    " ",
+  );
+const onPath = new Set(floors.map((floor) => floor.split("/")[0]));
 
 /** Node's modules by the part of the machine that they reach for. */
 const reachOf: Readonly<Record<string, readonly string[]>> = {
@@ -100,7 +103,9 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
 
-const roomOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
+const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
+
+const roomOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
 
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
@@ -128,12 +133,12 @@ const wrongImport = (path: string, { to, isType }: Import): string | undefined =
 };
 
 const wrongFloor = (path: string, to: string): string | undefined => {
-  const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(2, -1).join("/"))) as [number, number];
-  return path.endsWith("trajectories/index.ts") || of <= at ? undefined : `${to} is above ${path}`;
+  const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(1, -1).join("/"))) as [number, number];
+  return path.endsWith("trajectories.ts") || of <= at ? undefined : `${to} is above ${path}`;
 };
 
 /** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die, or a store fails. */
-const testedInside = /^src\/(trajectories\/(input|ledger|read|rules|follow|reject|send)\/|view\/calls\.ts$)/;
+const testedInside = /^src\/((input|ledger|groups|check|send)\/|view\/calls\.ts$)/;
 
 const wrongTestImport = ({ to }: Import): string | undefined =>
   !to.startsWith("src/") || isDoor(to) || testedInside.test(to) ? undefined : `a test goes through the door, not ${to}`;
@@ -188,11 +193,7 @@ describe("the imports of src/", () => {
     ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is no part of the program"],
     ["src/service/app.ts", 'await import("chalk");', "service does not own chalk"],
     ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls may not reach for files"],
-    [
-      "src/trajectories/read/a.ts",
-      'import "../send/plan.ts";',
-      "src/trajectories/send/plan.ts is above src/trajectories/read/a.ts",
-    ],
+    ["src/groups/a.ts", 'import "../send/plan.ts";', "src/send/plan.ts is above src/groups/a.ts"],
     [
       "test/client/a.test.ts",
       'import "../../src/client/send.ts";',

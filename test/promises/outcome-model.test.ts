@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
-import { type DeliverOptions, deliverReading, type LogResult, ledgerDoor } from "../../src/trajectories/index.ts";
+import { type DeliverOptions, deliverReading, type LogResult, ledgerDoor } from "../../src/trajectories.ts";
 import { testHost } from "../support/host.ts";
+import { answered, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
-import { answered, newFolder, read, usualDelivery } from "../trajectories/inputs.ts";
 import { groupOf, linesOf } from "./place.ts";
 
 const { openExistingLedger } = await ledgerDoor();

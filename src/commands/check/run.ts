@@ -15,7 +15,7 @@ import {
   problemsToShow,
   type Reading,
   reportAgainst,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { fetchedText, foreignTyped, type TypedForeign, tellConversion } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

@@ -1,7 +1,7 @@
 /** `--where`, `--best`, `--sample` and `--shard`: what of the input `convert`, `check`, `log` and `ledger` take. */
 import type { Command } from "commander";
 import { Failure } from "../../failure.ts";
-import { type Choosing, checkWhere } from "../../trajectories/index.ts";
+import { type Choosing, checkWhere } from "../../trajectories.ts";
 
 /** The options as commander gives them. */
 export interface TypedChoosing {

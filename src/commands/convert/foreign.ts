@@ -11,7 +11,7 @@ import {
   modeOf,
   type Reading,
   readRewards,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 
 /** How far an input at an address is, for a person. */
 export const fetchedText = ({ bytes, of }: Fetched): string =>

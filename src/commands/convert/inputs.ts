@@ -11,7 +11,7 @@ import {
   type Reading,
   type ReadOptions,
   readTrajectories,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 
 /** What is read, and how; who is told how far that is. */
 interface InputsAsked

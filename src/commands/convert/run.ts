@@ -13,7 +13,7 @@ import {
   type ReceiptData,
   type StopOrSkip,
   writeRejected,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 import { printFacts, sayWarnings, withFrames } from "../log/findings.ts";
 import type { TypedJudging } from "../log/judging.ts";
 import { judgementTyped } from "../log/options.ts";

@@ -8,7 +8,7 @@ import { counted } from "../../counted.ts";
 import { isDatabaseAddress } from "../../files.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { type EntryCounts, ledgerDoor, ledgerHealthDoor } from "../../trajectories/index.ts";
+import { type EntryCounts, ledgerDoor, ledgerHealthDoor } from "../../trajectories.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */

@@ -19,7 +19,7 @@ import {
   standingRuns,
   type Verification,
   verifyReading,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

@@ -3,7 +3,7 @@
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { type Column, printList, printPage, type Screen, type Section, textColumn } from "../../output/index.ts";
-import { problemsToShow, type Reading, type RuleCount } from "../../trajectories/index.ts";
+import { problemsToShow, type Reading, type RuleCount } from "../../trajectories.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;

@@ -10,7 +10,7 @@ import {
   judgementOf,
   type OnUnknown,
   type StopOrSkip,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 import type { TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { againstFollow, requireGrowing } from "../convert/growing.ts";

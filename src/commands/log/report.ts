@@ -8,7 +8,7 @@ import { parsedJson } from "../../json/walk.ts";
 import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import type { FollowEvent, LogResult, SendProgress } from "../../trajectories/index.ts";
+import type { FollowEvent, LogResult, SendProgress } from "../../trajectories.ts";
 import { type Fact, unreadableFact, unreadableText } from "./findings.ts";
 import type { LogOptions } from "./options.ts";
 

@@ -16,7 +16,7 @@ import {
   type Reading,
   readyDelivery,
   unreadResult,
-} from "../../trajectories/index.ts";
+} from "../../trajectories.ts";
 import { choosingTyped } from "../convert/choosing.ts";
 import { tellConversion, writeReceipt } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

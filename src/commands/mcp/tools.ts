@@ -4,7 +4,7 @@ import type { Tree } from "../../context.ts";
 import { exitCodeOf, type Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
 import type { Root, RootFile, Tool } from "../../mcp/index.ts";
 import { failureDocument, type Screen } from "../../output/index.ts";
-import { quietMessage } from "../../trajectories/index.ts";
+import { quietMessage } from "../../trajectories.ts";
 import type { CheckDocument } from "../check/run.ts";
 import { pageOf } from "./page.ts";
 import { requireFit, type Schema, type Sent, verbOf } from "./verb.ts";

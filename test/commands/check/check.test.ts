@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { filesOf, newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { filesOf, newFolder } from "../../trajectories/inputs.ts";
 import { check, document, line } from "./document.ts";
 
 const groups = "test/samples/airline.groups.jsonl";

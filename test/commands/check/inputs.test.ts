@@ -2,9 +2,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { ruleNames, rules, subjectOf } from "../../../src/trajectories/index.ts";
+import { ruleNames, rules, subjectOf } from "../../../src/trajectories.ts";
+import { hasZstd, newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
-import { hasZstd, newFolder } from "../../trajectories/inputs.ts";
 
 const good = "test/samples/airline.groups.jsonl";
 
@@ -33,7 +33,7 @@ const unreadable = (folder: string): string => {
 const firing = (name: "glob-empty" | "utf-16" | "not-json" | "gzip-broken" | "zstd-broken"): string | Uint8Array =>
   Object.values("fires" in rules[name].example ? (rules[name].example.fires?.files ?? {}) : {})[0] ?? "";
 
-const zstd = readFileSync("test/trajectories/input/two-groups.jsonl.zst");
+const zstd = readFileSync("test/input/two-groups.jsonl.zst");
 
 /** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
 const situations: readonly (readonly [rule: string, what: string, make: (folder: string) => string])[] = [

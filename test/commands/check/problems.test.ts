@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHereOnTerminal } from "../../support/here.ts";
+import { filesOf, newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 import { screenOf, seeLine } from "../../support/terminal.ts";
-import { filesOf, newFolder } from "../../trajectories/inputs.ts";
 
 const trajectory = (reward: unknown, more = "", role = "assistant") =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filesOf } from "../../trajectories/inputs.ts";
+import { filesOf } from "../../support/inputs.ts";
 import { check, document, line } from "./document.ts";
 
 describe("rollcall check", () => {

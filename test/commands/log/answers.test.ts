@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
+import { filesOf } from "../../support/inputs.ts";
 import { faultyService } from "../../support/raw-server.ts";
 import { type Answer, json } from "../../support/server.ts";
-import { filesOf } from "../../trajectories/inputs.ts";
 
 import { account, group, log, none, parsed, two, usage } from "./logging.ts";
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
-import { newFolder } from "../../trajectories/inputs.ts";
 
 import { account, group, groups, log, parsed, sampleMetrics, two } from "./logging.ts";
 

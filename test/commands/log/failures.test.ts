@@ -3,10 +3,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
+import { filesOf, newFolder } from "../../support/inputs.ts";
 import { accept, faultyService, refuse } from "../../support/raw-server.ts";
 import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
-import { filesOf, newFolder } from "../../trajectories/inputs.ts";
 
 import { account, group, line, log, none, parsed, textOf, two, usage } from "./logging.ts";
 

@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, readFileSync, renameSync, truncateSync, wri
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { newFolder } from "../../support/inputs.ts";
 import { interruptWaiting, startRollcall } from "../../support/run.ts";
-import { newFolder } from "../../trajectories/inputs.ts";
 
 import { fileWith, follow, line, openSink, quiet, resultOf, soon, until, words } from "./following.ts";
 

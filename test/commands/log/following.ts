@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { newFolder } from "../../support/inputs.ts";
 import { newHome, startInTurn } from "../../support/run.ts";
 import { listening } from "../../support/server.ts";
-import { newFolder } from "../../trajectories/inputs.ts";
 
 export const line = (reward: number, id?: string) =>
   `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "done" }], reward, group_id: id })}\n`;

@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { filesOf } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { type Answer, json } from "../../support/server.ts";
-import { filesOf } from "../../trajectories/inputs.ts";
 
 import { group, groups, log, none, parsed, rulesIn, sampleMetrics, two } from "./logging.ts";
 

@@ -1,7 +1,8 @@
 /** Runs `rollcall log` against a service with scripted answers. */
+
+import { filesOf } from "../../support/inputs.ts";
 import { type RunOptions, runRollcall } from "../../support/run.ts";
 import { type Answer, type Exchange, scriptedServer } from "../../support/server.ts";
-import { filesOf } from "../../trajectories/inputs.ts";
 
 export const groups = "test/samples/airline.groups.jsonl";
 export const line = (reward: number) => `{"messages_and_choices":[],"reward":${reward}}`;

@@ -13,7 +13,7 @@ import {
   reportAgainst,
   ruleNames,
   rules,
-} from "../../../src/trajectories/index.ts";
+} from "../../../src/trajectories.ts";
 import { testHost } from "../../support/host.ts";
 
 /** A rule whose example is read. */

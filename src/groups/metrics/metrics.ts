@@ -1,0 +1,215 @@
+/** The metrics of trajectories (promises.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
+import type { TrajectoryGroup } from "../../contract/log.ts";
+import { rewardTolerance } from "./constants.ts";
+import { type Doubles, deviation, ExactSum, type PackedSum } from "./sums.ts";
+
+/** What metrics are made of in a trajectory (interface 2.1). */
+export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
+
+/** What metrics are made of in a group: its trajectories, and the exceptions that took the place of others. */
+interface MeasuredGroup {
+  readonly trajectories: readonly MeasuredTrajectory[];
+  readonly exceptions?: unknown;
+}
+
+/** Names that are calculated, so that a key of `metrics` can't have them. */
+export const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
+
+/** Whether a key of `metrics` has the name of something that is calculated, and is left out. */
+export const isCalculated = (key: string): boolean => calculatedNames.has(key);
+
+/** A metric's value as a number: a boolean is 0 or 1, and what is not a finite number has none. */
+export const metricValue = (value: unknown): number | undefined => {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  return typeof value === "boolean" ? Number(value) : undefined;
+};
+
+interface Mean {
+  readonly sum: ExactSum;
+  count: number;
+}
+
+interface PackedMean {
+  readonly sum: PackedSum;
+  readonly count: number;
+}
+
+/** A tally as it goes from one thread to another. */
+export interface PackedTally {
+  readonly trajectories: number;
+  readonly groups: number;
+  readonly trainable: number;
+  readonly exceptions: number;
+  readonly reward: PackedMean;
+  readonly deviations: PackedMean;
+  readonly metrics: ReadonlyMap<string, PackedMean>;
+}
+
+/** What is known of a group as a whole. */
+interface ClosedGroup {
+  readonly rewards: Doubles;
+  /** Exceptions that took the place of trajectories. */
+  readonly exceptions: number;
+}
+
+const closedOf = ({ trajectories, exceptions }: MeasuredGroup): ClosedGroup => ({
+  rewards: trajectories.map(({ reward }) => reward),
+  exceptions: Array.isArray(exceptions) ? exceptions.length : 0,
+});
+
+/** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
+export class Tally {
+  #trajectories = 0;
+  #groups = 0;
+  #trainable = 0;
+  #exceptions = 0;
+  readonly #reward: Mean = { sum: new ExactSum(), count: 0 };
+  readonly #deviations: Mean = { sum: new ExactSum(), count: 0 };
+  readonly #metrics = new Map<string, Mean>();
+
+  /** Groups that were added. */
+  get groups(): number {
+    return this.#groups;
+  }
+
+  /** Trajectories that were added. */
+  get trajectories(): number {
+    return this.#trajectories;
+  }
+
+  /** Names of metrics that were counted. */
+  get names(): number {
+    return this.#metrics.size;
+  }
+
+  /** Adds a group with its trajectories. */
+  add(group: MeasuredGroup): void {
+    for (const trajectory of group.trajectories) this.addTrajectory(trajectory);
+    this.#close(closedOf(group), 1);
+  }
+
+  /** Takes back a group that was added. */
+  remove(group: MeasuredGroup): void {
+    for (const trajectory of group.trajectories) this.removeTrajectory(trajectory);
+    this.#close(closedOf(group), -1);
+  }
+
+  /** Adds a trajectory of a group that is closed later. */
+  addTrajectory(trajectory: MeasuredTrajectory): void {
+    this.#count(trajectory, 1);
+  }
+
+  /** Takes back a trajectory that was added, of a group that is never closed. */
+  removeTrajectory(trajectory: MeasuredTrajectory): void {
+    this.#count(trajectory, -1);
+  }
+
+  /** Adds what is known of a group as a whole, once all its trajectories were added. */
+  closeGroup(group: ClosedGroup): void {
+    this.#close(group, 1);
+  }
+
+  #close({ rewards, exceptions }: ClosedGroup, sign: 1 | -1): void {
+    this.#groups += sign;
+    this.#exceptions += sign * exceptions;
+    const finite = areFinite(rewards) ? rewards : Array.from(rewards).filter(Number.isFinite);
+    if (finite.length < 2) return;
+    this.#deviations.sum.add(sign * deviation(finite));
+    this.#deviations.count += sign;
+    if (!areEqual(finite)) this.#trainable += sign;
+  }
+
+  /** Adds another tally. */
+  merge(other: PackedTally): void {
+    this.#trajectories += other.trajectories;
+    this.#groups += other.groups;
+    this.#trainable += other.trainable;
+    this.#exceptions += other.exceptions;
+    mergeMean(this.#reward, other.reward);
+    mergeMean(this.#deviations, other.deviations);
+    for (const [key, mean] of other.metrics) mergeMean(this.#mean(key), mean);
+  }
+
+  /** The tally so far, to be added to another. */
+  pack(): PackedTally {
+    return {
+      trajectories: this.#trajectories,
+      groups: this.#groups,
+      trainable: this.#trainable,
+      exceptions: this.#exceptions,
+      reward: packMean(this.#reward),
+      deviations: packMean(this.#deviations),
+      metrics: new Map(Array.from(this.#metrics, ([key, mean]) => [key, packMean(mean)])),
+    };
+  }
+
+  /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
+  metrics(split?: string): Record<string, number> {
+    const prefix = split === undefined ? "" : `${split}/`;
+    const own = new Map<string, number>();
+    if (this.#reward.count > 0) own.set("reward", meanOf(this.#reward));
+    own.set("reward_std_dev", this.#deviations.count === 0 ? 0 : meanOf(this.#deviations));
+    const tried = this.#trajectories + this.#exceptions;
+    if (tried > 0) own.set("exception_rate", this.#exceptions / tried);
+    for (const [key, mean] of [...this.#metrics].sort(byName)) if (mean.count > 0) own.set(key, meanOf(mean));
+    const counts = {
+      "data/step_num_scenarios": this.#groups,
+      "data/step_num_trajectories": this.#trajectories,
+      "data/step_num_groups_submitted": this.#groups,
+      ...(split === "train" ? { "data/step_num_groups_trainable": this.#trainable } : {}),
+    };
+    return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
+  }
+
+  #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
+    this.#trajectories += sign;
+    if (Number.isFinite(reward)) countValue(this.#reward, reward, sign);
+    if (metrics === undefined || metrics === null) return;
+    for (const key of Object.keys(metrics)) {
+      const value = metricValue(metrics[key]);
+      if (value !== undefined && !calculatedNames.has(key)) countValue(this.#mean(key), value, sign);
+    }
+  }
+
+  #mean(key: string): Mean {
+    let mean = this.#metrics.get(key);
+    if (mean === undefined) {
+      mean = { sum: new ExactSum(), count: 0 };
+      this.#metrics.set(key, mean);
+    }
+    return mean;
+  }
+}
+
+const countValue = (mean: Mean, value: number, sign: 1 | -1): void => {
+  mean.sum.add(sign * value);
+  mean.count += sign;
+};
+
+const mergeMean = (into: Mean, from: PackedMean): void => {
+  into.sum.merge(from.sum);
+  into.count += from.count;
+};
+
+const packMean = ({ sum, count }: Mean): PackedMean => ({ sum: sum.pack(), count });
+
+const meanOf = ({ sum, count }: Mean): number => sum.mean(count);
+
+const byName = ([a]: readonly [string, Mean], [b]: readonly [string, Mean]): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const areFinite = (values: Doubles): boolean => {
+  for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
+  return true;
+};
+
+/** Whether rewards are no further apart than what is taken for equal. */
+const areEqual = (rewards: Doubles): boolean => {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < rewards.length; at++) {
+    const reward = rewards[at] ?? 0;
+    if (reward < least) least = reward;
+    if (reward > most) most = reward;
+  }
+  return most - least <= rewardTolerance;
+};

@@ -1,0 +1,172 @@
+/** What a person looks at before the numbers: distributions of rewards, lengths and metrics, as plain data that is merged. */
+import type { Trajectory } from "../../contract/log.ts";
+import { mostMetricsPictured } from "./constants.ts";
+import type { TrajectoryFacts } from "./facts.ts";
+import { isCalculated, metricValue } from "./metrics.ts";
+import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
+
+/** What the policy sampled, which is what is trained on. */
+export interface Sampled {
+  choices: number;
+  /** Choices that have logprobs. */
+  scored: number;
+  /** Trajectories that have a choice. */
+  trajectories: number;
+}
+
+/** Distributions over the valid trajectories. */
+export interface Picture {
+  readonly rewards: Sketch;
+  /** Messages and choices of a trajectory. */
+  readonly turns: Sketch;
+  /** Characters of their content. */
+  readonly characters: Sketch;
+  readonly sampled: Sampled;
+  readonly metrics: Map<string, Sketch>;
+}
+
+/** A picture of nothing. */
+export const newPicture = (): Picture => ({
+  rewards: newSketch(),
+  turns: newSketch(),
+  characters: newSketch(),
+  sampled: { choices: 0, scored: 0, trajectories: 0 },
+  metrics: new Map(),
+});
+
+/** Adds a trajectory's reward, its lengths, and what was sampled of it. */
+export const addLengths = (
+  picture: Picture,
+  { reward, turns, characters, choices, scored }: Omit<TrajectoryFacts, "version" | "print" | "training">,
+): void => {
+  if (Number.isFinite(reward)) addTo(picture.rewards, reward);
+  addTo(picture.turns, turns);
+  addTo(picture.characters, characters);
+  addSampled(picture.sampled, { choices, scored, trajectories: Math.min(1, choices) });
+};
+
+const addSampled = (into: Sampled, { choices, scored, trajectories }: Readonly<Sampled>): void => {
+  into.choices += choices;
+  into.scored += scored;
+  into.trajectories += trajectories;
+};
+
+/** Adds the metrics of a trajectory. */
+export const addMetrics = (picture: Picture, metrics: Trajectory["metrics"]): void => {
+  for (const key of Object.keys(metrics ?? {})) {
+    const value = metricValue(metrics?.[key]);
+    const sketch = value === undefined || isCalculated(key) ? undefined : metricOf(picture, key);
+    if (value !== undefined && sketch !== undefined) addTo(sketch, value);
+  }
+};
+
+const metricOf = ({ metrics }: Picture, key: string): Sketch | undefined => {
+  const known = metrics.get(key);
+  if (known !== undefined || metrics.size >= mostMetricsPictured) return known;
+  const sketch = newSketch();
+  metrics.set(key, sketch);
+  return sketch;
+};
+
+/** Adds another picture, which stays as it is. */
+export const mergePicture = (into: Picture, from: Picture): void => {
+  mergeSketch(into.rewards, from.rewards);
+  mergeSketch(into.turns, from.turns);
+  mergeSketch(into.characters, from.characters);
+  addSampled(into.sampled, from.sampled);
+  for (const [key, sketch] of from.metrics) {
+    const own = metricOf(into, key);
+    if (own !== undefined) mergeSketch(own, sketch);
+  }
+};
+
+/** A reward, and the trajectory that has it. */
+interface PlacedReward {
+  readonly reward: number;
+  /** Position of its part, and of the trajectory in that. */
+  readonly part: number;
+  readonly trajectory: number;
+}
+
+/** The smallest rewards, the smallest first, and the largest ones, the largest first. */
+export interface Extremes {
+  smallest: PlacedReward[];
+  largest: PlacedReward[];
+  /** All rewards as they came, where the picture has those of other sources too: the ends are then looked for in the end. */
+  readonly all?: RewardColumns | undefined;
+}
+
+/** Rewards, each with its part, and the position of its trajectory in that. */
+interface RewardColumns {
+  readonly rewards: number[];
+  readonly parts: number[];
+  readonly trajectories: number[];
+}
+
+/** Extremes of nothing. */
+export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
+
+/** Extremes of a source whose picture is that of others too. */
+export const newOwnExtremes = (): Extremes => ({
+  ...newExtremes(),
+  all: { rewards: [], parts: [], trajectories: [] },
+});
+
+/** Looks at the reward of a trajectory. */
+export const lookAtReward = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
+  const { all } = extremes;
+  if (all === undefined) {
+    if (isExtreme(extremes, reward)) addExtreme(extremes, { reward, part, trajectory });
+    return;
+  }
+  all.rewards.push(reward);
+  all.parts.push(part);
+  all.trajectories.push(trajectory);
+};
+
+/** The rewards at both ends, of a source whose picture is that of others too. */
+export const endsOf = ({ rewards, parts, trajectories }: RewardColumns): Extremes => {
+  const extremes = newExtremes();
+  for (const [at, reward] of rewards.entries()) lookAtReward(extremes, reward, parts[at] ?? 0, trajectories[at] ?? 0);
+  return extremes;
+};
+
+/** Rewards kept at each end. */
+const kept = 16;
+
+/** Whether a reward between two ends may be one of the smallest or largest so far, or is wanted whatever it is. */
+export const mayHold = (extremes: Extremes, [least, most]: readonly [number, number]): boolean =>
+  extremes.all !== undefined || isExtreme(extremes, least) || isExtreme(extremes, most);
+
+/** Whether a reward is one of the smallest or largest so far. */
+const isExtreme = ({ smallest, largest }: Extremes, reward: number): boolean =>
+  !(reward >= (smallest[kept - 1]?.reward ?? Number.NaN) && reward <= (largest[kept - 1]?.reward ?? Number.NaN));
+
+/** Adds a reward where it is one of the smallest or largest. */
+const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {
+  insert(extremes.smallest, placed, (a, b) => a.reward < b.reward);
+  insert(extremes.largest, placed, (a, b) => a.reward > b.reward);
+};
+
+const insert = (
+  list: PlacedReward[],
+  placed: PlacedReward,
+  goesBefore: (a: PlacedReward, b: PlacedReward) => boolean,
+): void => {
+  const last = list.at(-1);
+  if (list.length === kept && last !== undefined && !goesBefore(placed, last)) return;
+  let at = list.length;
+  for (let before = list[at - 1]; before !== undefined && goesBefore(placed, before); before = list[at - 1]) at--;
+  list.splice(at, 0, placed);
+  if (list.length > kept) list.pop();
+};
+
+/** Adds those of a later range, whose first part has a position. */
+export const mergeExtremes = (into: Extremes, from: Extremes, firstPart: number): void => {
+  for (const placed of from.smallest) {
+    insert(into.smallest, { ...placed, part: placed.part + firstPart }, (a, b) => a.reward < b.reward);
+  }
+  for (const placed of from.largest) {
+    insert(into.largest, { ...placed, part: placed.part + firstPart }, (a, b) => a.reward > b.reward);
+  }
+};

@@ -1,0 +1,101 @@
+/** What whole requests of the input say beside their groups: their split, and keys of their own. */
+
+import { movedDown, type Spot } from "../../check/rules/problems.ts";
+import { skipWhite } from "../../json/walk.ts";
+
+/** A key that the interface does not name, and its value, as they are spelled. */
+interface OwnKey {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Keys of a request's own, by their decoded names, in their order. */
+export type OwnKeys = ReadonlyMap<string, OwnKey>;
+
+/** What one request says, and where. */
+export interface RequestFacts {
+  readonly split: string | undefined;
+  readonly keys: OwnKeys;
+  readonly spot: Spot;
+  /** Where the split is, if it has one. */
+  readonly splitSpot: Spot;
+  readonly keySpots: ReadonlyMap<string, Spot>;
+}
+
+/** Requests as they go from one thread to another. */
+export interface PackedRequests {
+  readonly kept: ReadonlyMap<string, RequestFacts>;
+  readonly count: number;
+}
+
+/** Different requests kept: more are not needed to say that they differ. */
+const keptRequests = 100;
+
+/** The different things that requests say; a million that say the same are one. */
+export class Requests {
+  readonly #kept = new Map<string, RequestFacts>();
+  #count = 0;
+
+  /** Number of requests added. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The different ones, in the order they came. */
+  get different(): readonly RequestFacts[] {
+    return [...this.#kept.values()];
+  }
+
+  /** Adds what a request says; where it says it is only asked for where it is new. */
+  add({ split, keys, spotOf }: { split: string | undefined; keys: OwnKeys; spotOf: (key?: string) => Spot }): void {
+    this.#count++;
+    const print = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
+    if (this.#kept.has(print) || this.#kept.size >= keptRequests) return;
+    this.#kept.set(print, {
+      split,
+      keys,
+      spot: spotOf(),
+      splitSpot: spotOf("split"),
+      keySpots: new Map(Array.from(keys.keys(), (key) => [key, spotOf(key)])),
+    });
+  }
+
+  /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
+  merge(later: PackedRequests, lines: number): void {
+    this.#count += later.count;
+    for (const [print, facts] of later.kept) {
+      if (this.#kept.has(print) || this.#kept.size >= keptRequests) continue;
+      this.#kept.set(print, {
+        ...facts,
+        spot: movedDown(facts.spot, lines),
+        splitSpot: movedDown(facts.splitSpot, lines),
+        keySpots: new Map(Array.from(facts.keySpots, ([key, spot]) => [key, movedDown(spot, lines)])),
+      });
+    }
+  }
+
+  /** Those so far, to be added to others. */
+  pack(): PackedRequests {
+    return { kept: this.#kept, count: this.#count };
+  }
+}
+
+/** Whether two values are spelled the same, but for white space between their tokens. */
+export const sameSpelling = (a: string, b: string): boolean => a === b || compact(a) === compact(b);
+
+/** JSON without the white space between its tokens. */
+const compact = (text: string): string => {
+  const bytes = Buffer.from(text);
+  let out = "";
+  let inString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const start = inString ? at : skipWhite(bytes, at);
+    at = start;
+    const byte = bytes[at];
+    if (byte === undefined) break;
+    out += String.fromCharCode(byte);
+    if (inString && byte === 0x5c) out += String.fromCharCode(bytes[++at] ?? 0);
+    else if (byte === 0x22) inString = !inString;
+  }
+  return out;
+};

@@ -1,0 +1,122 @@
+/** Frames bytes into blocks of whole lines, on the byte 0x0A alone; nothing is decoded. */
+import { longestMark, markLength, newline } from "../json/walk.ts";
+import { type Bytes, Shrunk } from "./source.ts";
+
+/** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */
+export const blockBytes = 2 ** 20;
+
+/** Whole lines. */
+export interface Lines {
+  readonly kind: "lines";
+  /** Valid until the next block is asked for. */
+  readonly bytes: Buffer;
+  /** Offset of the first byte in the source. */
+  readonly start: number;
+  /** Whether these are the last bytes of the source. */
+  readonly last: boolean;
+}
+
+/** A line that is longer than a block, its end left out: whoever takes it reads it. */
+interface LongLine extends Range {
+  readonly kind: "long";
+  /** Whether nothing stands behind it in the source. */
+  readonly last: boolean;
+}
+
+export type Block = Lines | LongLine;
+
+/** A range of bytes that begins and ends at a line. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The lines of a range, block by block; the next block is read while one is looked at. `memory` is what an earlier
+ * range of a thread left to be used again. @throws Shrunk
+ */
+export async function* blocksOf(
+  source: Bytes,
+  { start, end, memory = [] }: Range & { readonly memory?: Buffer[] },
+): AsyncGenerator<Block, void> {
+  let buffer = sized(memory.pop(), Math.min(blockBytes, end - start));
+  let spare = memory.pop();
+  let base = start;
+  let filled = 0;
+  let searched = 0;
+  let read = source.read(buffer, base);
+  while (base < end) {
+    const more = await read;
+    if (more === 0) throw new Shrunk();
+    filled += more;
+    const last = base + filled >= end;
+    const whole = last ? filled : lastNewline(buffer, searched, filled) + 1;
+    if (whole > 0) {
+      // What follows the last line end begins the next block.
+      spare = sized(spare, Math.min(blockBytes + filled - whole, end - base - whole));
+      buffer.copy(spare, 0, whole, filled);
+      read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
+      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: last && end === source.size };
+      [buffer, spare] = [spare, buffer];
+      base += whole;
+      filled -= whole;
+      searched = filled;
+      continue;
+    }
+    const stop = await lineEnd(source, { buffer, start: base + filled, end });
+    const next = Math.min(stop + 1, end);
+    yield { kind: "long", start: base, end: stop, last: next === end && end === source.size };
+    base = next;
+    filled = 0;
+    searched = 0;
+    read = base < end ? source.read(buffer.subarray(0, end - base), base) : Promise.resolve(0);
+  }
+  memory.push(buffer);
+  if (spare !== undefined) memory.push(spare);
+}
+
+const readAhead = (
+  source: Bytes,
+  { into, at, last }: { readonly into: Buffer; readonly at: number; readonly last: boolean },
+): Promise<number> => {
+  if (last) return Promise.resolve(0);
+  const read = source.read(into, at);
+  // Whoever stops early never asks for it.
+  read.catch(() => undefined);
+  return read;
+};
+
+/** A buffer of a size, in the old one's memory where it fits. */
+const sized = (old: Buffer | undefined, size: number): Buffer => {
+  if (old !== undefined && old.buffer.byteLength >= size) return Buffer.from(old.buffer, 0, size);
+  // Blocks differ by what is left over of the line before: with some room to spare the next ones fit too.
+  return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
+};
+
+/** Room for what is left over of a line of usual length. */
+const spareBytes = 2 ** 17;
+
+const lastNewline = (buffer: Buffer, from: number, to: number): number => {
+  const at = buffer.subarray(from, to).lastIndexOf(newline);
+  return at < 0 ? -1 : from + at;
+};
+
+/** Where the next newline stands; the end where there is none. What stands before is not kept. */
+const lineEnd = async (source: Bytes, { buffer, start, end }: Range & { readonly buffer: Buffer }): Promise<number> => {
+  let at = start;
+  while (at < end) {
+    const read = await source.read(buffer.subarray(0, end - at), at);
+    if (read === 0) throw new Shrunk();
+    const found = buffer.subarray(0, read).indexOf(newline);
+    if (found >= 0) return at + found;
+    at += read;
+  }
+  return end;
+};
+
+/** Offset behind the byte order mark that a text begins with. */
+export const textStart = async (bytes: Pick<Bytes, "read">): Promise<number> => {
+  const head = Buffer.alloc(longestMark);
+  await bytes.read(head, 0);
+  return markLength(head);
+};

@@ -1,0 +1,789 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { lenient } from "../../src/check/rules/judgement.ts";
+import { Places } from "../../src/check/rules/places.ts";
+import { Failure, isFailure } from "../../src/failure.ts";
+import { testHost } from "../support/host.ts";
+import { filesOf, newFolder, problemsOf, read, refusal } from "../support/inputs.ts";
+import { runRollcall } from "../support/run.ts";
+
+const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
+const line = JSON.stringify(plain);
+const group = (...rewards: readonly number[]) => ({ trajectories: rewards.map((reward) => ({ ...plain, reward })) });
+
+const metricsOf = async (files: readonly string[], groupBy?: string) => {
+  const reading = await read(files, groupBy === undefined ? {} : { groupBy });
+  expect(reading.problems.errors).toBe(0);
+  return reading.found.tally.metrics(reading.split);
+};
+
+describe("a shape of input", () => {
+  const groups = [group(0, 1), group(1), group(0.5, 0.25, 0.125)];
+  const lines = groups.map((one) => JSON.stringify(one));
+  const shapes: Readonly<Record<string, string>> = {
+    "a group on each line": lines.join("\n"),
+    "an array of groups": `[${lines.join(",")}]`,
+    "arrays on lines": `[${lines[0]}]\n[${lines[1]},${lines[2]}]\n`,
+    "a pretty-printed array": JSON.stringify(groups, null, 2),
+    "a pretty-printed array, one element a line": `[\n${lines.join(",\n")}\n]\n`,
+    "an array that opens on the first element's line": `[${lines[0]},\n${lines[1]},\n${lines[2]}]`,
+    "trajectories with group_id": groups
+      .flatMap(({ trajectories }, at) => trajectories.map((one) => JSON.stringify({ group_id: at, ...one })))
+      .join("\r\n"),
+    "an array of trajectories": JSON.stringify(
+      groups.flatMap(({ trajectories }, at) => trajectories.map((one) => ({ ...one, group_id: `g${at}` }))),
+    ),
+    "files with byte order marks, put behind one another": lines.map((line) => `\ufeff${line}\n`).join(""),
+    "groups with white space, blank lines, CRLF and a byte order mark": `\ufeff  ${lines.join(" \t\r\n \r\n\n\t")} \n\n`,
+  };
+
+  it.each(Object.entries(shapes))("reads %s as the sample's groups", async (_, text) => {
+    const [path = ""] = filesOf(text);
+    const expected = {
+      reward: (0 + 1 + 1 + 0.875) / 6,
+      "data/step_num_groups_submitted": 3,
+      "data/step_num_trajectories": 6,
+    };
+    expect(await metricsOf([path])).toMatchObject(expected);
+  });
+
+  it("takes the split from a whole request, on one line or pretty-printed", async () => {
+    const request = { split: "val", trajectory_groups: groups };
+    for (const text of [JSON.stringify(request), JSON.stringify(request, null, 4), `[${JSON.stringify(request)}]`]) {
+      const reading = await read(filesOf(text), { splitNeeded: true });
+      expect([reading.split, reading.groups.count, reading.problems.counts]).toEqual(["val", 3, []]);
+    }
+  });
+
+  it("gives the same metrics for the sample's groups, its trajectories, gzip, a pipe, and two files", async () => {
+    const groupsFile = "test/samples/airline.groups.jsonl";
+    const expected = await metricsOf([groupsFile]);
+    const text = readFileSync(groupsFile);
+    const half = text.indexOf("\n", text.length / 2) + 1;
+    const [packed = "", first = "", second = "", members = ""] = filesOf(
+      gzipSync(text),
+      text.subarray(0, half),
+      text.subarray(half),
+      Buffer.concat([gzipSync(text.subarray(0, 1000)), gzipSync(text.subarray(1000))]),
+    );
+    expect(expected.reward).toBe(0.25);
+    expect(await metricsOf(["test/samples/airline.trajectories.jsonl"])).toEqual(expected);
+    expect(await metricsOf([packed])).toEqual(expected);
+    expect(await metricsOf([members])).toEqual(expected);
+    expect(await metricsOf([second, first])).toEqual(expected);
+    const piped = await read([], { host: testHost({ stdin: text.toString() }) });
+    expect(piped.found.tally.metrics()).toEqual(expected);
+    expect(await metricsOf(["test/samples/wordle.trajectories.jsonl"], "prompt_id")).toMatchObject({
+      reward: 1.2320991181688887,
+      reward_std_dev: 0.2348228268039439,
+    });
+  });
+
+  it("warns of mixed shapes", async () => {
+    expect(await problemsOf(filesOf(`${line}\n${lines[0]}`))).toEqual(["mixed-shapes undefined:undefined"]);
+  });
+});
+
+describe("a trajectory that a group has twice", () => {
+  it("is reported at its second place, with the first in the message", async () => {
+    const [one, other] = [1, 2].map((reward) => `{"messages_and_choices":[],"reward":${reward}}`);
+    const file = filesOf(`{"trajectories":[${one},${other},${one}]}\n`);
+    const { problems } = await read(file, { judgement: { strict: false, allowed: new Set() } });
+    const twice = problems.sorted(file).filter(({ rule }) => rule === "trajectory-twice");
+    expect(twice).toMatchObject([
+      { line: 1, path: ["trajectories", 2], message: expect.stringContaining("trajectories.0") },
+    ]);
+  });
+});
+
+describe("grouping", () => {
+  const with_ = (key: string, value: unknown) => JSON.stringify({ ...plain, [key]: value });
+  const sizes = async (texts: readonly string[], groupBy?: string) => {
+    const { groups } = await read(filesOf(...texts), groupBy === undefined ? {} : { groupBy });
+    return Array.from({ length: groups.count }, (_, at) => groups.trajectoriesOf(at));
+  };
+
+  it("joins adjacent lines with the same group_id, and makes one group per line without one", async () => {
+    const text = [
+      with_("group_id", 1),
+      with_("group_id", 1),
+      line,
+      line,
+      with_("group_id", "1"),
+      with_("group_id", null),
+    ];
+    expect(await sizes([text.join("\n\n")])).toEqual([2, 1, 1, 1, 1]);
+  });
+
+  it("ends a group at the end of its file", async () => {
+    expect(await sizes([with_("group_id", 1), with_("group_id", 1)])).toEqual([1, 1]);
+  });
+
+  it("compares large numbers in a group_id digit by digit", async () => {
+    const big = (digits: string) => `{"group_id":${digits},${line.slice(1)}`;
+    const text = [big("9007199254740993"), big("9007199254740993"), big("9007199254740992"), big("1e400")].join("\n");
+    expect(await sizes([text])).toEqual([2, 1, 1]);
+  });
+
+  it("reports a group_id that appears again later, at the position of the key", async () => {
+    const [path = ""] = filesOf(
+      [with_("group_id", "a"), line, ` ${with_("group_id", "a")}`, with_("group_id", "a")].join("\n"),
+    );
+    const reading = await read([path]);
+    expect(reading.problems.sorted([path])).toMatchObject([
+      {
+        file: path,
+        line: 3,
+        column: line.length + ',"group_id":'.length + 1,
+        path: ["group_id"],
+        rule: "group-scattered",
+        severity: "error",
+        message: expect.stringContaining('"a" comes again'),
+        advice: expect.stringContaining("--group-by"),
+      },
+    ]);
+  });
+
+  it("gathers lines by a key at the top or in metadata, by type and value", async () => {
+    const text = [
+      with_("id", 1),
+      with_("metadata", { id: 1 }),
+      with_("id", "1"),
+      with_("id", true),
+      JSON.stringify({ ...plain, id: 2, metadata: { id: 1 } }),
+    ].join("\n");
+    expect(await sizes([text, with_("id", 1)], "id")).toEqual([3, 1, 1, 1]);
+  });
+
+  it("makes a line without the key its own group, with a warning", async () => {
+    const text = [with_("id", 1), line, with_("id", null), with_("id", 1)].join("\n");
+    expect(await sizes([text], "id")).toEqual([2, 1, 1]);
+    const { problems } = await read(filesOf(text), { groupBy: "id", judgement: lenient });
+    expect(problems.counts.filter(({ rule }) => rule.startsWith("group-key"))).toEqual([
+      { rule: "group-key-missing", severity: "warning", count: 2 },
+    ]);
+  });
+
+  it("fails if no line has the key, and names the keys that exist", async () => {
+    const text = [with_("prompt_id", 1), with_("prompt_id", 2)].join("\n");
+    const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
+    expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
+    expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
+      { rule: "group-key-nowhere", advice: expect.stringContaining("prompt_id") },
+    ]);
+    expect(problems.counts.some(({ rule }) => rule === "group-key-missing")).toBe(false);
+  });
+
+  it("groups by arrays, by objects, and by a dotted path", async () => {
+    const text = [with_("id", [1]), with_("id", { a: 1 }), with_("id", [1]), with_("id", { a: 2 })].join("\n");
+    expect(await sizes([text], "id")).toEqual([2, 1, 1]);
+    const nested = [1, 2, 1].map((id) => with_("info", { prompt: { id } })).join("\n");
+    expect(await sizes([nested], "info.prompt.id")).toEqual([2, 1]);
+  });
+
+  it("leaves all lines of an invalid group out of the metrics", async () => {
+    const id = (id: number, reward: unknown) =>
+      JSON.stringify({ ...plain, reward, group_id: id, metrics: { m: 0.25 } });
+    const text = [id(1, 0.1), id(1, 0.7), id(2, 5), id(2, "x"), id(2, 7), id(3, 0.3)].join("\n");
+    const reading = await read(filesOf(text));
+    expect(reading.found.tally.metrics()).toEqual({
+      reward: (0.1 + 0.7 + 0.3) / 3,
+      reward_std_dev: 0.3,
+      exception_rate: 0,
+      m: 0.25,
+      "data/step_num_scenarios": 2,
+      "data/step_num_trajectories": 3,
+      "data/step_num_groups_submitted": 2,
+    });
+    expect(reading.groups.isValid(1)).toBe(false);
+  });
+});
+
+describe("a whole request in the input", () => {
+  const request = (split: string | undefined, more: object = {}) =>
+    JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
+
+  it("is rejected if its split differs from --split", async () => {
+    expect(await problemsOf(filesOf(`${request("train")}\n${request("val")}`), { split: "train" })).toEqual([
+      "split-differs 2:10 split",
+    ]);
+  });
+
+  it("gives the split if all requests agree, and ends the run if they do not", async () => {
+    const failures = [
+      `${request("train")}\n${request("val")}`,
+      request(undefined),
+      `${request("train")}\n${line}`,
+      line,
+    ].map(async (text) => await refusal(filesOf(text), { splitNeeded: true }));
+    for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "split-missing")).toBe(true);
+  });
+
+  it("ends the run if its own keys differ from another request's, except in white space and order", async () => {
+    const a = '{"split":"t","run":{"id": 1},"x":[1, 2],"trajectory_groups":[]}';
+    const b = '{"x":[1,2],"run":{"id":1},"trajectory_groups":[{"trajectories":[]}],"split":"t"}';
+    const c = '{"split":"t","run":{"id":2},"x":[1,2],"trajectory_groups":[{"trajectories":[]}]}';
+    expect((await read(filesOf(`${a}\n${b}`))).problems.errors).toBe(0);
+    expect(await problemsOf(filesOf(`${a}\n${c}`))).toContain("request-keys-differ 2:20 run");
+    expect(await problemsOf(filesOf(`${a}\n${request("t")}`))).toContain("request-keys-differ 2:1");
+  });
+
+  it("is rejected if it has a structural key twice, however the key is spelled", async () => {
+    const texts = [
+      '{"trajectory_groups":[],"split":"t","trajectory_groups":[{"trajectories":[]}]}',
+      `{"split":"s","trajectory_groups":[{"trajectories":[${line}]}],"split":"t"}`,
+      `{"split":"s","trajectory_groups":[{"trajectories":[${Array(10_000).fill(line).join()}]}],"split":"t"}`,
+      `{"trajectories":[${line}],"trajectories":[${line}]}`,
+      `{"traj\\u0065ctories":[${line}],"trajectories":[${line}]}`,
+      `{"split":"t","trajectory_groups":[{"trajectories":[${line}], "trajectories" :[${line}]}]}`,
+    ];
+    for (const text of texts) {
+      expect((await read(filesOf(text))).problems.counts.map(({ rule }) => rule)).toContain("duplicate-key");
+    }
+  });
+
+  it("may contain the names of structural keys anywhere else", async () => {
+    const nested = {
+      ...plain,
+      metadata: { trajectories: "\\u0074", x: '"trajectories":' },
+      logs: ['{"trajectories":1}'],
+    };
+    expect((await read(filesOf(JSON.stringify({ trajectories: [nested] })))).problems.counts).toEqual([]);
+  });
+});
+
+describe("an input file", () => {
+  const rulesOf = async (name: string, asked = {}) => {
+    const thrown = await refusal([name], asked);
+    if (thrown instanceof Failure) return [thrown.code, ...(thrown.about.problems ?? []).map(({ rule }) => rule)];
+    return (await read([name], asked)).problems.counts.map(({ rule }) => rule);
+  };
+
+  it("gives the reason if it cannot be used", async () => {
+    const folder = newFolder();
+    const file = (name: string, content: string | Uint8Array) => {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    };
+    mkdirSync(join(folder, "inner"));
+    const packed = gzipSync(line);
+    const cases: readonly (readonly [string, string])[] = [
+      [join(folder, "nothing"), "file-missing"],
+      [join(folder, "*.jsonl"), "glob-empty"],
+      [join(folder, "inner"), "file-is-folder"],
+      [file("empty", ""), "input-empty"],
+      [file("utf-16", Buffer.from(`\ufeff${line}`, "utf16le")), "utf-16"],
+      [file("utf-16-unmarked", Buffer.from(line, "utf16le")), "utf-16"],
+      [file("a.parquet", "PAR1...."), "not-json"],
+      [file("a.zip", "PK\u0003\u0004...."), "not-json"],
+      [
+        file("a.tar", Buffer.concat([Buffer.from("groups.jsonl".padEnd(257, "\0")), Buffer.from("ustar\0")])),
+        "not-json",
+      ],
+      [file("pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"), "not-json"],
+      [file("zeros", Buffer.alloc(4096)), "not-json"],
+      ["/dev/zero", "endless-device"],
+      ["/dev/urandom", "endless-device"],
+      [file("cut.gz", packed.subarray(0, -9)), "gzip-broken"],
+      [file("corrupt.gz", packed.fill(7, 12, 20)), "gzip-broken"],
+      [file("more.gz", Buffer.concat([gzipSync(line), Buffer.from(line)])), "gzip-broken"],
+      [file("hidden.gz", Buffer.concat([gzipSync(line), Buffer.from("\0\0more")])), "gzip-broken"],
+    ];
+    for (const [path, rule] of cases) expect([path, ...(await rulesOf(path))]).toEqual([path, "invalid_input", rule]);
+    expect(await rulesOf(file("padded.gz", Buffer.concat([gzipSync(line), Buffer.alloc(512)])))).toEqual([]);
+    expect(await rulesOf(file("blank", " \n\r\n\t"))).toEqual(["input-empty"]);
+    expect(await rulesOf(file("none", "[]"))).toEqual(["input-empty"]);
+  });
+
+  it("is named with the command that helps if it is an archive or a pointer", async () => {
+    const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
+    expect(await refusal(files)).toMatchObject({
+      about: {
+        problems: [
+          { advice: expect.stringContaining("unzip -p") },
+          { advice: expect.stringContaining("git lfs pull") },
+        ],
+      },
+    });
+  });
+
+  it("is not decompressed beyond the limit", async () => {
+    const files = filesOf(gzipSync(`${line}\n`.repeat(100)));
+    expect(await refusal(files, { maxUnpackedBytes: 1000 })).toMatchObject({
+      about: { problems: [{ rule: "unpacked-too-large", message: expect.stringContaining("1000 bytes") }] },
+    });
+    expect((await read(files)).groups.count).toBe(100);
+  });
+
+  it("is not decompressed beyond a thousand times its size, unless it is small", { tags: "slow" }, async () => {
+    const [small = "", bomb = ""] = filesOf(
+      gzipSync(`${line}${" ".repeat(2 ** 24)}\n`, { level: 9 }),
+      gzipSync(Buffer.alloc(2 ** 27), { level: 9 }),
+    );
+    expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
+    expect((await read([small])).groups.count).toBe(1);
+    expect(await refusal([bomb])).toMatchObject({ about: { problems: [{ rule: "unpacked-too-large" }] } });
+  });
+
+  it.each([["check"], ["ledger", "verify", "--no-color"]])(
+    "is not decompressed beyond ROLLCALL_MAX_UNPACKED_SIZE by %s",
+    async (...words) => {
+      const [file = ""] = filesOf(gzipSync(`${line}\n`.repeat(100)));
+      const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
+      const ran = await runRollcall([...words, file], { env });
+      expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("1000 bytes")]);
+    },
+  );
+
+  it("is reported as a pattern that the shell did not expand if it would match", async () => {
+    const [path = ""] = filesOf(line);
+    const ran = await runRollcall(["check", join(dirname(path), "*.jsonl")]);
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining("the shell did not expand") });
+  });
+
+  it("is refused immediately if standard input has only NUL bytes", () => {
+    const program = resolve("bin/rollcall.js");
+    const ran = spawnSync("sh", ["-c", `exec node '${program}' check - < /dev/zero`], { encoding: "utf8" });
+    expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("NUL")]);
+  });
+
+  it("is named with all others that cannot be opened", async () => {
+    const thrown = await refusal(["/nowhere/a", "/nowhere/b"]);
+    expect(thrown).toMatchObject({ about: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
+  });
+
+  it("is found by a glob that the shell did not expand", async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, "runs"));
+    for (const name of ["runs/b.jsonl", "runs/a.jsonl", "runs/a.txt", "runs/.c.jsonl"])
+      writeFileSync(join(folder, name), line);
+    const host = { ...testHost(), platform: "win32" as const };
+    const reading = await read([join(folder, "r*", "?.jsonl")], { host });
+    expect(reading.sources.map(({ name }) => name.slice(folder.length))).toEqual(["/runs/a.jsonl", "/runs/b.jsonl"]);
+    expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-empty"]);
+  });
+
+  it("may be one of hundreds, which need few descriptors and equal one file with all lines", {
+    tags: "slow",
+  }, async () => {
+    const folder = newFolder();
+    const lines = Array.from({ length: 400 }, (_, at) => JSON.stringify(group(2 * at, 2 * at + 1)));
+    for (const [at, text] of lines.entries()) writeFileSync(join(folder, `${1000 + at}.jsonl`), `${text}\n`);
+    writeFileSync(join(folder, "all.jsonl"), lines.join("\n"));
+    const program = resolve("bin/rollcall.js");
+    const run = (words: string) =>
+      execFileSync("sh", ["-c", `ulimit -n 256; exec node '${program}' ${words}`], { cwd: folder, encoding: "utf8" });
+    const many = JSON.parse(run("check 1*.jsonl --split train --json"));
+    const one = JSON.parse(run("check all.jsonl --split train --json"));
+    for (const key of ["groups", "trajectories", "metrics"]) expect(many[key]).toEqual(one[key]);
+    expect(many).toMatchObject({ groups: { read: 400 }, trajectories: { read: 800 } });
+    const home = `HOME='${folder}' XDG_DATA_HOME='${folder}' XDG_CONFIG_HOME='${folder}'`;
+    const logged = execFileSync(
+      "sh",
+      ["-c", `ulimit -n 256; ${home} exec node '${program}' log m 1*.jsonl --split train --local --json`],
+      { cwd: folder, encoding: "utf8" },
+    );
+    expect(JSON.parse(logged)).toMatchObject({ status: "logged" });
+  });
+
+  it("is reported with the outlying rewards of its own lines, among any number of files", async () => {
+    const contents = Array.from({ length: 80 }, (_, at) =>
+      Array.from({ length: 20 }, (_, index) => JSON.stringify(group(100 * at + (index % 5), 100 * at + 5))).join("\n"),
+    );
+    const far = JSON.stringify(group(1e9, 1));
+    const files = filesOf(...contents, `${contents[0]}\n${far}\n`);
+    const { problems } = await read(files, { judgement: lenient });
+    expect(problems.sorted(files).filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
+      { file: files.at(-1), line: 21 },
+    ]);
+  });
+
+  it("is read like a stream if it is a pipe or a device", async () => {
+    const folder = newFolder();
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const writing = import("node:fs/promises").then(async ({ writeFile }) => await writeFile(pipe, gzipSync(line)));
+    expect((await read([pipe])).groups.count).toBe(1);
+    await writing;
+    expect(await rulesOf("/dev/null")).toEqual(["invalid_input", "input-empty"]);
+  });
+
+  it("counts as changed if it becomes shorter while one document is read", async () => {
+    const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
+    // The first block is still there, and tells that it is a document.
+    expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
+      reason: "input-changed",
+    });
+  });
+
+  it("counts as changed if it becomes shorter before scattered groups are reported", async () => {
+    const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
+    // All is one block: it was read before this is told.
+    expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
+      reason: "input-changed",
+    });
+  });
+
+  it("is standard input by default, unless that is a terminal", async () => {
+    const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
+    expect(isFailure(thrown, "input-missing")).toBe(true);
+    expect(isFailure(await refusal(["-", "-"]), "input-twice")).toBe(true);
+  });
+});
+
+describe("the warning about sampled turns", () => {
+  const call = '"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]';
+  const given = `{"role":"assistant","content":"4",${call}}`;
+  const sampled = (more = "") =>
+    `{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4"}${more}}`;
+  const scored = sampled(',"logprobs":{"content":[]}');
+  const unscored = sampled(',"logprobs":null');
+  const of = (...messages: readonly string[]) => `{"messages_and_choices":[${messages.join(",")}],"reward":1}`;
+  const lacks = ["nothing-trainable", "choice-without-logprobs", "tools-missing"];
+  const lacking = async (...contents: readonly string[]) => {
+    const files = filesOf(...contents);
+    const { problems, found } = await read(files, { judgement: lenient });
+    const own = problems.sorted(files).filter(({ rule }) => lacks.includes(rule));
+    const shown = own.map(({ rule, file = "", line, path = [] }) =>
+      [files.indexOf(file) + 1, line, rule, path.join(".")].join(" "),
+    );
+    return { shown, sampled: found.picture.sampled };
+  };
+
+  it("appears once, at the first trajectory, if no trajectory has a choice", async () => {
+    const { shown } = await lacking([of(given), of(given)].join("\n"), of(given));
+    expect(shown).toEqual(["1 1 tools-missing tools", "1 1 nothing-trainable messages_and_choices"]);
+    expect((await lacking([of(unscored), of(given)].join("\n"))).shown).toContain(
+      "1 1 choice-without-logprobs messages_and_choices.0.logprobs",
+    );
+  });
+
+  it("appears once for a file without choices, and for each trajectory if others in its file have choices", async () => {
+    const group = `{"trajectories":[${of(scored)},${of('{"role":"assistant","content":"4"}')}]}`;
+    const { shown, sampled } = await lacking([of(scored), of(given), group].join("\n"), `${of(given)}\n${of(given)}`);
+    expect(shown.filter((one) => one.includes("nothing-trainable"))).toEqual([
+      "1 2 nothing-trainable messages_and_choices",
+      "1 3 nothing-trainable trajectories.1.messages_and_choices",
+      "2 1 nothing-trainable messages_and_choices",
+    ]);
+    expect(sampled).toEqual({ choices: 2, scored: 2, trajectories: 2 });
+  });
+});
+
+describe("a request on one line", () => {
+  /** Bytes that were looked at for newlines while so many groups were read. */
+  const bytesSearched = async (count: number): Promise<number> => {
+    const own = group(0.5, 0.5);
+    const files = filesOf(JSON.stringify({ split: "a", trajectory_groups: Array.from({ length: count }, () => own) }));
+    let searched = 0;
+    const indexOf = Buffer.prototype.indexOf;
+    const spy = vi.spyOn(Buffer.prototype, "indexOf").mockImplementation(function (
+      this: Buffer,
+      value,
+      from,
+      encoding,
+    ) {
+      const found = indexOf.call(this, value, from as number, encoding);
+      if (value === 0x0a) searched += (found < 0 ? this.length : found) - Number(from ?? 0);
+      return found;
+    });
+    await read(files).finally(() => spy.mockRestore());
+    return searched;
+  };
+
+  it("takes twice the work for twice the groups", async () => {
+    expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
+  });
+
+  it("gives the columns of its groups, whatever precedes them", async () => {
+    const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
+    const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
+    const { problems } = await read(filesOf(text), { judgement: lenient });
+    const places = problems.sorted([]).filter(({ rule }) => rule === "group-of-one");
+    const first = text.indexOf('{"trajectories"') + 1;
+    const length = JSON.stringify(own).length + 1;
+    expect(places.map(({ line, column }) => [line, column])).toEqual([0, 1, 2].map((at) => [1, first + at * length]));
+  });
+});
+
+describe("a line", () => {
+  const cases: readonly (readonly [text: string | Uint8Array, problem: string])[] = [
+    [`${line}\n{"reward":NaN}`, "json-nan 2:11"],
+    ['{"reward":-Infinity}', "json-infinity 1:11"],
+    ['{"reward": Infinity}', "json-infinity 1:12"],
+    ["{'reward':1}", "json-single-quotes 1:2"],
+    ['{"a":True}', "json-python 1:6"],
+    ['{"a":1} // no', "json-comment 1:9"],
+    ['{"a":/* no */1}', "json-comment 1:6"],
+    [`${line}\n${line.slice(0, 30)}`, "json-cut-off 2:31"],
+    [`${line.slice(0, 30)}\n${line}`, "json-cut-off 1:31"],
+    [`${line} ${line}`, `json-after 1:${line.length + 2}`],
+    ['{"a":1,}', "json-syntax 1:8"],
+    ['{"a":[1,]}', "json-syntax 1:9"],
+    ['{"a":"\u0001"}', "json-syntax 1:7"],
+    ['{"a":"\\x"}', "json-syntax 1:7"],
+    ['{"a":01}', "json-syntax 1:6"],
+    ['{"ä":"😀","b":x}', "json-syntax 1:15"],
+    [Buffer.from('{"a":"ä\xff"}', "latin1"), "not-utf-8 1:7"],
+    ['"text"', "not-an-object 1:1"],
+    ["[[]]", "not-an-object 1:2 0"],
+    ['{"reward":1}', "missing-field 1:1 messages_and_choices"],
+    ['  {"messages_and_choices":[]}', "missing-field 1:3 reward"],
+    ['{"messages_and_choices":{},"reward":1}', "wrong-type 1:25 messages_and_choices"],
+    ['{"messages_and_choices":[],"reward":"1"}', "wrong-type 1:37 reward"],
+    ['{"messages_and_choices":[],"reward":0,"reward":"1"}', "wrong-type 1:48 reward"],
+    ['{"messages_and_choices":[],"reward":1,"initial_policy_version":1.5}', "wrong-type 1:64 initial_policy_version"],
+    ['{"trajectories":{}}', "wrong-type 1:17 trajectories"],
+    ['{"trajectories":[1]}', "wrong-type 1:18 trajectories.0"],
+    ['{"split":1,"trajectory_groups":[{"trajectories":[]}]}', "wrong-type 1:10 split"],
+    ['{"split":"t"}', "missing-field 1:1 trajectory_groups"],
+    ['{"split":"t","trajectory_groups":{}}', "wrong-type 1:34 trajectory_groups"],
+    [`[\n ${line},\n {"reward":NaN}\n]`, "json-nan 3:12"],
+    ['[\n {\n  "reward": 1\n }\n]', "missing-field 2:2 0.messages_and_choices"],
+    ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "role-unknown 1:35 0.messages_and_choices.0.role"],
+  ];
+
+  it.each([
+    ["the last line is cut off", line.slice(0, 30), /leave the line out/],
+    ["the line is cut off", `${line.slice(0, 30)}\n${line}`, /write each line whole/],
+    ["the document is cut off", '{\n  "trajectories": [\n', /have the document written anew/],
+  ])("gives the message: %s", async (message, text, advice) => {
+    const { problems } = await read(filesOf(text));
+    expect(problems.sorted([])[0]).toMatchObject({ message, advice: expect.stringMatching(advice) });
+  });
+
+  it.each(cases)("like %j gives %s", async (text, problem) => {
+    expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
+  });
+
+  /** The places of a long line, and how often its end is looked for. */
+  const placesOfLine = () => {
+    const bytes = Buffer.from("[1],".repeat(1000));
+    let looks = 0;
+    const indexOf = (byte: number, from: number) => {
+      looks++;
+      return Buffer.prototype.indexOf.call(bytes, byte, from);
+    };
+    const watched = Object.defineProperty(bytes, "indexOf", { value: indexOf });
+    return { places: new Places({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
+  };
+
+  it("is scanned for its end once if it contains a whole request", () => {
+    const { places, looks } = placesOfLine();
+    for (let at = 0; at < 4000; at += 4) expect(places.mark(at)).toBe(7);
+    expect(places.of(3998)).toEqual({ line: 7, column: 3999, offset: 3998 });
+    expect(looks()).toBe(1);
+  });
+
+  it("is scanned for its end once if it has many problems", () => {
+    const { places, looks } = placesOfLine();
+    for (let at = 0; at < 4000; at += 4) expect(places.of(at)).toEqual({ line: 7, column: at + 1, offset: at });
+    expect(looks()).toBe(1);
+  });
+
+  it("has a number within the document if a request is pretty-printed", async () => {
+    const text = JSON.stringify(
+      { split: "t", trajectory_groups: [group(1), { trajectories: [{ ...plain, reward: "1" }] }] },
+      null,
+      2,
+    );
+    const at = text.split("\n").findIndex((one) => one.includes('"reward": "1"'));
+    expect(await problemsOf(filesOf(text))).toEqual([
+      `wrong-type ${at + 1}:21 trajectory_groups.1.trajectories.0.reward`,
+    ]);
+  });
+
+  it("gives warnings for unusual elements", async () => {
+    const odd = {
+      messages_and_choices: [
+        3,
+        { content: "x" },
+        { role: "asistant", content: 1 },
+        { role: "tool", content: null },
+        { role: "assistant", tool_calls: null },
+        { finish_reason: "stop", index: 0, message: { role: "assistant", content: null, tool_calls: null } },
+        { role: "assistant", tool_calls: {} },
+      ],
+      reward: 1,
+      tools: null,
+      additional_histories: [1, { messages_and_choices: [{ role: "human" }] }],
+      metrics: { reward: 1, word: "x", fine: true },
+      metadata: { deep: {}, fine: null },
+      logs: [1, "fine"],
+    };
+    expect((await problemsOf(filesOf(JSON.stringify(odd)))).map((one) => one.replace(/ \d+:\d+/, ""))).toEqual([
+      "message-type messages_and_choices.0",
+      "role-missing messages_and_choices.1",
+      "role-unknown messages_and_choices.2.role",
+      "content-type messages_and_choices.2.content",
+      "tool-call-id-missing messages_and_choices.3",
+      "tool-calls-null messages_and_choices.4.tool_calls",
+      "tool-calls-type messages_and_choices.6.tool_calls",
+      "null-field tools",
+      "history-type additional_histories.0",
+      "role-unknown additional_histories.1.messages_and_choices.0.role",
+      "metric-name metrics.reward",
+      "metric-type metrics.word",
+      "metadata-nested metadata.deep",
+      "log-type logs.0",
+    ]);
+  });
+
+  it("may contain numbers that no double can represent", async () => {
+    const text =
+      '{"messages_and_choices":[],"reward":1e400,"initial_policy_version":9007199254740993,"metrics":{"m":1e999}}';
+    const reading = await read(filesOf(text));
+    expect(reading.problems.counts.map(({ rule, severity }) => [rule, severity])).toEqual([
+      ["reward-not-finite", "warning"],
+      ["metric-not-finite", "warning"],
+    ]);
+    expect(reading.found.tally.metrics()).not.toHaveProperty("reward");
+  });
+
+  it("keeps the names of metrics in any script", async () => {
+    const text = '{"messages_and_choices":[],"reward":1,"metrics":{"größe":1,"\\u00fc":2,"長さ":3}}';
+    expect((await read(filesOf(text))).found.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
+  });
+
+  const checkAgainstParse = async (numRuns: number): Promise<void> => {
+    const piece = fc.constantFrom(
+      ..."{}[],:\"'\\/-+.eE0123456789tfn \t\u0001",
+      "true",
+      "false",
+      "null",
+      "NaN",
+      '"a"',
+      "\\u00e9",
+      "ä",
+      "😀",
+      "-0",
+      "1e5",
+    );
+    const text = fc.oneof(
+      fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),
+      fc.json(),
+      fc.tuple(fc.json(), fc.nat(40)).map(([json, at]) => json.slice(0, at)),
+    );
+    const isJson = (one: string) => {
+      try {
+        JSON.parse(one);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(text, async (one) => {
+        fc.pre(/[^ \t]/.test(one) && Buffer.from(one).toString() === one);
+        // A line that is fine before it: the text stands for itself, and not for the beginning of a document.
+        const problems = await problemsOf(filesOf(`${line}\n${one}\n`));
+        const fault = problems.find((problem) => problem.startsWith("json-"));
+        expect(fault === undefined).toBe(isJson(one));
+        if (fault === undefined) return;
+        const column = Number(/:(\d+)/.exec(fault)?.[1]);
+        expect(column).toBeLessThanOrEqual(one.length + 1);
+      }),
+      { numRuns },
+    );
+  };
+
+  it("is reported exactly if JSON.parse refuses it", async () => await checkAgainstParse(40));
+
+  it("is reported exactly if JSON.parse refuses it, for 150 inputs", { tags: "slow" }, async () => {
+    await checkAgainstParse(150);
+  });
+
+  const checkBothPaths = async (numRuns: number): Promise<void> => {
+    const odd = fc.oneof(
+      fc.constant(undefined),
+      fc.json().map((text): unknown => JSON.parse(text)),
+    );
+    const message = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record(
+          {
+            role: fc.constantFrom("user", "tool", "usr"),
+            content: fc.oneof(fc.string(), odd),
+            tool_call_id: odd,
+            tool_calls: odd,
+          },
+          { requiredKeys: [] },
+        ),
+      },
+      fc.record({ message: fc.record({ role: fc.constant("assistant"), tool_calls: odd }) }),
+      odd,
+    );
+    const trajectory = fc.record(
+      {
+        messages_and_choices: fc.oneof({ weight: 6, arbitrary: fc.array(message, { maxLength: 3 }) }, odd),
+        reward: fc.oneof({ weight: 6, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) }, odd),
+        tools: fc.oneof(fc.constant([{ type: "function", function: { name: "f", description: null } }]), odd),
+        additional_histories: fc.oneof(
+          fc.array(fc.record({ messages_and_choices: fc.array(message, { maxLength: 2 }) }), { maxLength: 2 }),
+          odd,
+        ),
+        initial_policy_version: fc.oneof(fc.integer(), odd),
+        metrics: fc.oneof(
+          fc.dictionary(fc.constantFrom("a", "reward", "ä", "__proto__"), fc.oneof(fc.double(), fc.boolean(), odd)),
+          odd,
+        ),
+        metadata: fc.oneof(fc.dictionary(fc.constantFrom("a", "ä", "__proto__"), odd), odd),
+        logs: fc.oneof(fc.array(fc.string()), odd),
+        start_time: fc.oneof(fc.string(), odd),
+        group_id: odd,
+      },
+      { requiredKeys: [] },
+    );
+    const value = fc.oneof(
+      trajectory,
+      fc.record({ trajectories: fc.oneof(fc.array(trajectory, { maxLength: 3 }), odd) }),
+    );
+    const summary = async (text: string) => {
+      const { problems, found, groups } = await read(filesOf(text));
+      const valid = Array.from({ length: groups.count }, (_, at) => groups.isValid(at));
+      const keys = Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at));
+      return [problems.counts.toSorted((a, b) => (a.rule < b.rule ? -1 : 1)), found.tally.metrics(), keys, valid];
+    };
+    await fc.assert(
+      fc.asyncProperty(value, async (one) => {
+        // An element of an array always goes the long way.
+        const text = JSON.stringify(one);
+        expect(await summary(text)).toEqual(await summary(`[${text}]`));
+      }),
+      { numRuns },
+    );
+  };
+
+  it("has the same problems on the fast and on the exact path", async () => await checkBothPaths(25));
+
+  it("has the same problems on the fast and on the exact path, for 150 inputs", { tags: "slow" }, async () => {
+    await checkBothPaths(150);
+  });
+
+  it("keeps its position if it is longer than a block, between short lines, whatever ends the file", async () => {
+    const block = 2 ** 20;
+    const lengths = [block - 1, block, block + 1, 100, 2 * block + 7, 300];
+    for (const end of ["\n", "\r\n", ""]) {
+      const separator = end === "" ? "\n" : end;
+      const lines = lengths.map((length, at) => {
+        const short = JSON.stringify({ ...plain, reward: at, logs: [""] });
+        return short.replace('""', `"${"é".repeat(Math.floor(Math.max(0, length - short.length) / 2))}"`);
+      });
+      const text = lines.join(separator) + end;
+      const { found, problems } = await read(filesOf(text));
+      expect(problems.counts).toEqual([]);
+      let start = 0;
+      for (const [at, line] of lines.entries()) {
+        const length = Buffer.byteLength(line);
+        expect(found.parts.at(at)).toMatchObject({ start, length, line: at + 1, reward: at, valid: true });
+        start += length + separator.length;
+      }
+      expect(found.parts.count).toBe(lengths.length);
+    }
+  });
+});

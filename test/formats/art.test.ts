@@ -1,0 +1,237 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parquetMetadata, type SchemaElement } from "hyparquet";
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { describe, expect, it } from "vitest";
+import { runRollcall } from "../support/run.ts";
+import { convertFile, turn, user } from "./rows.ts";
+
+const sample = "test/samples/formats/art-v2.airline.parquet";
+const groups = "test/samples/airline.groups.jsonl";
+
+const bufferOf = (file: string): ArrayBuffer => Uint8Array.from(readFileSync(file)).buffer;
+
+const schema: SchemaElement[] = [
+  { name: "schema", num_children: 6, repetition_type: "REQUIRED" },
+  { name: "format_version", type: "INT32", repetition_type: "OPTIONAL" },
+  { name: "group_index", type: "INT64", repetition_type: "OPTIONAL" },
+  { name: "trajectory_index", type: "INT64", repetition_type: "OPTIONAL" },
+  ...["group_json", "trajectory_json", "metrics"].map(
+    (name): SchemaElement => ({ name, type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" }),
+  ),
+];
+
+type Row = Readonly<Record<string, number | bigint | string | null>>;
+
+/** Writes rows into a Parquet file, each with a row group of its own; what a row does not have is null. */
+const parquetOf = (rows: readonly Row[], { claimedBytes }: { readonly claimedBytes?: bigint } = {}): string => {
+  const writer = new ByteWriter();
+  const file = new ParquetWriter({ writer, schema });
+  for (const row of rows) {
+    const columnData = schema.slice(1).map(({ name }) => ({ name, data: [row[name] ?? null] }));
+    file.write({ columnData });
+  }
+  for (const group of file.row_groups) group.total_byte_size = claimedBytes ?? group.total_byte_size;
+  file.finish();
+  const path = join(mkdtempSync(join(tmpdir(), "art-")), "rollouts.parquet");
+  writeFileSync(path, writer.getBytes());
+  return path;
+};
+
+/** A number as Thrift writes it, in as many bytes as it needs. */
+const digitsOf = (value: number): Buffer => {
+  const digits: number[] = [];
+  for (let left = 2 * value; left > 0; left = Math.floor(left / 128)) digits.push((left % 128) | 128);
+  digits.push((digits.pop() ?? 0) & 127);
+  return Buffer.from(digits);
+};
+
+/** Has the page of a column say that it unpacks to so many bytes. */
+const claiming = (file: string, length: number): string => {
+  const bytes = readFileSync(file);
+  const [group] = parquetMetadata(bufferOf(file)).row_groups;
+  const column = group?.columns.find(({ meta_data }) => meta_data?.path_in_schema[0] === "trajectory_json");
+  const start = Number(column?.meta_data?.data_page_offset);
+  const size = Number(column?.meta_data?.total_compressed_size);
+  // The page's type, what it unpacks to, and its bytes, each behind the byte of its field.
+  const behind = (at: number) => at + bytes.subarray(at).findIndex((byte) => byte < 128) + 1;
+  const [own, packed] = [start + 3, behind(start + 3) + 1];
+  const said = bytes.subarray(packed, behind(packed)).reduceRight((sum, byte) => sum * 128 + (byte & 127), 0) / 2;
+  // What the header is longer by, the page is shorter by, which is not read before that.
+  const left = digitsOf(said - digitsOf(length).length + (packed - 1 - own));
+  const header = [bytes.subarray(start, own), digitsOf(length), bytes.subarray(packed - 1, packed), left];
+  const page = Buffer.concat([...header, bytes.subarray(behind(packed), start + size)]).subarray(0, size);
+  writeFileSync(file, Buffer.concat([bytes.subarray(0, start), page, bytes.subarray(start + size)]));
+  return file;
+};
+
+const made = (reward: string) =>
+  `{"messages_and_choices":[${JSON.stringify(user("h\u00e9"))}, ${JSON.stringify(turn("\\u00e9"))}],"reward":${reward},"seed":12345678901234567890}`;
+
+const rowOf = (group: number, index: number | null, more: Row = {}): Row => ({
+  format_version: 2,
+  group_index: BigInt(group),
+  trajectory_index: index === null ? null : BigInt(index),
+  group_json: "{}",
+  trajectory_json: index === null ? null : made(`${index}.50`),
+  ...more,
+});
+
+/** What is said of rows, without the file's folder. */
+const wrongIn = async (rows: readonly Row[]): Promise<readonly string[]> => {
+  const { code, stderr } = await convertFile(parquetOf(rows));
+  expect(code).toBe(3);
+  return stderr.split("\n").flatMap((line) => /rollouts\.parquet(.*) \[record-broken\]$/.exec(line)?.[1] ?? []);
+};
+
+describe("a Parquet file of ART", () => {
+  it("is converted byte for byte, with every value of the sample", async () => {
+    const { code, lines, notes } = await convertFile(sample, ["--exact"]);
+    expect(code).toBe(0);
+    expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
+    expect(notes[0]).toBe(
+      "the input is read as ART's Parquet (--from art): group from group_index, reward from reward, sampled: choices",
+    );
+  });
+
+  it("keeps the keys of groups, groups without trajectories, digits, escapes and white space", async () => {
+    const json = '{"metadata":{"id":9007199254740993}, "exceptions":[{"type":"E","message":"m"}]}';
+    const file = parquetOf([
+      rowOf(0, 0, { group_json: json }),
+      rowOf(0, 1, { group_json: json }),
+      rowOf(1, null, { group_json: '{"logs":["l"]}' }),
+      rowOf(2, 0, { trajectory_json: '{"reward":1,"additional_histories":[{"tools":null}],"exchanges":{"chat":[]}}' }),
+    ]);
+    const { code, lines } = await convertFile(file, ["--exact"]);
+    expect({ code, lines }).toEqual({
+      code: 0,
+      lines: [
+        `{"trajectories":[${made("0.50")},${made("1.50")}],"metadata":{"id":9007199254740993},"exceptions":[{"type":"E","message":"m"}]}`,
+        '{"trajectories":[],"logs":["l"]}',
+        '{"trajectories":[{"reward":1,"additional_histories":[{"tools":null,"messages_and_choices":[]}],"exchanges":{"chat":[]},"messages_and_choices":[]}]}',
+      ],
+    });
+  });
+
+  it("writes a trajectory of several lines on the line of its group", async () => {
+    const json = '{"messages_and_choices": [],\n "reward": 1,\r\n "logs": ["a\\nb"]}';
+    const { lines } = await convertFile(parquetOf([rowOf(0, 0, { trajectory_json: json })]));
+    expect(lines).toEqual([`{"trajectories":[${json.replaceAll("\n", " ")}]}`]);
+  });
+
+  it("may have its rows in any order, and keeps the order within a group", async () => {
+    const { lines } = await convertFile(parquetOf([rowOf(1, 0), rowOf(0, 2), rowOf(0, 0), rowOf(0, 1)]));
+    const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
+    expect(rewards).toEqual([[0.5], [0.5, 1.5, 2.5]]);
+  });
+
+  it("reports a column that differs from the JSON", async () => {
+    const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
+    expect(left).toEqual([
+      ["metrics", "a column for queries: group_json and trajectory_json count, and say otherwise"],
+    ]);
+  });
+
+  it("takes the reward from the trajectory or from a file if that was asked for", async () => {
+    const rewards = join(mkdtempSync(join(tmpdir(), "art-")), "rewards.jsonl");
+    writeFileSync(rewards, '{"id":"0/0","reward":7.0}\n');
+    const file = parquetOf([rowOf(0, 0)]);
+    expect((await convertFile(file, ["--rewards", rewards])).lines[0]).toContain('"reward":7.0');
+    expect((await convertFile(file, ["--reward-from", "seed"])).lines[0]).toContain('"reward":12345678901234567890');
+  });
+
+  it("gives the row of each problem", async () => {
+    const of = (trajectory_json: string) => ({ trajectory_json });
+    const rows = [
+      rowOf(0, 0, of('{"reward":1')),
+      rowOf(1, 0, { group_json: '{"trajectories":[]}' }),
+      rowOf(2, 0, of('{"reward":1,"exchanges":[{"request":{}}]}')),
+      rowOf(3, null, of(made("1"))),
+      rowOf(4, 0, of('{"messages_and_choices":[]}')),
+      rowOf(5, 0, { trajectory_json: null }),
+    ];
+    expect(await wrongIn(rows)).toEqual([
+      "#row 1: error: trajectory_json: this record of art can't be converted: it holds no JSON object",
+      "#row 2: error: group_json.trajectories: this record of art can't be converted: group_json holds trajectories, which have rows of their own",
+      "#row 3: error: trajectory_json.exchanges: this record of art can't be converted: exchanges are not read: only messages_and_choices are",
+      "#row 4: error: this record of art can't be converted: trajectory_index is missing beside trajectory_json",
+      "#row 5: error: trajectory_json: this record of art can't be converted: it records no reward: say --reward-from <path>, or --rewards <file>",
+      "#row 6: error: this record of art can't be converted: trajectory_json is missing",
+    ]);
+  });
+
+  it("is refused if rows are missing, repeated or contradictory", async () => {
+    const rows = [
+      rowOf(0, 1),
+      rowOf(1, 0),
+      rowOf(1, 0),
+      rowOf(2, 0),
+      rowOf(2, 1, { group_json: '{"logs":[]}' }),
+      rowOf(3, 0),
+      rowOf(3, null),
+      rowOf(5, 0),
+    ];
+    expect(await wrongIn(rows)).toEqual([
+      "#row 1: error: this record of art can't be converted: a row is missing: group 0 has no trajectory_index 0",
+      "#row 3: error: this record of art can't be converted: trajectory_index 0 stands twice in group 1",
+      "#row 5: error: this record of art can't be converted: group_json says something else than in another row of group 2",
+      "#row 7: error: this record of art can't be converted: a row says that group 3 has no trajectories, and it has another row",
+      "#row 8: error: this record of art can't be converted: rows are missing: there is no group_index 4",
+    ]);
+  });
+
+  it("is refused with its version if the version is unknown", async () => {
+    expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
+      "#row 1: format_version: this record of art can't be converted: it is version 3: only version 2 is read",
+    ]);
+    expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
+      "#row 1: this record of art can't be converted: it is version 1, which records neither finish_reason nor logprobs: only version 2 is read",
+    ]);
+  });
+
+  it("gives the row and the path within the JSON for problems of trajectories", async () => {
+    const broken = rowOf(0, 1, {
+      trajectory_json: '{"messages_and_choices":[{"role":"user","content":5}],"reward":1}',
+    });
+    const { stdout } = await runRollcall(["check", parquetOf([rowOf(0, 0), broken]), "--json"]);
+    const problem = JSON.parse(stdout).problems.find(({ rule }: { rule: string }) => rule === "content-type");
+    expect(problem.file).toMatch(/rollouts\.parquet#row 2$/);
+    expect(problem).toMatchObject({ path: ["trajectory_json", "messages_and_choices", 0, "content"] });
+    expect(Object.keys(problem)).not.toContain("line");
+  });
+
+  it("gives one problem if it is damaged or has a row group that is too large", async () => {
+    const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
+    const tooLarge =
+      "its row group 1 unpacks to 300 MiB, and 256 MiB can be held at once: write it with smaller row groups";
+    expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
+      `rollouts.parquet: this record of art can't be converted: ${tooLarge}`,
+    );
+    expect((await convertFile(large)).stderr).toContain(`this is a Parquet file that can't be read (${tooLarge})`);
+    const cut = parquetOf([rowOf(0, 0)]);
+    writeFileSync(cut, readFileSync(cut).subarray(0, -40));
+    expect((await convertFile(cut)).stderr).toContain(
+      "this is a Parquet file that can't be read (it is cut off or damaged",
+    );
+    expect((await convertFile(cut)).stderr).not.toMatch(/can't be read.*can't be read/s);
+    const named = await convertFile(cut, ["--from", "art"]);
+    expect(named.code).toBe(3);
+    expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off or damaged");
+  });
+
+  it("is not decompressed beyond the limit, or beyond its stated size", async () => {
+    const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
+    const bounded = await runRollcall(["check", sample], { env });
+    expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("it unpacks to more than 1000 bytes")]);
+    const { stderr } = await convertFile(claiming(parquetOf([rowOf(0, 0)]), 2 ** 30), ["--from", "art"]);
+    expect(stderr).toContain("(a row group unpacks to more than it says)");
+  });
+
+  it("is refused with --from rollcall, and other Parquet files are refused too", async () => {
+    const { stderr } = await runRollcall(["check", sample, "--from", "rollcall"]);
+    expect(stderr).toContain("this is a Parquet file, not JSON lines");
+    const other = parquetOf([{ metrics: "{}" }]);
+    expect((await runRollcall(["check", other])).stderr).toContain("this is a Parquet file, not JSON lines");
+  });
+});

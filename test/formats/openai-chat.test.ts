@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { runHere } from "../support/here.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { convertRows, fileOf, user } from "./rows.ts";
+
+const tool = { type: "function", function: { name: "add", parameters: {} } };
+const flat = '{"id":"c1","name":"add","arguments":{"a":2,"b":12345678901234567890}}';
+const called =
+  '{"messages":[{"role":"system","content":"be \\u00e9xact"},{"role":"user","content":"2+2?"},' +
+  `{"role":"assistant","content":null,"tool_calls":[${flat}]},{"role":"tool","content":"4"},{"role":"assistant","content":"4"}],` +
+  `"reward":1.50,"seed":12345678901234567890,"tools":[${JSON.stringify(tool)}],"metadata":{"k":"v"},"metrics":{"len":3}}`;
+const said = (reward: number, more: object = {}) => ({
+  messages: [user("hi"), { role: "assistant", content: "yo" }],
+  reward,
+  ...more,
+});
+
+describe("rows of chat messages", () => {
+  it("become trajectories with a choice for each turn of the assistant, and keep digits, escapes and scalars", async () => {
+    const { code, lines, notes, left } = await convertRows([called], ["--exact"]);
+    const args = '"{\\"a\\":2,\\"b\\":12345678901234567890}"';
+    expect({ code, lines, left }).toEqual({
+      code: 0,
+      lines: [
+        '{"trajectories":[{"messages_and_choices":[{"role":"system","content":"be \\u00e9xact"},{"role":"user","content":"2+2?"},' +
+          '{"finish_reason":"tool_calls","index":0,"message":{"role":"assistant","content":null,"tool_calls":[' +
+          `{"id":"c1","type":"function","function":{"name":"add","arguments":${args}}}]}},` +
+          '{"role":"tool","content":"4","tool_call_id":"c1"},' +
+          '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4"}}],' +
+          `"tools":[${JSON.stringify(tool)}],"reward":1.50,"metrics":{"len":3},"metadata":{"seed":12345678901234567890,"k":"v"}}]}`,
+      ],
+      left: [],
+    });
+    expect(notes).toEqual([
+      "the input is read as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the same prompt; of the same step, reward from reward, sampled: every turn of the assistant",
+      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)",
+      "tool_call_id is missing: results answer the calls in their order",
+    ]);
+  });
+
+  it("are grouped by key, or by prompt and step without one", async () => {
+    const rows = [
+      said(1),
+      said(2, { messages: [user("hi"), { role: "assistant", content: "other" }] }),
+      said(3, { step: 2 }),
+      said(4, { messages: [user("you"), { role: "assistant", content: "yo" }] }),
+      said(5, { group_id: "a" }),
+      said(6, { metadata: { prompt_id: 7 } }),
+      said(7, { group_id: "a", messages: [user("else"), { role: "assistant", content: "yo" }] }),
+    ];
+    const { lines } = await convertRows(rows);
+    const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
+    expect(rewards).toEqual([[1, 2], [3], [4], [5, 7], [6]]);
+  });
+
+  it("are refused with the number of the line of --rewards that has no reward", async () => {
+    const rewards = fileOf([{ id: "r1", reward: 0.5 }, { id: "r2" }]);
+    const ran = await runHere(["check", fileOf([said(1)]), "--rewards", rewards]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining("line 2 is no") });
+  });
+
+  it("take the reward from the given key or file, and a row without one is reported at its position", async () => {
+    const rewards = fileOf([{ id: "r1", reward: 0.5 }]);
+    const row = { messages: [user("hi"), { role: "assistant", content: "yo" }], id: "r1", judge: { score: 0.25 } };
+    const rewardOf = async (...args: string[]) => {
+      const { lines } = await convertRows([row], args);
+      return JSON.parse(lines[0] ?? "{}").trajectories?.[0].reward;
+    };
+    expect(await rewardOf("--rewards", rewards)).toBe(0.5);
+    expect(await rewardOf("--reward-from", "judge.score")).toBe(0.25);
+    const wrong = await convertRows(
+      [{ ...row, n: 1, judge: { ...row.judge, sure: 1 } }],
+      ["--reward-from", "juge.scor"],
+    );
+    expect(wrong.code).toBe(3);
+    expect(wrong.stderr).toContain(
+      "it has nothing at juge.scor, where --reward-from looks; there is a number at judge.score, judge.sure, n",
+    );
+    const none = await convertRows([{ messages: row.messages }], ["--reward-from", "judge.score"]);
+    expect(none.stderr).toContain("it has nothing at judge.score, where --reward-from looks; there is no number in it");
+    const { code, stderr } = await convertRows([row]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /rows\.jsonl:1:1: it records no reward|record of openai-chat can't be converted: it records no reward: say --reward-from/,
+    );
+  });
+
+  it("give a reason for each value left out, and the positions of damaged rows", async () => {
+    const rows = [
+      said(1, { metadata: { deep: { x: 1 } }, extra: [1] }),
+      said(2, { reward: "high", group_id: "b" }),
+      '{"messages":"hi","reward":1,"group_id":"c"}',
+    ];
+    const { code, lines, left, stderr } = await convertRows(rows, ["--on-invalid", "skip"]);
+    expect({ code, groups: lines.length }).toEqual({ code: 7, groups: 1 });
+    expect(left).toContainEqual(["metadata.deep.x", "the trajectory's metadata holds no nested values"]);
+    expect(left).toContainEqual(["extra[]", "the interface has no place for it"]);
+    expect(stderr).toContain(
+      "rows.jsonl:2: error: reward: this record of openai-chat can't be converted: reward is text, no number",
+    );
+    expect(stderr).toContain(
+      "rows.jsonl:3: error: messages: this record of openai-chat can't be converted: messages is no list",
+    );
+  });
+
+  it("are read back as the same trajectory after they were logged", async () => {
+    const home = newHome();
+    const args = ["log", "m", fileOf([called]), "--split", "train", "--local", "--json"];
+    const [{ body }] = JSON.parse((await runRollcall(args, { env: home })).stdout).responses;
+    const read = await runRollcall(["call", "read", body.call_ids[0], "--as", "trajectory", "--local"], { env: home });
+    const own = JSON.parse((await convertRows([called])).lines[0] ?? "").trajectories[0];
+    expect(JSON.parse(read.stdout)).toMatchObject(own);
+  });
+
+  it("are reported with their format among trajectories in rollcall's format", async () => {
+    const mixed = fileOf([{ messages_and_choices: [user("hi")], reward: 1 }, said(1)]);
+    expect((await runRollcall(["check", mixed])).stderr).toContain(
+      "it is another tool's row: say --from openai-chat, without --follow, or have rollcall convert make groups first",
+    );
+  });
+
+  it("are not recognized if their turns mean something else", async () => {
+    const row = { ...said(1), trajectory_format: "mini-swe-agent-1.1" };
+    expect((await convertRows([row])).stderr).not.toContain("--from openai-chat):");
+  });
+});

@@ -1,0 +1,116 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../support/run.ts";
+import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
+
+/** Samples that are JSON lines or one document of JSON, and that one file is all of. */
+const texts = readdirSync(samples).filter((name) => /\.jsonl?$/.test(name) && !/metadata\.json$/.test(name));
+
+/** Leaves of a value: scalars, and empty lists and objects. */
+const leavesIn = (value: Json): number => {
+  const children: readonly Json[] = isTree(value) ? Object.values(value) : [];
+  return children.length === 0 ? 1 : children.reduce((sum: number, child) => sum + leavesIn(child), 0);
+};
+
+/** Puts a marked value into the objects of a record that the positions choose; gives the marks. */
+const marked = (
+  record: Json,
+  places: readonly number[],
+  seed: number,
+): { readonly record: Json; readonly marks: readonly string[] } => {
+  const copy: unknown = structuredClone(record);
+  const objects: Record<string, unknown>[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if (!Array.isArray(value)) objects.push(value as Record<string, unknown>);
+    for (const child of Object.values(value)) walk(child);
+  };
+  walk(copy);
+  const marks = [...new Set(places.map((place) => place % objects.length))].map((place) => {
+    const mark = `mark-${seed}-${place}`;
+    Object.assign(objects[place] ?? {}, { [`own_${seed}`]: mark });
+    return mark;
+  });
+  return { record: copy as Json, marks };
+};
+
+const converted = async (file: string, words: readonly string[]) => {
+  const folder = mkdtempSync(join(tmpdir(), "receipt-"));
+  const [out, receipt] = [join(folder, "out.jsonl"), join(folder, "receipt.json")];
+  const ran = await runRollcall(["convert", file, "--out", out, "--receipt", receipt, ...words], { env: newHome() });
+  const text = existsSync(out) ? readFileSync(out, "utf8") : "";
+  return { ...ran, text, receipt: existsSync(receipt) ? JSON.parse(readFileSync(receipt, "utf8")) : undefined };
+};
+
+describe("a receipt", () => {
+  it.each(texts)("for %s counts every value once as carried, changed or left out with a reason", async (name) => {
+    const { code, stderr, receipt } = await converted(join(samples, name), wordsOf(name));
+    expect({ code, stderr }).toEqual({ code: 0, stderr });
+    const { read, placed, left_out } = receipt.leaves;
+    const counted = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
+    expect(placed + left_out).toBe(read);
+    expect(counted(receipt.carried) + counted(receipt.changed)).toBe(placed);
+    expect(counted(receipt.left_out)).toBe(left_out);
+    expect(receipt.left_out.filter(({ reason }: { reason: string }) => reason === "")).toEqual([]);
+    // Texts that hold JSON may count as the values in them.
+    expect(read).toBeGreaterThanOrEqual(recordsOf(name).reduce((sum: number, record) => sum + leavesIn(record), 0));
+  });
+
+  it.each(texts)("for %s names each added value that is not in the output", async (name) => {
+    const records = recordsOf(name);
+    const folder = mkdtempSync(join(tmpdir(), "marked-"));
+    const places = fc.array(fc.nat(), { minLength: 3, maxLength: 12 });
+    const draws = [...fc.sample(places, { numRuns: 2, seed: 7 }), ...fc.sample(places, { numRuns: 2 })];
+    for (const [seed, draw] of draws.entries()) {
+      const all = records.map((record, at) => marked(record, draw, 1000 * seed + at));
+      const file = join(folder, `${seed}-${name}`);
+      writeFileSync(file, all.map(({ record }) => JSON.stringify(record)).join("\n"));
+      const { code, stderr, text, receipt } = await converted(file, [...wordsOf(name), "--on-invalid", "stop"]);
+      // What was added to rewards or metrics by name breaks them, which is told.
+      expect({ draw, stderr, isTold: code === 0 || stderr.includes("[record-broken]") }).toEqual({
+        draw,
+        stderr,
+        isTold: true,
+      });
+      if (code !== 0) continue;
+      const left = new Set(receipt.left_out.map(({ path }: { path: string }) => /(?:^|\.)(own_\d+)$/.exec(path)?.[1]));
+      for (const mark of all.flatMap(({ marks }) => marks)) {
+        const key = `own_${/^mark-(\d+)/.exec(mark)?.[1]}`;
+        expect([mark, text.includes(mark) || left.has(key)]).toEqual([mark, true]);
+      }
+    }
+  });
+
+  it("counts by file and path, and maps each record to its trajectory and group", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "receipt-"));
+    const row = (group_id: string, reward: number | string) => ({
+      group_id,
+      messages: [{ role: "assistant", content: "a" }],
+      reward,
+      deep: { a: [1, 2] },
+    });
+    const write = (name: string, rows: readonly object[]) =>
+      writeFileSync(join(folder, name), rows.map((one) => JSON.stringify(one)).join("\n"));
+    write("a.jsonl", [row("x", 1), row("y", 0), row("x", 0), row("z", "none")]);
+    write("b.jsonl", [row("x", 1)]);
+    const words = ["--on-invalid", "skip", "--rejects", join(folder, "rejects")];
+    const { code, receipt } = await converted(folder, words);
+    const [a, b] = ["a.jsonl", "b.jsonl"].map((name) => join(folder, name));
+    const reason = "the interface has no place for it";
+    expect(code).toBe(7);
+    expect(receipt.left_out).toContainEqual({ file: a, path: "deep.a[]", reason, count: 6 });
+    expect(receipt.left_out).toContainEqual({ file: b, path: "deep.a[]", reason, count: 2 });
+    const content = { path: "messages[].content", to: "trajectory.messages_and_choices[].message.content" };
+    expect(receipt.carried).toContainEqual({ file: a, ...content, count: 3 });
+    expect(receipt.records).toEqual([
+      { file: a, line: 1, group: 1, trajectory: 1 },
+      { file: a, line: 3, group: 1, trajectory: 2 },
+      { file: a, line: 2, group: 2, trajectory: 1 },
+      { file: a, line: 4, group: 3, trajectory: null },
+      { file: b, line: 1, group: 4, trajectory: 1 },
+    ]);
+  });
+});

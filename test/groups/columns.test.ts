@@ -1,0 +1,193 @@
+/** The columns of the index: the numbers are those that were put in. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Parts } from "../../src/groups/parts/columns.ts";
+import { Digests } from "../../src/groups/parts/digests.ts";
+import { groupParts } from "../../src/groups/parts/group.ts";
+import { GroupKeys } from "../../src/groups/parts/group-keys.ts";
+import { Numbers } from "../../src/groups/parts/numbers.ts";
+import { itHolds } from "../support/property.ts";
+
+/** Runs of numbers that are alike, the usual one among them, or all different. */
+const run = fc.record({
+  length: fc.integer({ min: 1, max: 3000 }),
+  times: fc.constantFrom(1, 60),
+  value: fc.oneof(fc.constantFrom(0, -0, Number.NaN, 7), fc.double(), fc.maxSafeInteger()),
+  step: fc.constantFrom(0, 1),
+});
+const runs = fc
+  .array(run, { maxLength: 6 })
+  .map((all) =>
+    all.flatMap(({ length, times, value, step }) =>
+      Array.from({ length: length * times }, (_, at) => (step === 0 ? value : value + at)),
+    ),
+  );
+
+describe("a column", () => {
+  itHolds(
+    "returns every number unchanged, one by one and as ranges, whatever its usual number is",
+    fc.property(runs, fc.constantFrom(0, Number.NaN, 7), fc.boolean(), fc.nat(), (values, usual, oneByOne, cut) => {
+      const column = Numbers.doubles(usual);
+      const first = cut % (values.length + 1);
+      if (oneByOne) for (const value of values.slice(0, first)) column.push(value);
+      else column.append(Float64Array.from(values.slice(0, first)));
+      column.append(Float64Array.from(values.slice(first)));
+      expect(column.length).toBe(values.length);
+      expect(values.every((value, at) => Object.is(column.at(at), value))).toBe(true);
+      expect(column.at(values.length)).toBe(usual);
+      const all = [...column.blocks()].flatMap((block) => [...block]);
+      expect(all.every((value, at) => Object.is(value, values[at])) && all.length === values.length).toBe(true);
+      const some = column.values(first >> 1, first);
+      expect(some.length).toBe(first - (first >> 1));
+      expect(some.every((value, at) => Object.is(value, values[(first >> 1) + at]))).toBe(true);
+      if (first === 0) return;
+      column.set(first - 1, 3);
+      expect([column.at(first - 1), column.at(first)]).toEqual([3, values[first] ?? usual]);
+    }),
+    { quick: 3, slow: 30 },
+  );
+
+  it.each([1, 15, 16, 17, 500, 513, 2 ** 14 + 1])(
+    "gives %i numbers whole once one of them is not the usual one",
+    (length) => {
+      for (const place of [0, length >> 1, length - 1]) {
+        const column = Numbers.bytes();
+        column.append(new Uint8Array(length));
+        column.set(place, 1);
+        const wanted = Array.from({ length }, (_, at) => (at === place ? 1 : 0));
+        expect([...column.values()]).toEqual(wanted);
+        expect([...column.blocks()].flatMap((block) => [...block])).toEqual(wanted);
+      }
+    },
+  );
+
+  it("allocates nothing for numbers that equal the usual one", () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const columns = Array.from({ length: 10 }, () => {
+      const column = Numbers.doubles(Number.NaN);
+      for (let at = 0; at < 2 ** 17; at++) column.push(Number.NaN);
+      return column;
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
+    expect(columns.every((column) => column.length === 2 ** 17 && Number.isNaN(column.at(2 ** 17 - 1)))).toBe(true);
+  });
+});
+
+const partOf = (at: number) =>
+  ({
+    source: 0,
+    start: at * 100,
+    length: 99,
+    line: at + 1,
+    checksum: at,
+    kind: "group",
+    valid: at % 5 !== 0,
+    trajectories: 4,
+    reward: 0,
+    equal: false,
+    training: 0,
+    version: Number.NaN,
+  }) as const;
+
+const digestOf = (at: number) => Uint8Array.from({ length: 32 }, (_, byte) => (at * 31 + byte) & 255);
+
+describe("the index", () => {
+  it("returns digests and ranges of digests as they were added, across blocks and one by one", () => {
+    const count = 2 ** 18 + 3000;
+    const bytes = new Uint8Array(count * 16);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = (at * 31 + (at >>> 8)) & 255;
+    const at = (position: number) => bytes.subarray(position * 16, (position + 1) * 16);
+    const digests = Digests.of(bytes.subarray(0, 5 * 16));
+    for (let position = 5; position < 3000; position++) digests.append(at(position));
+    digests.append(bytes.subarray(3000 * 16));
+    expect(digests.count).toBe(count);
+    const positions = [0, 1, 4, 5, 2999, 3000, 2 ** 18 - 1, 2 ** 18, count - 1];
+    for (const position of positions) expect(digests.at(position)).toEqual(at(position));
+    expect(digests.slice(2 ** 18 - 2, 4)).toEqual(bytes.subarray((2 ** 18 - 2) * 16, (2 ** 18 + 2) * 16));
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    expect(digests.wordOf(2 ** 18 + 1, 3)).toBe(words[2 ** 20 + 7]);
+    const copy = digests.copy();
+    copy.set(2 ** 18, at(1));
+    expect(copy.at(2 ** 18)).toEqual(at(1));
+    expect(digests.at(2 ** 18)).toEqual(at(2 ** 18));
+    expect(Buffer.compare(copy.slice(0, 2 ** 18), digests.slice(0, 2 ** 18))).toBe(0);
+  });
+
+  it("groups parts without keys one by one, also if a single part has a key", () => {
+    const parts = new Parts();
+    for (let at = 0; at < 500; at++) parts.push(partOf(at), digestOf(at));
+    const keys = new GroupKeys();
+    const { groups: without } = groupParts({ parts, keys, byKey: false });
+    keys.set(499, '"a"');
+    const { groups: with1 } = groupParts({ parts, keys, byKey: false });
+    expect(without.count).toBe(500);
+    expect(with1.count).toBe(500);
+    for (let group = 0; group < 500; group++) {
+      expect(without.partsOf(group)).toEqual(with1.partsOf(group));
+      expect(without.firstOf(group)).toBe(with1.firstOf(group));
+      expect(without.groupOf(group)).toBe(with1.groupOf(group));
+      expect(without.isValid(group)).toBe(with1.isValid(group));
+      expect(without.bytesOf(group)).toBe(with1.bytesOf(group));
+      expect(without.trajectoriesOf(group)).toBe(4);
+    }
+    expect(without.digests().slice(0, 500)).toEqual(with1.digests().slice(0, 500));
+  });
+
+  it("keeps the keys of parts range by range, and forgets only those that are dropped", () => {
+    const key = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(key, { maxLength: 30 }), { maxLength: 6 }),
+        fc.array(fc.nat(200)),
+        (ranges, asked) => {
+          const all = new GroupKeys();
+          let first = 0;
+          for (const range of ranges) {
+            const own = new GroupKeys();
+            for (const [at, text] of range.entries()) if (text !== undefined) own.set(at, text);
+            all.append(own.pack(), first);
+            first += range.length;
+          }
+          const flat = ranges.flat();
+          expect(all.areNone).toBe(flat.every((text) => text === undefined));
+          expect(Array.from({ length: first + 3 }, (_, at) => all.at(at))).toEqual([
+            ...flat,
+            undefined,
+            undefined,
+            undefined,
+          ]);
+          for (const at of asked) expect(all.at(at)).toBe(flat[at]);
+          for (const [at, text] of flat.entries()) {
+            expect(all.at(at)).toBe(text);
+            all.forget(at);
+          }
+        },
+      ),
+    );
+  });
+
+  it("groups adjacent parts like any others", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(1, 2, 3, 4), { minLength: 1, maxLength: 40 }), (sizes) => {
+        const parts = new Parts();
+        const keys = new GroupKeys();
+        for (const [group, size] of sizes.entries()) {
+          for (let at = 0; at < size; at++) {
+            keys.set(parts.count, `"${group}"`);
+            parts.push({ ...partOf(parts.count), kind: "trajectory", trajectories: 1 }, digestOf(parts.count));
+          }
+        }
+        const { groups } = groupParts({ parts, keys, byKey: false });
+        expect(groups.count).toBe(sizes.length);
+        let first = 0;
+        for (const [group, size] of sizes.entries()) {
+          const own = Array.from({ length: size }, (_, at) => first + at);
+          expect([...groups.partsOf(group)]).toEqual(own);
+          expect(groups.firstOf(group)).toBe(first);
+          expect(own.map((part) => groups.groupOf(part))).toEqual(own.map(() => group));
+          first += size;
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,263 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type MeasuredTrajectory, Tally } from "../../src/groups/metrics/metrics.ts";
+import { addTo, mergeSketch, newSketch, type Sketch, spreadOf } from "../../src/groups/metrics/sketch.ts";
+
+const lines = (name: string): (MeasuredTrajectory & Record<string, string>)[] =>
+  readFileSync(`test/samples/${name}`, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+/** The exact value of a finite double, in units of 2^-1074. */
+const exactly = (value: number): bigint => {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  const bits = view.getBigUint64(0);
+  const exponent = (bits >> 52n) & 0x7ffn;
+  const fraction = bits & 0xfffffffffffffn;
+  const size = exponent === 0n ? fraction : (fraction | 0x10000000000000n) << (exponent - 1n);
+  return bits >> 63n === 1n ? -size : size;
+};
+
+/** The double nearest to a whole number of 2^-1074, found by bisection over the doubles themselves. */
+const nearest = (units: bigint): number => {
+  if (units < 0n) return -nearest(-units);
+  const view = new DataView(new ArrayBuffer(8));
+  const at = (bits: bigint): number => {
+    view.setBigUint64(0, bits);
+    return view.getFloat64(0);
+  };
+  let low = 0n;
+  let high = 0x7fefffffffffffffn;
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n;
+    if (exactly(at(middle)) <= units) low = middle;
+    else high = middle - 1n;
+  }
+  const below = units - exactly(at(low));
+  if (below === 0n) return at(low);
+  const above = exactly(at(low + 1n)) - units;
+  return at(below < above || (below === above && low % 2n === 0n) ? low : low + 1n);
+};
+
+const rewardOf = (rewards: readonly number[]): number | undefined => {
+  const tally = new Tally();
+  tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
+  return tally.metrics().reward;
+};
+
+const deviationOf = (rewards: readonly number[]): number | undefined => {
+  const tally = new Tally();
+  tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
+  return tally.metrics().reward_std_dev;
+};
+
+const someValue = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 }),
+  fc.integer(),
+  fc.constantFrom(0.1, 0.2, 0.3, -0, 5e-324, 2 ** 53, 1e16, -1e16, 1 / 3, 2 ** 960, -(2 ** 960), 2 ** 959, 2 ** -1030),
+);
+
+describe("the metrics", () => {
+  it("equal the sample's figures to the last digit", () => {
+    const tally = new Tally();
+    for (const line of readFileSync("test/samples/airline.groups.jsonl", "utf8").trimEnd().split("\n"))
+      tally.add(JSON.parse(line));
+    expect(tally.metrics("train")).toMatchObject({
+      "train/reward": 0.25,
+      "train/reward_std_dev": 0.22320508075688772,
+      "train/user_cost": 0.002866753246753247,
+      "train/exception_rate": 0,
+      "data/step_num_scenarios": 20,
+      "data/step_num_trajectories": 80,
+      "data/step_num_groups_submitted": 20,
+      "data/step_num_groups_trainable": 10,
+    });
+  });
+
+  it("are the same for trajectories that are grouped by a key", () => {
+    const tally = new Tally();
+    const groups: Record<string, MeasuredTrajectory[]> = {};
+    for (const line of lines("wordle.trajectories.jsonl")) {
+      const key = line.prompt_id ?? "";
+      groups[key] = [...(groups[key] ?? []), line];
+    }
+    for (const trajectories of Object.values(groups)) tally.add({ trajectories });
+    expect(tally.metrics()).toMatchObject({ reward: 1.2320991181688887, reward_std_dev: 0.2348228268039439 });
+  });
+
+  it("have the defined names and no others", () => {
+    const tally = new Tally();
+    tally.add({
+      trajectories: [{ reward: 1, metrics: { solved: true, steps: 3 } }, { reward: 0 }],
+      exceptions: ["no"],
+    });
+    expect(tally.metrics("val")).toEqual({
+      "val/reward": 0.5,
+      "val/reward_std_dev": 0.5,
+      "val/exception_rate": 1 / 3,
+      "val/solved": 1,
+      "val/steps": 3,
+      "data/step_num_scenarios": 1,
+      "data/step_num_trajectories": 2,
+      "data/step_num_groups_submitted": 1,
+    });
+    expect(new Tally().metrics()).toEqual({
+      reward_std_dev: 0,
+      "data/step_num_scenarios": 0,
+      "data/step_num_trajectories": 0,
+      "data/step_num_groups_submitted": 0,
+    });
+  });
+
+  it("omit values that are not finite, values that are not numbers, and keys with a calculated name", () => {
+    const tally = new Tally();
+    tally.add({
+      trajectories: [
+        { reward: Number.POSITIVE_INFINITY, metrics: { steps: 1, reward: 9, reward_std_dev: 9, exception_rate: 9 } },
+        { reward: 1, metrics: { steps: Number.POSITIVE_INFINITY, word: "x", ["__proto__"]: 2 } },
+        { reward: 1, metrics: JSON.parse('{"__proto__":4}') },
+      ],
+    });
+    const metrics = tally.metrics();
+    expect(metrics).toMatchObject({ reward: 1, reward_std_dev: 0, steps: 1, exception_rate: 0 });
+    expect(Object.keys(metrics)).toContain("__proto__");
+    expect(Object.keys(metrics)).not.toContain("word");
+  });
+
+  it("count a group as trainable if its rewards differ by more than 1e-12", () => {
+    const trainable = (rewards: readonly number[]) => {
+      const tally = new Tally();
+      tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
+      return tally.metrics("train")["data/step_num_groups_trainable"];
+    };
+    expect([[1], [1, 1], [0.3, 0.1 + 0.2], [0, 1e-12], [0, 2e-12], [0, 1, 0]].map(trainable)).toEqual([
+      0, 0, 0, 0, 1, 1,
+    ]);
+  });
+
+  it("round an exact sum once, whatever the values", () => {
+    fc.assert(
+      fc.property(fc.array(someValue, { minLength: 1, maxLength: 30 }), (values) => {
+        const sum = nearest(values.map(exactly).reduce((a, b) => a + b));
+        expect(rewardOf(values)).toBe(sum / values.length + 0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("keep a mean finite if the sum is larger than any double", () => {
+    expect(rewardOf([1.7e308, 1.7e308, 1.7e308, 1.7e308])).toBe(1.7e308);
+    expect(rewardOf([-1.7e308, -1.7e308])).toBe(-1.7e308);
+    expect(rewardOf([1e308, 1e308, -1e308, -1e308, 1])).toBe(0.2);
+  });
+
+  it("stay exact over more additions than a limb can hold without a carry", () => {
+    const tally = new Tally();
+    const times = 2 ** 21 + 3;
+    for (let at = 0; at < times; at++) tally.addTrajectory({ reward: 0.1 });
+    expect(tally.metrics().reward).toBe(nearest(exactly(0.1) * BigInt(times)) / times);
+  });
+
+  it("do not depend on order or parts", () => {
+    const group = fc.record({
+      trajectories: fc.array(
+        fc.record({ reward: someValue, metrics: fc.dictionary(fc.constantFrom("a", "b", "c"), someValue) }),
+        { maxLength: 5 },
+      ),
+      exceptions: fc.array(fc.string(), { maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(group, { maxLength: 12 }),
+        fc.array(fc.nat(3)),
+        fc.infiniteStream(fc.nat()),
+        (groups, cuts, order) => {
+          const whole = new Tally();
+          for (const one of groups) whole.add(one);
+          const parts = [new Tally(), new Tally(), new Tally(), new Tally()];
+          const shuffled = groups.map((one) => ({ one, at: order.next().value ?? 0 })).sort((a, b) => a.at - b.at);
+          for (const [at, { one }] of shuffled.entries())
+            parts[cuts[at] ?? 0]?.add({ ...one, trajectories: one.trajectories.toReversed() });
+          const merged = new Tally();
+          for (const part of parts.toReversed()) merged.merge(part.pack());
+          expect(merged.metrics("train")).toEqual(whole.metrics("train"));
+        },
+      ),
+    );
+  });
+
+  it("subtract a trajectory exactly", () => {
+    fc.assert(
+      fc.property(fc.array(someValue, { minLength: 1 }), fc.array(someValue), (kept, removed) => {
+        const tally = new Tally();
+        for (const reward of [...kept, ...removed]) tally.addTrajectory({ reward, metrics: { x: reward } });
+        for (const reward of removed) tally.removeTrajectory({ reward, metrics: { x: reward } });
+        const plain = new Tally();
+        for (const reward of kept) plain.addTrajectory({ reward, metrics: { x: reward } });
+        expect(tally.metrics()).toEqual(plain.metrics());
+      }),
+    );
+  });
+
+  it("subtract a group exactly, with its exceptions", () => {
+    const kept = { trajectories: [{ reward: 0 }, { reward: 1 }], exceptions: ["a"] };
+    const removed = { trajectories: [{ reward: 0.1 }, { reward: 0.3 }], exceptions: ["b", "c"] };
+    const tally = new Tally();
+    for (const group of [kept, removed]) tally.add(group);
+    tally.remove(removed);
+    const plain = new Tally();
+    plain.add(kept);
+    expect(tally.metrics("train")).toEqual(plain.metrics("train"));
+    expect(tally.metrics().exception_rate).toBe(1 / 3);
+  });
+
+  it("give the deviation of the exact values: 0 if all are equal, otherwise correct in the last digit", () => {
+    expect(deviationOf([0.1, 0.1, 0.1])).toBe(0);
+    expect(deviationOf([0, 0, 1])).toBe(0.4714045207910317);
+    expect(deviationOf([1e308, -1e308])).toBe(1e308);
+    expect(deviationOf([5e-324, 0])).toBe(0);
+    expect(deviationOf([1e16, 1e16 + 2])).toBe(1);
+    fc.assert(
+      fc.property(fc.array(someValue, { minLength: 2, maxLength: 8 }), (values) => {
+        const given = deviationOf(values) ?? Number.NaN;
+        // Between the neighbours of what was given, squared and compared on whole numbers.
+        const count = BigInt(values.length);
+        const sum = values.map(exactly).reduce((a, b) => a + b);
+        const squares = values.map((value) => exactly(value) ** 2n).reduce((a, b) => a + b);
+        const wanted = count * squares - sum * sum;
+        const up = exactly(next(given, 1)) * count;
+        const down = given === 0 ? 0n : exactly(next(given, -1)) * count;
+        expect(down * down <= wanted && wanted <= up * up).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("a distribution that is merged of parts", () => {
+  it("has the mean, the spread and the values of all, whichever parts they were in", () => {
+    const sketchOf = (values: readonly number[]): Sketch => {
+      const sketch = newSketch();
+      for (const value of values) addTo(sketch, value);
+      return sketch;
+    };
+    const parts = [[1, 2, 4], [], [10], [-3, 7, 7, 0.5]];
+    const [whole, merged] = [sketchOf(parts.flat()), newSketch()];
+    for (const part of parts) mergeSketch(merged, sketchOf(part));
+    expect([merged.mean, spreadOf(merged)]).toEqual(
+      [whole.mean, spreadOf(whole)].map((one) => expect.closeTo(one, 12)),
+    );
+    expect({ ...merged, mean: 0, squares: 0 }).toEqual({ ...whole, mean: 0, squares: 0 });
+  });
+});
+
+/** The double above or below. */
+const next = (value: number, by: 1 | -1): number => {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  view.setBigInt64(0, view.getBigInt64(0) + BigInt(by));
+  return view.getFloat64(0);
+};

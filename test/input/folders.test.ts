@@ -1,0 +1,170 @@
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newFolder } from "../support/inputs.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+
+/** A folder with files of these texts. */
+const folderOf = (files: Readonly<Record<string, string | Buffer>>): string => {
+  const folder = newFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+};
+
+const row = (id: number): string =>
+  `${JSON.stringify({ example_id: id, prompt: "2+2?", completion: "4", answer: "4", reward: id })}\n`;
+
+const group = `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"hi"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"yo"}}],"reward":1}]}\n`;
+
+const rewardsOf = (stdout: string): readonly number[] =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).trajectories[0].reward);
+
+describe("an input file with several names", () => {
+  it("is read once by check, convert and log, with a notice", async () => {
+    const cwd = folderOf({ "a.jsonl": group, "r/b.jsonl": group.replace('"reward":1', '"reward":2') });
+    symlinkSync("a.jsonl", join(cwd, "symbolic.jsonl"));
+    linkSync(join(cwd, "a.jsonl"), join(cwd, "hard.jsonl"));
+    const files = ["a.jsonl", "a.jsonl", "./a.jsonl", "symbolic.jsonl", "hard.jsonl", "r", "r/b.jsonl", "r"];
+    const noted =
+      "note: 6 files are named more than once, and read once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
+    const checked = await runRollcall(["check", ...files], { cwd });
+    expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining(noted)]);
+    expect(checked.stderr).not.toContain("trajectory-twice");
+    expect(checked.stdout).toContain("groups\t2\n");
+    expect(rewardsOf((await runRollcall(["convert", ...files], { cwd })).stdout)).toEqual([1, 2]);
+    const words = ["log", "m", "--split", "train", "--local", "--json", ...files];
+    const logged = await runRollcall(words, { cwd, env: newHome() });
+    expect(JSON.parse(logged.stdout)).toMatchObject({ groups: { read: 2, logged: 2 } });
+  });
+
+  it("gets its rejects file next to its first name", async () => {
+    const cwd = folderOf({ "a.jsonl": `${group}{}\n` });
+    symlinkSync("a.jsonl", join(cwd, "link.jsonl"));
+    const words = ["log", "m", "--split", "train", "--local", "--on-invalid", "skip", "link.jsonl", "a.jsonl"];
+    const { code, stderr } = await runRollcall(words, { cwd, env: newHome() });
+    expect([code, stderr]).toEqual([
+      7,
+      expect.stringContaining("1 file is named more than once, and read once: a.jsonl"),
+    ]);
+    expect(readFileSync(join(cwd, "link.jsonl.rejected"), "utf8")).toBe("{}\n");
+  });
+});
+
+describe("a folder as input", () => {
+  it("is read with its subfolders in the order of names, except hidden files and links to its own files", async () => {
+    const cwd = folderOf({
+      "r/b/results.jsonl": row(3),
+      "r/a/results.jsonl": row(2),
+      "r/a.jsonl": row(1),
+      "r/.x/a.jsonl": row(9),
+    });
+    symlinkSync("a.jsonl", join(cwd, "r/latest.jsonl"));
+    const { code, stdout, stderr } = await runRollcall(["convert", "r", "r/a.jsonl"], { cwd });
+    expect(stderr).toContain("3 files are read as results of verifiers v0");
+    expect(rewardsOf(stdout)).toEqual([2, 3, 1]);
+    expect(code).toBe(0);
+  });
+
+  it("gives one note that names the files without rollouts", async () => {
+    const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
+    const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
+    const { code, stdout, stderr } = await runRollcall(["convert", "r"], { cwd });
+    expect(stderr.match(/left out.*/g)).toEqual([
+      "left out, since no rollouts are in them: r/c.jsonl, r/a.json, r/b.json and 2 more files",
+    ]);
+    expect([code, rewardsOf(stdout)]).toEqual([0, [1]]);
+    const own = folderOf({ "r/groups.jsonl": group, "r/config.json": "{}" });
+    const checked = await runRollcall(["check", "r"], { cwd: own });
+    expect(checked.stderr).toContain("left out, since no rollouts are in them: r/config.json\n");
+    expect(checked.code).toBe(0);
+  });
+
+  it("gives an error that names the expected files if it has no rollouts", async () => {
+    const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
+    const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
+    expect(stderr).toContain("empty: error: no file in this folder is called as files of rollouts are");
+    expect(stderr).toMatch(/names were looked for that end in\s+\.jsonl, \.ndjson, \.json, \.eval or \.parquet/);
+    expect(stderr).toMatch(
+      /others: error: no file in this folder holds rollouts, neither\s+others\/a.json and 1 more file/,
+    );
+    expect(code).toBe(3);
+  });
+
+  it("gives an error if all its files are empty or without rollouts, and nothing counts as logged", async () => {
+    const cwd = folderOf({ "bare/a.jsonl": "", "mixed/a.jsonl": "", "mixed/b.json": "{}" });
+    for (const [folder, named] of [
+      ["bare", "bare/a.jsonl"],
+      ["mixed", "mixed/b.json"],
+    ] as const) {
+      const told = `${folder}: no file in this folder holds rollouts, neither ${named} [folder-without-rollouts]`;
+      for (const args of [["check"], ["log", "m", "--local", "--split", "train"], ["convert", "--out", "made.jsonl"]]) {
+        const { code, stderr } = await runRollcall([...args, folder, "--json"], { cwd });
+        expect([code, JSON.parse(stderr).error.message]).toEqual([3, told]);
+      }
+    }
+  });
+
+  it("gives an error that names both formats if one of its files is in rollcall's format", async () => {
+    const cwd = folderOf({ "r/results.jsonl": row(1), "r/groups.jsonl": group });
+    const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(
+      "files are of several formats: r/groups.jsonl of rollcall, r/results.jsonl of verifiers-v0",
+    );
+    expect(code).toBe(3);
+    for (const [from, reward] of [
+      ["verifiers-v0", 7],
+      ["rollcall", 1],
+    ] as const) {
+      const only = folderOf({ "r/results.jsonl": row(7), "r/groups.jsonl": group });
+      expect(rewardsOf((await runRollcall(["convert", "r", "--from", from], { cwd: only })).stdout)).toEqual([reward]);
+    }
+  });
+
+  it("gives an error if one of its files cannot be read, whatever the others contain", async () => {
+    const parquet = readFileSync("test/samples/formats/art-v2.airline.parquet");
+    const cwd = folderOf({
+      "lines/a.jsonl": row(1),
+      "lines/half.jsonl": row(2).slice(0, 40),
+      "own/a.jsonl": group,
+      "own/half.jsonl": group.slice(0, 40),
+      "half/a.jsonl": group.slice(0, 40),
+      "rows/a.parquet": parquet,
+      "rows/b.parquet": parquet.subarray(0, 20_000),
+    });
+    const told = async (folder: string) => {
+      const { code, stderr } = await runRollcall(["check", folder], { cwd });
+      return [code, ...stderr.split("\n").filter((line) => /^rollcall|no rollouts/.test(line))];
+    };
+    expect(await told("lines")).toEqual([
+      3,
+      "rollcall: lines/half.jsonl:1:41: this record of verifiers-v0 can't be converted: it is cut off [record-broken]",
+    ]);
+    expect(await told("own")).toEqual([3, expect.stringMatching(/own\/half.jsonl:1:41: .* \[json-cut-off\]/)]);
+    expect(await told("half")).toEqual([3, expect.stringMatching(/half\/a.jsonl:1:41: .* \[json-cut-off\]/)]);
+    expect(await told("rows")).toEqual([3, expect.stringMatching(/rows\/b.parquet: .* it is cut off or damaged/)]);
+    const words = ["log", "m", "rows", "--split", "train", "--local", "--on-invalid", "skip", "--json"];
+    const logged = await runRollcall(words, { cwd, env: newHome() });
+    expect([logged.code, JSON.parse(logged.stdout).groups]).toMatchObject([7, { read: 5, logged: 4, rejected: 1 }]);
+    expect(JSON.parse(logged.stderr.trim().split("\n").at(-1) ?? "").error).toMatchObject({
+      message: "1 unreadable record rejected, 4 logged: nothing of what was rejected can be read",
+      next: `rollcall ${words.join(" ")}`,
+    });
+  });
+
+  it("gives an error instead of a skip if a broken file has a name of its format", async () => {
+    const cwd = folderOf({ "r/a/results.jsonl": row(1), "r/b/results.jsonl": '{"example_id":1,"prom' });
+    const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
+    expect(stderr).toContain("r/b/results.jsonl:1:");
+    expect(stderr).toContain("this record of verifiers-v0 can't be converted");
+    expect(code).toBe(3);
+  });
+});
+
+const named = (folder: string, files: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text]));

@@ -1,0 +1,200 @@
+/** Inputs in datasets of the Hub, and addresses of buckets. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Downloads, Got } from "../../src/client/index.ts";
+import { openHub } from "../../src/input/hub.ts";
+import { fileServer } from "../support/file-server.ts";
+import { testHost } from "../support/host.ts";
+import { newFolder } from "../support/inputs.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+
+const trajectory = (reward: number, text: string) =>
+  `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"assistant","content":"${text}"}],"reward":${reward}}`;
+const group = (text: string) => `{"trajectories":[${trajectory(0, text)},${trajectory(1, text)}]}\n`;
+const large = Array.from({ length: 200 }, (_, at) => group(`${at} ${"x".repeat(50_000)}`)).join("");
+
+type Env = Readonly<Record<string, string>>;
+
+const checked = async (args: readonly string[], env: Env) => {
+  const { code, stdout, stderr } = await runRollcall(["check", "--json", ...args], { env });
+  const error = stderr === "" ? undefined : JSON.parse(stderr).error;
+  return { code, document: stdout === "" ? undefined : JSON.parse(stdout), error };
+};
+
+/** A hub with one dataset, private or not; its files are given by another origin, which must not see the token. */
+const hub = async ({
+  token,
+  files: contents = { "data/step 1.jsonl": large, "data/deep/2.jsonl": group("b") },
+}: {
+  readonly token?: string;
+  readonly files?: Readonly<Record<string, string>>;
+} = {}) => {
+  const files = await fileServer({
+    files: Object.fromEntries(Object.values(contents).map((content, at) => [`/blob/${at}`, content])),
+    instead: ({ headers }, response) => {
+      if (headers.authorization === undefined) return false;
+      response.writeHead(500).end();
+      return true;
+    },
+  });
+  const blobs: Readonly<Record<string, string>> = Object.fromEntries(
+    Object.keys(contents).map((name, at) => [name, `/blob/${at}`]),
+  );
+  const server = await fileServer({
+    files: {},
+    instead: ({ path, headers }, response) => {
+      if (token !== undefined && headers.authorization !== `Bearer ${token}`) {
+        response.writeHead(401, { "x-error-message": "Invalid username or password." }).end();
+        return true;
+      }
+      const { pathname, searchParams } = new URL(path, "http://hub");
+      const [, revision, name = ""] = /^\/datasets\/o\/n\/resolve\/([^/]+)\/(.*)$/.exec(pathname) ?? [];
+      const blob = blobs[decodeURIComponent(name)];
+      if (/^\/api\/datasets\/o\/n\/tree\/main\/(data)?$/.test(pathname)) {
+        const entries = Object.keys(blobs).map((own) => ({ type: "file", path: own, size: 1 }));
+        const page = Number(searchParams.get("cursor") ?? 0);
+        const link =
+          page + 1 < entries.length
+            ? { link: `<${server.url}${pathname}?recursive=true&cursor=${page + 1}>; rel="next"` }
+            : {};
+        const folders = [
+          { type: "directory", path: "data" },
+          { type: "file", path: "data/README.md" },
+        ];
+        response.writeHead(200, link).end(JSON.stringify([...folders, entries[page]]));
+      } else if (blob !== undefined && (revision === "main" || revision === "refs%2Fconvert%2Fparquet")) {
+        response.writeHead(302, { location: `${files.url}${blob}`, "x-repo-commit": "c0ffee" }).end();
+      } else response.writeHead(404, { "x-error-message": "Entry not found" }).end();
+      return true;
+    },
+  });
+  return { env: { ...newHome(), HF_ENDPOINT: server.url }, asked: server.asked };
+};
+
+describe("a dataset on the Hub as input", () => {
+  it("is read after a redirect, which gets no token", async () => {
+    const { env, asked } = await hub({ token: "hf_secret_token" });
+    const names = ["hf://datasets/o/n/data/step 1.jsonl"];
+    const { code, document } = await checked(names, { ...env, HF_TOKEN: "hf_secret_token" });
+    expect([code, document.groups.read, asked.length]).toEqual([0, 200, 1]);
+  });
+
+  it("gives its token to no other origin, also to none that begins like the Hub's", async () => {
+    const asked: (readonly [origin: string, hasToken: boolean])[] = [];
+    const next = "https://huggingface.co.evil.example/next";
+    const downloads: Downloads = {
+      get: async (url, headers): Promise<Got> => {
+        asked.push([url.origin, headers.some(([name]) => name === "Authorization")]);
+        const link = { link: `<${next}>; rel="next"` };
+        const chunks = async function* () {
+          yield Buffer.from("[]");
+        };
+        return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, drop: () => undefined };
+      },
+      patience: () => ({ wait: async () => false }),
+      announce: () => undefined,
+      within: () => downloads,
+      close: () => undefined,
+    };
+    const hub = openHub({
+      host: testHost({ env: { HF_TOKEN: "hf_secret_token" } }),
+      timeoutMs: undefined,
+      maxWaitMs: 0,
+      waitsForHost: false,
+      trace: undefined,
+      insecureHttp: false,
+      hide: () => undefined,
+      onFetched: () => undefined,
+    });
+    const address = "hf://datasets/o/n/data/";
+    await hub.list?.(address, address, { downloads, insecureHttp: false, onBytes: () => undefined });
+    expect(asked).toEqual([
+      ["https://huggingface.co", true],
+      ["https://huggingface.co.evil.example", false],
+    ]);
+  });
+
+  it("is read with the token of the Hub's login", async () => {
+    const { env } = await hub({ token: "hf_saved_token" });
+    mkdirSync(join(env.HOME, ".cache/huggingface"), { recursive: true });
+    writeFileSync(join(env.HOME, ".cache/huggingface/token"), "hf_saved_token\n");
+    expect((await checked(["hf://datasets/o/n/data/deep/2.jsonl"], env)).document.groups.read).toBe(1);
+  });
+
+  it("is read at the given revision", async () => {
+    const { env } = await hub();
+    const { code } = await checked(["hf://datasets/o/n@refs/convert/parquet/data/deep/2.jsonl"], env);
+    const other = await checked(["hf://datasets/o/n@v2/data/deep/2.jsonl"], env);
+    expect([code, other.code, other.error.problems[0].rule]).toEqual([0, 3, "remote-missing"]);
+  });
+
+  it.each(["hf://datasets/o/n/", "hf://datasets/o/n/data/"])(
+    "is listed page by page if the address is a folder: %s",
+    async (name) => {
+      const { env } = await hub();
+      const { code, document } = await checked([name], env);
+      expect([code, document.groups.read]).toEqual([0, 201]);
+    },
+  );
+
+  it("is read with the documents next to a file of another tool", async () => {
+    const row =
+      '{"example_id":1,"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}],"reward":1,"metrics":{},"is_completed":true}';
+    const { env } = await hub({
+      files: { "data/metadata.json": '{"env_id":"sums","model":"m"}', "data/results.jsonl": row },
+    });
+    const out = join(newFolder(), "groups.jsonl");
+    const ran = await runRollcall(["convert", "hf://datasets/o/n/data/", "--from", "verifiers-v0", "--out", out], {
+      env,
+    });
+    expect({ ...ran, stdout: "" }).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(out, "utf8")).trajectories[0].metadata).toMatchObject({
+      env_id: "sums",
+      model: "m",
+    });
+  });
+
+  it("may have more files than a run keeps open, all cached in one file", async () => {
+    const steps = Array.from({ length: 100 }, (_, at) => [
+      `data/${String(at).padStart(3, "0")}.jsonl`,
+      group(`step ${at}`),
+    ]);
+    const files: Readonly<Record<string, string>> = Object.fromEntries(steps);
+    const { env } = await hub({ files });
+    const { code, document } = await checked(["hf://datasets/o/n/data/"], env);
+    expect([code, document.groups.read]).toEqual([0, 100]);
+    const words = ["log", "m", "--split", "train", "--local", "--json", "--batch", "b"];
+    const ran = await runRollcall([...words, "hf://datasets/o/n/data/"], { env });
+    expect(JSON.parse(ran.stdout).groups.logged).toBe(100);
+  });
+
+  it("is reported as private or missing if no token may read it", async () => {
+    const { env } = await hub({ token: "hf_secret_token" });
+    const { code, error } = await checked(["hf://datasets/o/n/data/step 1.jsonl"], env);
+    expect([code, error.message]).toEqual([
+      4,
+      expect.stringContaining("no credential went along (401): Invalid username"),
+    ]);
+    expect(error.hint).toContain("HF_TOKEN");
+  });
+
+  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("is refused if its address is invalid: %s", async (name) => {
+    const { code, error } = await checked([name], newHome());
+    expect([code, error.code]).toEqual([2, "usage"]);
+  });
+});
+
+describe("the address of a bucket", () => {
+  it.each([
+    ["s3://runs/step 1.jsonl", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
+    ["s3://runs/step-1.jsonl", "aws s3 cp s3://runs/step-1.jsonl - | rollcall log <model-id> --split train"],
+    ["s3://runs/", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
+    ["s3://", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
+    ["gs://runs/x.jsonl", "gcloud storage cat gs://runs/x.jsonl | rollcall log <model-id> --split train"],
+  ])("exits with 2 and gives the pipe that reads the file: %s", async (name, pipe) => {
+    const { code, error } = await checked([name], newHome());
+    expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
+    expect(error.hint).toContain(pipe);
+  });
+});

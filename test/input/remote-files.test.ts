@@ -1,0 +1,256 @@
+/** Inputs that are named by their addresses. */
+import { readdirSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { type AskedFor, fileServer } from "../support/file-server.ts";
+import { filesOf, newFolder } from "../support/inputs.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+
+const trajectory = (reward: number, text = "4") =>
+  `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"assistant","content":"${text}"}],"reward":${reward}}`;
+const group = (text = "4") => `{"trajectories":[${trajectory(0, text)},${trajectory(1, text)}]}`;
+const two = `${group("a")}\n${group("b")}\n`;
+
+/** More than two of the ranges that are asked for at once. */
+const large = `${Array.from({ length: 200 }, (_, at) => group(`${at} ${"x".repeat(50_000)}`)).join("\n")}\n`;
+
+/** What `check --json` says of inputs. */
+const checked = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const { code, stdout, stderr } = await runRollcall(["check", "--json", ...args], { env });
+  return {
+    code,
+    document: stdout === "" ? undefined : JSON.parse(stdout),
+    error: stderr === "" ? "" : JSON.parse(stderr).error,
+  };
+};
+
+describe("a file at an https address", () => {
+  it("is read in ranges that ask for the ETag of the first reply", async () => {
+    const { url, asked } = await fileServer({ files: { "/step.jsonl": large } });
+    const { code, document } = await checked([`${url}/step.jsonl`]);
+    expect([code, document.groups.read]).toEqual([0, 200]);
+    expect(asked.map(({ headers }) => headers.range)).toEqual([
+      "bytes=0-8388607",
+      "bytes=8388608-16777215",
+      `bytes=16777216-${large.length - 1}`,
+    ]);
+    expect(asked.slice(1).map(({ headers }) => headers["if-match"])).not.toContain(undefined);
+  });
+
+  it("is logged byte for byte, with the dedup keys of the same file on the disk", async () => {
+    const { url } = await fileServer({ files: { "/runs/step.jsonl": two } });
+    const [file = ""] = filesOf(two);
+    const env = newHome();
+    const words = ["log", "m", "--split", "train", "--local", "--json", "--batch", "b"];
+    const far = await runRollcall([...words, `${url}/runs/step.jsonl`], { env });
+    const near = await runRollcall([...words, file], { env });
+    const standing = await runRollcall(["ledger", "verify", `${url}/runs/step.jsonl`, "--local", "--json"], { env });
+    expect([far.code, JSON.parse(far.stdout).groups.logged]).toEqual([0, 2]);
+    expect([near.code, JSON.parse(near.stdout).status]).toEqual([0, "already_logged"]);
+    expect(JSON.parse(standing.stdout).status).toBe("verified");
+  });
+
+  it("is read from the position of the cut if a connection breaks off", async () => {
+    const { url, asked } = await fileServer({
+      files: { "/step.jsonl": large },
+      cut: (at) => (at % 2 === 0 ? 1_000_000 : undefined),
+    });
+    const { code, document } = await checked([`${url}/step.jsonl`]);
+    expect([code, document.groups.read]).toEqual([0, 200]);
+    // How much of what was written before the cut arrives is the network's business.
+    expect(asked.some(({ headers }) => /^bytes=[1-9]\d*-8388607$/.test(headers.range ?? ""))).toBe(true);
+  });
+
+  it("is reported as changed if its ETag changes", async () => {
+    let count = 0;
+    const other = large.replace("2+2", "3+3");
+    const changing = () => ({ "/step.jsonl": ++count < 2 ? large : other });
+    const { url } = await fileServer({ files: changing });
+    const { code, error } = await checked([`${url}/step.jsonl`]);
+    expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed", file: `${url}/step.jsonl` }]]);
+    expect(error.retryable).toBe(true);
+  });
+
+  it("is reported as changed if the server sends another range than requested", async () => {
+    const instead = ({ headers }: AskedFor, response: ServerResponse): boolean => {
+      const asked = Number(/^bytes=(\d+)/.exec(headers.range ?? "")?.[1]);
+      const start = asked === 0 ? 2 : asked;
+      const part = { etag: '"e"', "content-range": `bytes ${start}-${two.length - 1}/${two.length}` };
+      response.writeHead(206, part).end(two.slice(start));
+      return true;
+    };
+    const { url } = await fileServer({ files: {}, instead });
+    const { code, error } = await checked([`${url}/step.jsonl`]);
+    expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed" }]]);
+  });
+
+  it("is read as one stream if the server gives no ranges, and again from its beginning after a cut", async () => {
+    const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
+    const { url, asked } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, cut });
+    const { code, document } = await checked([`${url}/step.jsonl`]);
+    expect([code, document.groups.read, asked.length]).toEqual([0, 200, 2]);
+  });
+
+  it("is not read further after a cut if the server sends no ETag", async () => {
+    const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
+    const { url } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, tags: false, cut });
+    const { code, error } = await checked([`${url}/step.jsonl`]);
+    expect([code, error.code]).toEqual([5, "unavailable"]);
+    expect(error.message).toMatch(/was cut off after \d\.\d MiB, and its server says neither an ETag nor a date/);
+  });
+
+  it("is decompressed if it is compressed", async () => {
+    const { url } = await fileServer({ files: { "/step.jsonl.gz": gzipSync(large) } });
+    expect((await checked([`${url}/step.jsonl.gz`])).document.groups.read).toBe(200);
+  });
+
+  it("is recognized as another tool's, with the positions of its problems", async () => {
+    const row = (reward: string) =>
+      `{"example_id":1,"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}],"reward":${reward},"metrics":{},"is_completed":true}`;
+    const { url } = await fileServer({ files: { "/run/results.jsonl": `${row("1")}\n${row('"x"')}\n` } });
+    const { code, error } = await checked([`${url}/run/results.jsonl`]);
+    expect([code, error.problems[0]]).toMatchObject([3, { file: `${url}/run/results.jsonl`, line: 2 }]);
+  });
+
+  it("is found by a redirect, which is followed again if its target has expired", async () => {
+    const [path, expired] = ["/signed/step.jsonl", "/signed/step.jsonl?X-Amz-Signature=1"];
+    let count = 0;
+    const { url, asked } = await fileServer({
+      files: { [path]: large },
+      instead: (one, response) => {
+        if (one.path === "/step.jsonl")
+          response.writeHead(302, { location: `${path}?X-Amz-Signature=${++count}` }).end();
+        else if (one.path === expired && one.headers.range !== "bytes=0-8388607") response.writeHead(403).end();
+        else return false;
+        return true;
+      },
+    });
+    expect((await checked([`${url}/step.jsonl`])).document.groups.read).toBe(200);
+    expect(asked.filter((one) => one.path === "/step.jsonl").length).toBeGreaterThan(1);
+  });
+
+  it("is named without the secrets in its address", async () => {
+    const { url } = await fileServer({ files: { "/step.jsonl": "{}\n" } });
+    const address = `${url}/step.jsonl?X-Amz-Signature=0123456789abcdef&X-Amz-Security-Token=hush-hush-hush`;
+    const ran = await runRollcall(["check", "--debug", address], {});
+    expect(ran.stdout + ran.stderr).not.toMatch(/0123456789abcdef|hush/);
+    expect(ran.stderr).toContain(`${url}/step.jsonl:1`);
+  });
+
+  it("gives progress in bytes while it is fetched", async () => {
+    const { url } = await fileServer({ files: { "/step.jsonl": large } });
+    const words = ["log", "m", "--split", "train", "--local", "--dry-run", "--progress", "json"];
+    const { stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
+    const [first] = stderr.split("\n").flatMap((line) => (line.includes('"fetching"') ? JSON.parse(line) : []));
+    expect(first).toEqual({ event: "fetching", bytes: 8_388_608, of_bytes: large.length, groups: null });
+  });
+
+  it("is requested while the file before it has not arrived", async () => {
+    const waiting: (() => void)[] = [];
+    const { url } = await fileServer({
+      files: {},
+      instead: (_, response) => {
+        waiting.push(() => void response.end(two));
+        // None is answered before both were asked for.
+        if (waiting.length === 2) for (const answer of waiting) answer();
+        return true;
+      },
+    });
+    const { code, document } = await checked([`${url}/1.jsonl`, `${url}/2.jsonl`]);
+    expect([code, document.groups.read]).toEqual([0, 4]);
+  });
+
+  it("leaves no file in the cache folder", async () => {
+    const { url } = await fileServer({ files: { "/step.jsonl": large } });
+    const folder = newFolder();
+    await checked([`${url}/step.jsonl`], { TMPDIR: folder });
+    expect(readdirSync(join(folder))).toEqual([]);
+  });
+
+  it("needs --rejects for rejected lines", async () => {
+    const { url } = await fileServer({ files: { "/step.jsonl": `${two}{}\n` } });
+    const words = ["log", "m", "--split", "train", "--local", "--json", "--on-invalid", "skip"];
+    const { code, stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
+    expect([code, JSON.parse(stderr).error.message]).toEqual([2, expect.stringContaining("an input at an address")]);
+  });
+});
+
+describe("an address without a file", () => {
+  const answering = async (status: number, headers: Readonly<Record<string, string>> = {}, body = "") =>
+    await fileServer({
+      files: {},
+      instead: (_, response) => {
+        response.writeHead(status, headers).end(body);
+        return true;
+      },
+    });
+
+  it.each([
+    [401, 4, "auth"],
+    [403, 4, "auth"],
+    [404, 3, "invalid_input"],
+    [400, 6, "refused"],
+    [503, 5, "unavailable"],
+  ])("with status %i gives exit %i and code %s", async (status, exit, name) => {
+    const { url } = await answering(status);
+    const { code, error } = await checked(["--max-wait", "1ms", `${url}/step.jsonl`]);
+    expect([code, error.code]).toEqual([exit, name]);
+    expect(JSON.stringify(error)).toContain(`${url}/step.jsonl`);
+  });
+
+  it("is reported as a web page if it gives HTML", async () => {
+    const { url } = await answering(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>");
+    const { code, error } = await checked([`${url}/step.jsonl`]);
+    expect([code, error.problems[0]]).toMatchObject([
+      3,
+      { rule: "not-json", message: "this is a web page, not JSON lines" },
+    ]);
+  });
+
+  it("is reported as an empty file if it gives no bytes", async () => {
+    const { url } = await fileServer({ files: { "/step.jsonl": "" } });
+    expect((await checked([`${url}/step.jsonl`])).error.problems[0].rule).toBe("input-empty");
+  });
+
+  it("gives exit 5 if nothing listens at its address", async () => {
+    const { code, error } = await checked(["http://127.0.0.1:9/step.jsonl"]);
+    expect([code, error.code, error.message]).toEqual([
+      5,
+      "unavailable",
+      expect.stringContaining("nothing listens there"),
+    ]);
+  });
+
+  it.each([
+    ["http://data.example/step.jsonl", "is plain http"],
+    ["https://user:hush-hush@data.example/step.jsonl", "holds a user or a password"],
+    ["https://", "is no address"],
+  ])("is refused before any request: %s", async (address, says) => {
+    const { code, error } = await checked([address]);
+    expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(says)]);
+    expect(JSON.stringify(error)).not.toContain("hush");
+  });
+
+  it("is refused if it redirects to plain http of another host", async () => {
+    const { url } = await answering(302, { location: "http://data.example/step.jsonl" });
+    const { code, error } = await checked([`${url}/step.jsonl`]);
+    expect([code, error.message]).toEqual([6, expect.stringContaining("plain http")]);
+  });
+
+  it("is refused by log --follow", async () => {
+    const words = ["log", "m", "--split", "train", "--local", "--json", "--follow"];
+    const { code, stderr } = await runRollcall([...words, "https://data.example/step.jsonl?sig=hush-hush"]);
+    expect([code, JSON.parse(stderr).error.message]).toEqual([
+      2,
+      "https://data.example/step.jsonl is not a file, and can't be followed",
+    ]);
+  });
+
+  it("does not prevent the other inputs from being read", async () => {
+    const { url } = await fileServer({ files: { "/one.jsonl": two } });
+    const { code, document } = await checked([`${url}/one.jsonl`, `${url}/two.jsonl`]);
+    expect([code, document.groups.read, document.problems.at(-1).rule]).toEqual([3, 2, "remote-missing"]);
+  });
+});

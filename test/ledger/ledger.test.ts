@@ -1,0 +1,534 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { Digests } from "../../src/groups/parts/digests.ts";
+import { markBytes, marksOf } from "../../src/groups/parts/marks.ts";
+import { EarlierRuns } from "../../src/ledger/earlier-runs.ts";
+import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../src/ledger/entries.ts";
+import { beginRun } from "../../src/ledger/lease.ts";
+import { type Ledger, openLedger } from "../../src/ledger/ledger.ts";
+import { tryScopeLock } from "../../src/ledger/lock.ts";
+import { scopeOf } from "../../src/ledger/postgres-scope.ts";
+import { RunLedger } from "../../src/ledger/run-ledger.ts";
+import { keyOf } from "../../src/ledger/scope.ts";
+import { verifyReading } from "../../src/ledger/verify.ts";
+import { EarlierMarks } from "../../src/send/follow/growing-marks.ts";
+import { testHost } from "../support/host.ts";
+import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import { hasPostgres, newDatabase } from "../support/postgres.ts";
+
+const digestsOf = (contents: readonly string[]): Digests =>
+  Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));
+
+const scope: LedgerScope = {
+  destination: "https://service.example/v1/preview/models/m/log",
+  account: "default",
+  model: "m",
+  split: "train",
+  batch: null,
+};
+
+describe("the dedup keys", () => {
+  it("differ for every group of an input, also for equal groups", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("a", "b", "c", "d", "e"), { maxLength: 60 }), (contents) => {
+        const { slice, count, find } = marksOf(digestsOf(contents));
+        const bytes = slice(0, count);
+        const seen = new Set<string>();
+        for (let group = 0; group < count; group++) {
+          const mark = Buffer.from(bytes.subarray(group * markBytes, (group + 1) * markBytes)).toString("hex");
+          expect(find(bytes, group * markBytes)).toBe(group);
+          seen.add(mark);
+        }
+        expect(seen.size).toBe(contents.length);
+      }),
+    );
+  });
+
+  it("are the same set for any order of equal groups", () => {
+    const setOf = (contents: readonly string[]) => {
+      const { slice, count } = marksOf(digestsOf(contents));
+      const bytes = slice(0, count);
+      const marks = Array.from({ length: count }, (_, group) =>
+        Buffer.from(bytes.subarray(group * markBytes, (group + 1) * markBytes)).toString("hex"),
+      );
+      return marks.sort();
+    };
+    expect(setOf(["a", "b", "a", "a"])).toEqual(setOf(["a", "a", "a", "b"]));
+  });
+});
+
+/** The databases of a ledger, which all behave the same. */
+const bodies: readonly {
+  readonly name: string;
+  readonly newPlace: (folder: string) => Promise<string>;
+  readonly skip: boolean;
+  readonly tags: "database" | [];
+}[] = [
+  { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false, tags: [] },
+  { name: "PostgreSQL", newPlace: async () => await newDatabase(), skip: !hasPostgres, tags: "database" },
+];
+
+const openAt = async (path: string): Promise<Ledger> => {
+  const opened = await openLedger({ path }, { ...usualDelivery(), make: true });
+  if (opened === undefined) throw new Error("it is not made");
+  return opened;
+};
+
+for (const { name, newPlace, skip, tags } of bodies)
+  describe.skipIf(skip)(`the ledger in ${name}`, { tags }, () => {
+    let folder: string;
+    let path: string;
+    let ledger: Ledger;
+    let held: { release(): void } | undefined;
+    const open = async (): Promise<void> => {
+      ledger = await openAt(path);
+      held = await ledger.hold(scope, usualDelivery());
+    };
+    const close = async (): Promise<void> => {
+      held?.release();
+      await ledger.close();
+    };
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
+      path = await newPlace(folder);
+      await open();
+    });
+    afterEach(async () => {
+      await close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
+    /** Requests that were begun, each of which may have groups of another. */
+    let begun = 0;
+    const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
+      const { slice, count } = marks(...contents);
+      const bytes = slice(0, count);
+      const key = keyOf(in_, bytes, "");
+      const own = await to.scope(in_);
+      const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
+      const entry = { ...facts, marks: bytes, generation: `${begun++}` };
+      return String(await own.begin(entry));
+    };
+    const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
+      await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: '["c1"]' });
+    const entries = async (filter: EntryFilter) => {
+      const list: Entry[] = [];
+      for await (const entry of ledger.entries(filter)) list.push(entry);
+      return list;
+    };
+    /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
+    const outcomesOf = async (
+      in_: LedgerScope,
+      contents: readonly string[],
+      { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
+    ) => {
+      const { find, slice, count } = marks(...contents);
+      const own = await ledger.scope(in_);
+      const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
+      await ahead.take(own.entries());
+      const oneByOne = new EarlierMarks({ input, resendLogged });
+      await oneByOne.runs.take(own.entries());
+      const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
+      const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
+      const each = Array.from({ length: count }, (_, group) => slice(group, 1));
+      expect(each.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
+      expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
+      return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
+    };
+
+    it("is created once, and remembers logged groups after it was reopened", async () => {
+      expect(ledger.created).toBe(true);
+      await settle(begin(ledger, scope, "a", "b"), "logged");
+      await close();
+      await open();
+      expect(ledger.created).toBe(false);
+      expect((await outcomesOf(scope, ["b", "c", "a"])).outcomes).toEqual([
+        "already_logged",
+        "not_sent",
+        "already_logged",
+      ]);
+    });
+
+    it("does not count a second equal group as logged", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
+    });
+
+    it("separates groups by address, account, model, split and batch", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      const others: readonly LedgerScope[] = [
+        { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
+        { ...scope, account: "other" },
+        { ...scope, model: "other" },
+        { ...scope, split: "val" },
+        { ...scope, batch: "" },
+        { ...scope, batch: "step-1" },
+      ];
+      for (const other of others) expect((await outcomesOf(other, ["a"])).outcomes).toEqual(["not_sent"]);
+      expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
+        others.length + 1,
+      );
+    });
+
+    it("makes a request in flight of a run that died unknown until it is resolved", async () => {
+      const id = await begin(ledger, scope, "a");
+      await close();
+      await open();
+      await (await ledger.scope(scope)).recover();
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+      expect(await ledger.resolve(id, "released")).toBe(true);
+      expect(await ledger.resolve(id, "assumed_logged")).toBe(false);
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["not_sent"]);
+    });
+
+    it("counts a group as unknown if any of its requests is unknown, else as logged if any was logged", async () => {
+      await settle(begin(ledger, scope, "a"), "refused");
+      await settle(begin(ledger, scope, "b"), "not_sent");
+      expect((await outcomesOf(scope, ["a", "b"])).outcomes).toEqual(["not_sent", "not_sent"]);
+      await settle(begin(ledger, scope, "a"), "logged");
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["already_logged"]);
+      expect((await outcomesOf(scope, ["a"], { resendLogged: true })).outcomes).toEqual(["not_sent"]);
+      await settle(begin(ledger, scope, "a"), "unknown");
+      for (const resendLogged of [false, true]) {
+        expect((await outcomesOf(scope, ["a"], { resendLogged })).outcomes).toEqual(["unknown"]);
+      }
+      await settle(begin(ledger, scope, "a"), "logged");
+      expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
+    });
+
+    it("names the groups that were logged from an input with another name", async () => {
+      await settle(begin(ledger, scope, "a", "b"), "logged");
+      const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
+      const [entry] = await entries({});
+      expect(await elsewhere("b.jsonl")).toMatchObject({ elsewhere: ["a"], at: entry?.lastTried });
+      expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
+    });
+
+    it("reads back requests that exceed one reply of a database", { tags: "slow" }, async () => {
+      const own = await ledger.scope(scope);
+      for (const at of [1, 2, 3, 4]) {
+        const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
+        const bytes = marks(...names).slice(0, names.length);
+        const facts = { key: "", input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
+        expect(await own.begin({ ...facts, marks: bytes })).toBe(`r${at}`);
+      }
+      const read = await entries({});
+      expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
+        [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * markBytes]),
+      );
+    });
+
+    it("lists and forgets requests by batch and time, and remembers the sizes that an address accepts", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      const step = { ...scope, batch: "step-1" };
+      await begin(ledger, step, "b");
+      expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
+      expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
+      expect(await entries({})).toMatchObject([{ id: "r2" }]);
+      const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
+      await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
+      await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
+      expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
+    });
+  });
+
+describe("the ledger of a run", () => {
+  const openRun = async (path: string): Promise<RunLedger> => {
+    const options = { ...usualDelivery(), ledger: { path, require: false } };
+    const run = await RunLedger.open(options, { destination: scope.destination, input: "a.jsonl" });
+    onTestFinished(async () => await run.close());
+    await run.hold();
+    return run;
+  };
+
+  it("gives every unknown request of earlier runs, however often it is asked", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const earlier = await openRun(path);
+    for (const group of ["a", "b"]) {
+      const begun = await earlier.begin({ marks: marksOf(digestsOf([group])).slice(0, 1), bytes: 10, frame: "" });
+      if ("taken" in begun) throw new Error("another run has the group");
+      await earlier.settle(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
+    }
+    await earlier.close();
+    const run = await openRun(path);
+    for (let time = 0; time < 3; time++) {
+      const ids: string[] = [];
+      for await (const { id } of run.entries()) ids.push(id);
+      expect(ids).toEqual(["r1", "r2"]);
+    }
+  });
+
+  it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const run = await openRun(path);
+    await run.sized(150, "refused");
+    await run.sized(100, "passed");
+    expect(run.maxBytes).toBe(100);
+    await run.sized(80, "refused");
+    expect(run.maxBytes).toBe(40);
+    await run.close();
+    expect((await openRun(path)).maxBytes).toBe(40);
+  });
+});
+
+describe("the verification of a group", () => {
+  it("is repeated if the group was logged twice in one scope, also if another scope has it once", async () => {
+    const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
+    const marks = marksOf(reading.groups.digests()).slice(0, 1);
+    const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
+    const more = { status: 200, cause: null, calls: [], marks, frame: "", state: "logged" as const };
+    const verified = async (...splits: readonly string[]) => {
+      const entries = splits.map(
+        (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
+      );
+      const { logged, repeated } = await verifyReading(reading, entries, { perScope: true });
+      return { logged, repeated };
+    };
+    expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
+    expect(await verified("train", "val", "val")).toEqual({ logged: 0, repeated: 1 });
+    expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
+  });
+});
+
+describe("a run's lease on a shared ledger", () => {
+  /** A run with a clock of its own, at a database that renews its lease or does not. */
+  const leased = async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const row = { integer: () => 1, text: () => "", bytes: () => Buffer.alloc(0), isNull: () => true };
+    const state = { now: 1000, isRenewed: true, asked: 0 };
+    const ask = async (sql: string) => {
+      state.asked++;
+      return sql.startsWith("UPDATE") && !state.isRenewed ? [] : [row];
+    };
+    const remote = { ask, together: async () => [], hasten: () => undefined, close: async () => undefined };
+    const run = await beginRun(remote, { ...testHost(), elapsed: () => state.now });
+    return { run, state, remote };
+  };
+
+  it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {
+    const { run, state } = await leased();
+    const heldAt = (now: number): boolean => {
+      state.now = now;
+      return run.isHeld();
+    };
+    expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
+    run.renewed(10_000);
+    // The answer to an earlier question takes nothing back.
+    run.renewed(5000);
+    expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
+  });
+
+  it("is renewed every 5 seconds, and lost if the database does not renew it", async () => {
+    const { run, state } = await leased();
+    for (let at = 0; at < 6; at++) {
+      state.now += 5000;
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(run.isHeld()).toBe(true);
+    }
+    state.isRenewed = false;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(run.isHeld()).toBe(false);
+  });
+
+  it("is required before a request is recorded, begun or retried", async () => {
+    const { run, state, remote } = await leased();
+    const reach = { remote, path: "postgres://host/database", elapsed: () => state.now };
+    const own = await scopeOf({ ...reach, run: () => run }, scope);
+    state.now += 15_000;
+    const before = state.asked;
+    const marks = new Uint8Array(markBytes);
+    const entry = { marks, key: "", input: "", bytes: 1, trajectories: 1, frame: "", now: 0, generation: "" };
+    await expect(own.begin(entry)).rejects.toMatchObject({ reason: "lease-lost" });
+    await expect(own.again("r1", 0)).rejects.toMatchObject({ reason: "lease-lost" });
+    expect(state.asked).toBe(before);
+  });
+});
+
+describe("the locks of a ledger in a file", () => {
+  it("belong to one process at a time, and are free after it is killed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
+    const path = join(folder, "ledger.db");
+    const ledger = await openAt(path);
+    const held = tryScopeLock(ledger.path, scope);
+    expect(held).toBeDefined();
+    const program = `
+      import Database from "libsql";
+      const db = new Database(process.argv[1], { timeout: 0 });
+      try { db.exec("BEGIN IMMEDIATE"); console.log("has it"); setInterval(() => {}, 1000); } catch { console.log("busy"); }
+    `;
+    const { readdirSync } = await import("node:fs");
+    const file = join(`${path}.locks`, readdirSync(`${path}.locks`)[0] ?? "");
+    const other = async () => {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program, file]);
+      const [said] = await new Promise<[string]>((resolve) =>
+        child.stdout.once("data", (data) => resolve([`${data}`.trim()])),
+      );
+      return { child, said };
+    };
+    expect((await other()).said).toBe("busy");
+    held?.release();
+    const { child, said } = await other();
+    expect(said).toBe("has it");
+    expect(tryScopeLock(ledger.path, scope)).toBeUndefined();
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.once("exit", resolve));
+    const again = tryScopeLock(ledger.path, scope);
+    expect(again).toBeDefined();
+    again?.release();
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+/** Writes into a database past the program. */
+const write = async (path: string, sql: string): Promise<void> => {
+  const client = new pg.Client(path);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+};
+
+describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: "database" }, () => {
+  const marks = (...contents: readonly string[]) => {
+    const { slice, count } = marksOf(digestsOf(contents));
+    return slice(0, count);
+  };
+  const entryOf = (...contents: readonly string[]) => ({
+    marks: marks(...contents),
+    key: "",
+    input: "a.jsonl",
+    bytes: 10,
+    frame: "",
+    now: 0,
+    generation: "",
+  });
+  const two = async () => {
+    const path = await newDatabase();
+    const run = async () => {
+      const ledger = await openAt(path);
+      await ledger.hold(scope, usualDelivery());
+      return { ledger, own: await ledger.scope(scope) };
+    };
+    return { path, first: await run(), second: await run() };
+  };
+  const settlement = { status: 200, cause: null, calls: "[]" };
+
+  it("record no request with a group that another run is sending", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a", "b")));
+    expect(await second.own.begin(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
+    expect(await second.own.begin(entryOf("c", "d"))).toMatch(/^r\d+$/);
+    await first.own.settle(id, { ...settlement, state: "logged" });
+    expect(await second.own.begin(entryOf("a"))).toMatchObject({ taken: Buffer.from(marks("a")) });
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("record requests of 50,000 groups", async () => {
+    const { first, second } = await two();
+    const names = Array.from({ length: 50_000 }, (_, at) => `${at}`);
+    const id = String(await first.own.begin(entryOf(...names)));
+    const settled = { ...settlement, state: "logged" } as const;
+    await first.own.settle(id, settled);
+    expect(await second.own.begin(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
+    expect(await second.ledger.forget({})).toBe(1);
+    expect(await second.own.begin(entryOf("another", "49999"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("record requests of 100,000 calls", async () => {
+    const { first, second } = await two();
+    const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
+    const id = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(id, { ...settlement, calls: JSON.stringify(calls), state: "logged" });
+    for await (const entry of second.ledger.entries({})) expect(entry.calls).toEqual(calls);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("retry requests that were not sent, and release them at their end", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a", "b")));
+    await first.own.settle(id, { ...settlement, state: "not_sent" });
+    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    expect(await first.own.again(id, 0)).toBe(true);
+    await first.own.settle(id, { ...settlement, state: "not_sent" });
+    const half = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(half, { ...settlement, state: "refused" });
+    await first.ledger.close();
+    expect(await second.own.begin(entryOf("a", "b"))).toMatch(/^r\d+$/);
+    await second.ledger.close();
+  });
+
+  it("begin each group once, however many begin it at the same time", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 }), {
+          minLength: 2,
+          maxLength: 8,
+        }),
+        async (requests) => {
+          const { first, second } = await two();
+          const begun = await Promise.all(
+            requests.map(async (groups, at) => {
+              const { own } = at % 2 === 0 ? first : second;
+              return typeof (await own.begin(entryOf(...groups.map(String)))) === "string" ? groups : [];
+            }),
+          );
+          await Promise.all([first.ledger.close(), second.ledger.close()]);
+          expect(begun.flat().length).toBe(new Set(begun.flat()).size);
+          expect(begun.flat().length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it("record late that a request was logged if their lease expired, but no other outcome", async () => {
+    const { path, first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a")));
+    const stateIs = async (): Promise<string | undefined> => {
+      for await (const entry of second.own.entries()) return entry.state;
+      return undefined;
+    };
+    await write(path, "UPDATE rollcall.run SET has_ended = true WHERE id = (SELECT min(id) FROM rollcall.run)");
+    expect([await second.own.recover(), await second.own.again(id, 0)]).toEqual([1, true]);
+    for (const state of ["not_sent", "refused", "unknown"] as const) {
+      await first.own.settle(id, { ...settlement, state });
+      expect(await stateIs()).toBe("trying");
+    }
+    await first.own.settle(id, { ...settlement, state: "logged" });
+    await second.own.settle(id, { ...settlement, state: "unknown" });
+    expect([await stateIs(), await second.own.again(id, 0)]).toEqual(["logged", false]);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("keep the groups of a request that they retry while it is forgotten", async () => {
+    const { first, second } = await two();
+    for (let at = 0; at < 20; at++) {
+      const group = `${at}`;
+      const id = String(await first.own.begin(entryOf(group)));
+      await first.own.settle(id, { ...settlement, state: "not_sent" });
+      const [isTried] = await Promise.all([first.own.again(id, 0), second.ledger.forget({})]);
+      const begun = await second.own.begin(entryOf(group));
+      expect(typeof begun === "string").toBe(!isTried);
+    }
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+
+  it("release the groups of an unknown request that is resolved with --resend", async () => {
+    const { first, second } = await two();
+    const id = String(await first.own.begin(entryOf("a")));
+    await first.own.settle(id, { ...settlement, state: "unknown" });
+    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    expect(await second.ledger.resolve(id, "released")).toBe(true);
+    expect(await second.own.begin(entryOf("a"))).toMatch(/^r\d+$/);
+    await Promise.all([first.ledger.close(), second.ledger.close()]);
+  });
+});

@@ -1,0 +1,187 @@
+/** Versions of a ledger and of a store: both start at 1, and nothing else is opened. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Connection from "libsql";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { openLedger } from "../../src/ledger/ledger.ts";
+import { usualDelivery } from "../support/inputs.ts";
+import { hasPostgres, newDatabase } from "../support/postgres.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+
+/** Runs a command that opens a ledger or a store at a place; its code, and what it says on one line. */
+const opened = async (kind: "ledger" | "store", place: string) => {
+  const args =
+    kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["serve", "keys", "list", "--store", place];
+  const { code, stderr } = await runRollcall(args, { env: newHome() });
+  return { code, said: stderr.replaceAll(/\s+/g, " ") };
+};
+
+/** What each of them is called, its mark in a file of SQLite, and its first tables, from before version 0.1.0. */
+const kinds = [
+  {
+    kind: "ledger",
+    title: "the ledger",
+    id: 0x72634c47,
+    early: "CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, marks BLOB NOT NULL)",
+  },
+  {
+    kind: "store",
+    title: "the store of the local service",
+    id: 0x72636c73,
+    early: "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE, last_call INTEGER) STRICT",
+  },
+] as const;
+
+const newFile = (): string => join(mkdtempSync(join(tmpdir(), "versions-")), "own.db");
+
+const fileWith = (sql: string): string => {
+  const path = newFile();
+  const database = new Connection(path);
+  database.exec(sql);
+  database.close();
+  return path;
+};
+
+describe.for(kinds)("a $kind in a file", ({ kind, title, id, early }) => {
+  it("starts at version 1, also in an empty file", async () => {
+    const path = newFile();
+    writeFileSync(path, "");
+    const log = ["log", "m", "test/samples/airline.groups.jsonl", "--split", "train", "--local"];
+    const places = kind === "ledger" ? ["--ledger", path] : [];
+    const env = { ...newHome(), ...(kind === "store" ? { ROLLCALL_STORE: path } : {}) };
+    expect((await runRollcall([...log, ...places], { env })).code).toBe(0);
+    const database = new Connection(path);
+    expect(database.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: 1 });
+    database.close();
+    expect((await opened(kind, path)).code).toBe(0);
+  });
+
+  it.for([
+    ["a newer version", 2, 2],
+    ["an older version", 0, 0],
+    ["a table layout from before 0.1.0", 1, 0],
+  ] as const)("refuses %s with both numbers, and names a fix for an older one", async ([, version, found]) => {
+    const path = fileWith(`${early}; PRAGMA application_id = ${id}; PRAGMA user_version = ${version}`);
+    const before = readFileSync(path);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${title}, ${path}, has version ${found}, but this rollcall expects version 1`);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    const [, fix] = /hint: move it away \((mv .*?)\)/.exec(said) ?? [];
+    if (fix !== undefined) execFileSync("sh", ["-c", fix]);
+    expect((await opened(kind, path)).code).toBe(found < 1 ? 0 : 11);
+  });
+
+  it.for([
+    ["another program's database", () => fileWith("CREATE TABLE thing (id INTEGER)")],
+    ["a file that is not a database", () => fileWith("")],
+  ] as const)("refuses %s", async ([, made]) => {
+    const path = made();
+    if (statSync(path).size === 0) writeFileSync(path, "dear diary, ".repeat(1000));
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${path} is not ${title.replace("the", "a rollcall")}: another program wrote it`);
+  });
+});
+
+/** Asks a database something past the program. */
+const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
+  const client = new pg.Client(address);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+};
+
+describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "database" }, ({ kind, title }) => {
+  /** Makes a ledger or a store in a database. */
+  const made = async (): Promise<string> => {
+    const path = await newDatabase();
+    if (kind === "store") expect((await opened(kind, path)).code).toBe(0);
+    else await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    return path;
+  };
+
+  it("starts at version 1", async () => {
+    const path = await made();
+    expect(await ask(path, "SELECT part, number::int FROM rollcall.version")).toEqual([{ part: kind, number: 1 }]);
+    expect((await opened(kind, path)).code).toBe(0);
+  });
+
+  it("starts in a schema that is empty, and next to the other part", async () => {
+    const path = await newDatabase();
+    await ask(path, "CREATE SCHEMA rollcall");
+    for (const other of ["store", "ledger"] as const) expect((await opened(other, path)).code).toBe(0);
+    await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    const parts = await ask(path, "SELECT part FROM rollcall.version ORDER BY part");
+    expect(parts).toEqual([{ part: "ledger" }, { part: "store" }]);
+  });
+
+  it.for([2, 0])("refuses version %i with both numbers", async (version) => {
+    const path = await made();
+    await ask(path, `UPDATE rollcall.version SET number = ${version}`);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${title}, ${path}, has version ${version}, but this rollcall expects version 1`);
+  });
+
+  it.for([
+    "CREATE SCHEMA rollcall; CREATE TABLE rollcall.students (name TEXT)",
+    "CREATE SCHEMA rollcall; CREATE TABLE rollcall.version (name TEXT)",
+  ])("refuses another program's schema: %s", async (sql) => {
+    const path = await newDatabase();
+    await ask(path, sql);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${path} is not ${title.replace("the", "a rollcall")}: another program wrote it`);
+  });
+});
+
+describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
+  it("appears in doctor with its requests in flight", async () => {
+    const path = await newDatabase();
+    const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
+    const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
+    await ledger?.hold(scope, usualDelivery());
+    const own = await ledger?.scope(scope);
+    await own?.begin({
+      marks: Buffer.alloc(32, 1).fill(2, 16),
+      key: "",
+      input: "a",
+      bytes: 1,
+      frame: "",
+      now: 0,
+      generation: "",
+    });
+    const { stdout } = await runRollcall(["doctor", "--json", "--local"], { env: { ROLLCALL_LEDGER: path } });
+    const found = (JSON.parse(stdout).findings as readonly { check: string }[]).filter(
+      ({ check }) => check === "ledger",
+    );
+    expect(found).toMatchObject([
+      {
+        status: "ok",
+        message: `${path} answers: 2 groups trying; a run writes it now`,
+        facts: { counts: { trying: { requests: 1, groups: 2 } } },
+      },
+    ]);
+    await ledger?.close();
+  });
+});
+
+describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
+  it("is read by ledger status, and ledger resolve gives exit 11 with the reason", async () => {
+    const path = await newDatabase();
+    await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    const client = new pg.Client(path);
+    await client.connect();
+    await client.query(`ALTER DATABASE ${new URL(path).pathname.slice(1)} SET default_transaction_read_only = on`);
+    await client.end();
+    const env = { ROLLCALL_LEDGER: path };
+    expect((await runRollcall(["ledger", "status"], { env })).code).toBe(0);
+    const { code, stderr } = await runRollcall(["ledger", "resolve", "r1", "--resend", "--local"], { env });
+    expect([code, stderr.includes("disk"), stderr.includes("it takes no writes (25006)")]).toEqual([11, false, true]);
+  });
+});

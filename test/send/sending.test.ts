@@ -1,0 +1,655 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { Attempt } from "../../src/client/index.ts";
+import { Failure, isFailure } from "../../src/failure.ts";
+import { descriptorBytes } from "../../src/input/source.ts";
+import { RunLedger } from "../../src/ledger/run-ledger.ts";
+import { nothingWritten, writeRejects } from "../../src/send/reject/rejects-file.ts";
+import { mayResend } from "../../src/send/unknown.ts";
+import {
+  type DeliverOptions,
+  deliverReading,
+  type LogResult,
+  planRequests,
+  type Reading,
+} from "../../src/trajectories.ts";
+import { testHost } from "../support/host.ts";
+import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../support/inputs.ts";
+
+const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
+const group = (...rewards: readonly unknown[]) =>
+  `{"trajectories":[${rewards.map((one) => trajectory(one)).join(",")}]}`;
+
+interface Sent {
+  readonly bodies: readonly string[];
+  readonly result: LogResult;
+}
+
+/** Plans and sends what was read, without a ledger. */
+const send = async (
+  reading: Reading,
+  {
+    limit = 2 ** 25,
+    answer,
+    host = testHost(),
+    ...more
+  }: {
+    limit?: number;
+    answer?: Parameters<typeof keepingClient>[0];
+    host?: ReturnType<typeof testHost>;
+  } & Partial<DeliverOptions> = {},
+): Promise<Sent> => {
+  const client = keepingClient(answer);
+  const result = await deliverReading(reading, {
+    ...usualDelivery(),
+    host,
+    client: async () => client,
+    maxRequestBytes: limit,
+    ...more,
+  });
+  return { bodies: client.bodies.map((body) => body.toString()), result };
+};
+
+/** The groups' bytes as they stand in a body. */
+const groupsIn = (body: string): string => {
+  const opening = '{"split":"train","trajectory_groups":[';
+  expect(body.startsWith(opening)).toBe(true);
+  expect(body.endsWith("]}")).toBe(true);
+  return body.slice(opening.length, -2);
+};
+
+describe("a body", () => {
+  it("contains a group's bytes as they were in the file", async () => {
+    const odd =
+      '{ "trajectories" : [ {"reward":1e0, "messages_and_choices":[{"role":"user","content":"\\u00e9é\\/","content":"twice"}],"metadata":{"n":9007199254740993,"x":1E400}} ] ,"exceptions":[ ]}';
+    const { bodies } = await send(await read(filesOf(`\ufeff  ${odd}\t\r\n\r\n${group(1)}\r\n`)));
+    expect(bodies).toEqual([`{"split":"train","trajectory_groups":[${odd},${group(1)}]}`]);
+  });
+
+  it("makes groups of bare trajectories, whose bytes stay the same", async () => {
+    const lines = [
+      '{"group_id":"a","reward":1,"messages_and_choices":[]}',
+      '{"messages_and_choices":[], "reward":2,"group_id":"a"}',
+    ];
+    const { bodies } = await send(await read(filesOf(`${lines.join("\n")}\n${trajectory(3)}`)));
+    expect(bodies).toEqual([
+      `{"split":"train","trajectory_groups":[{"trajectories":[${lines.join(",")}]},{"trajectories":[${trajectory(3)}]}]}`,
+    ]);
+  });
+
+  it("carries a request's other keys, spelled as they were", async () => {
+    const text = `{"run" : {"id": 12345678901234567890}, "split":"train", "trajectory_groups":[${group(1)} , ${group(2)}],"n\\u0061me":1.0}`;
+    const { bodies } = await send(await read(filesOf(text)), { limit: 150 });
+    expect(bodies).toEqual(
+      [1, 2].map(
+        (reward) =>
+          `{"split":"train","trajectory_groups":[${group(reward)}],"run":{"id": 12345678901234567890},"n\\u0061me":1.0}`,
+      ),
+    );
+  });
+
+  it("contains a pretty-printed document's own bytes", async () => {
+    const text = JSON.stringify(JSON.parse(`[${group(1)},${group(2, 3)}]`), null, 2);
+    const { bodies } = await send(await read(filesOf(text)));
+    const inner = text.slice(1, -1).trim();
+    expect(groupsIn(bodies[0] ?? "")).toBe(inner.replace(/\},\s+\{\n {4}"traj/, '},{\n    "traj'));
+  });
+
+  it("is the same for files, standard input and compressed files", async () => {
+    const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
+    const reading = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
+    expect((await send(reading)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
+  });
+
+  it.skipIf(!hasZstd)("mixes plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
+    const zstd = readFileSync("test/input/two-groups.jsonl.zst");
+    const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
+    const reading = await read([plain, packed, gzip]);
+    expect((await send(reading)).bodies.map(groupsIn)).toEqual([
+      [group(1), group(1, 0), group(0.5, 2), group(2)].join(","),
+    ]);
+  });
+
+  it("gathers the trajectories of a --group-by group from any position", async () => {
+    const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
+    const reading = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
+    expect((await send(reading)).bodies.map(groupsIn)).toEqual([
+      `{"trajectories":[${line(1, 1)},${line(1, 3)}]},{"trajectories":[${line(2, 2)},${line(2, 4)}]}`,
+    ]);
+  });
+
+  it("is complete for lines that are longer than any buffer", async () => {
+    const long = (size: number) => `{"trajectories":[${trajectory(1, `,"logs":["${"x".repeat(size)}"]`)}]}`;
+    const lines = [long(3_000_000), group(1), long(300_000), group(2), long(1_048_576)];
+    const { bodies } = await send(await read(filesOf(lines.join("\n"))));
+    expect(bodies.map(groupsIn).join() === lines.join()).toBe(true);
+  });
+
+  const checkBodies = async (numRuns: number): Promise<void> => {
+    const space = fc.constantFrom("", " ", "\t", " \t ");
+    const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\\n", "\\u2028", "\u2028", "\\\\", '\\"', " ") });
+    const one = fc
+      .record({ content: text, reward: fc.constantFrom("0", "-1.50", "1e3", "1E-7", "0.1"), gap: space })
+      .map(
+        ({ content, reward, gap }) =>
+          `{${gap}"messages_and_choices":[${gap}{"role":"user","content":"${content}"}],"reward":${gap}${reward}${gap}}`,
+      );
+    const groups = fc.array(fc.tuple(fc.array(one, { minLength: 1, maxLength: 3 }), space), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    const lineEnd = fc.constantFrom("\n", "\r\n", "\n\n", "\r\n \r\n", " \n", " \t\r\n");
+    const limit = fc.constantFrom(1, 300, 700, 2000, 1_000_000);
+    const shape = fc.constantFrom("groups", "array", "trajectories", "request", "arrays");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ groups, lineEnd, limit, shape, bom: fc.boolean(), packed: fc.boolean() }),
+        async (given) => {
+          const lines = given.groups.map(([own, gap]) => `{${gap}"trajectories":[${own.join(`${gap},`)}]}`);
+          const made = given.groups.map(
+            ([own]) => `{"trajectories":[${own.map((_, at) => withId(own, at)).join(",")}]}`,
+          );
+          const flat = given.groups.flatMap(([own], position) => own.map((_, at) => withId(own, at, position)));
+          const texts = {
+            groups: lines.join(given.lineEnd),
+            array: `[${lines.join(`,${given.lineEnd}`)}]`,
+            trajectories: flat.join(given.lineEnd),
+            request: `{"trajectory_groups":[${lines.join(` ,${given.lineEnd}`)}],"split":"train"}`,
+            arrays: lines.map((line) => `[${line}]`).join(given.lineEnd),
+          };
+          const content = Buffer.from((given.bom ? "\ufeff" : "") + texts[given.shape] + given.lineEnd);
+          const reading = await read(filesOf(given.packed ? gzipSync(content) : content));
+          expect(reading.problems.errors).toBe(0);
+          const { bodies, result } = await send(reading, { limit: given.limit });
+          const wanted =
+            given.shape === "trajectories" ? made.map((_, at) => madeOf(given.groups[at]?.[0] ?? [], at)) : lines;
+          expect(bodies.map(groupsIn).join(",")).toBe(wanted.join(","));
+          expect(result.bytes).toBe(bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0));
+          for (const body of bodies) {
+            const alone = (JSON.parse(body) as { trajectory_groups: unknown[] }).trajectory_groups.length === 1;
+            expect(alone || Buffer.byteLength(body) <= given.limit).toBe(true);
+          }
+          expect(result).toMatchObject({
+            status: "logged",
+            groups: { read: lines.length, logged: lines.length, not_sent: 0 },
+          });
+        },
+      ),
+      { numRuns },
+    );
+  };
+
+  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit", async () =>
+    await checkBodies(20));
+
+  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit, for 100 inputs", {
+    tags: "slow",
+  }, async () => {
+    await checkBodies(100);
+  });
+});
+
+/** A trajectory with the number of its group. */
+const withId = (own: readonly string[], at: number, position = 0): string =>
+  (own[at] ?? "").replace(/\}$/, `,"group_id":${position}}`);
+
+const madeOf = (own: readonly string[], position: number): string =>
+  `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
+
+describe("a plan", () => {
+  const planOf = async (rewards: readonly string[], limit: number) => {
+    const reading = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
+    const groups = Uint32Array.from(rewards.keys());
+    const { requests } = planRequests(reading, { split: "train", groups, limit, oneRequest: false });
+    const warnings = reading.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
+    return {
+      sizes: requests.map((request) => request.groups.length),
+      bytes: requests.map(({ bytes }) => bytes),
+      warnings,
+    };
+  };
+
+  it("is one request if it fits, to the byte", async () => {
+    const whole = (await planOf(["1", "2", "3"], 2 ** 25)).bytes[0] ?? 0;
+    expect((await planOf(["1", "2", "3"], whole)).sizes).toEqual([3]);
+    expect(await planOf(["1", "2", "3"], whole - 1)).toMatchObject({ sizes: [2, 1], warnings: ["split-requests 1"] });
+  });
+
+  it("has as few requests as possible, of near-equal size", async () => {
+    const rewards = Array.from({ length: 100 }, () => "1");
+    const { bytes } = await planOf(rewards.slice(0, 40), 2 ** 25);
+    expect((await planOf(rewards, bytes[0] ?? 0)).sizes).toEqual([34, 34, 32]);
+  });
+
+  it("sends a group that is over the limit alone, with a warning", async () => {
+    const long = `1${"0".repeat(200)}`;
+    expect(await planOf(["1", long, "1", "1"], 250)).toMatchObject({
+      sizes: [1, 1, 2],
+      warnings: ["split-requests 1", "group-over-limit 1"],
+    });
+  });
+
+  it("is refused if one request was asked for", async () => {
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const groups = Uint32Array.of(0, 1);
+    expect(() => planRequests(reading, { split: "train", groups, limit: 120, oneRequest: true })).toThrow(
+      new Failure("one-request-too-large", { bytes: 155, limit: 120, requests: 2 }),
+    );
+  });
+});
+
+describe("an unknown request", () => {
+  it("is not resent with resendLogged, even if the service is known to honor its key", () => {
+    const scope = { destination: "http://service/log", account: "default", model: "m", split: "train", batch: null };
+    const host = testHost();
+    const times = { firstTried: host.now(), lastTried: host.now(), attempts: 1, status: null, cause: null, calls: [] };
+    const request = { input: "a.jsonl", groups: 1, bytes: 10, key: "k", marks: new Uint8Array(16), frame: "" };
+    const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
+    const facts = { host, runLedger: { echoesKey: true }, idempotency: true, onUnknown: "leave" as const };
+    expect([false, true].map((resendLogged) => mayResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
+  });
+});
+
+describe("one request", () => {
+  it("is tried even if the service refused a smaller one, which halves other requests", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const run = await RunLedger.open(options, { destination: await options.destination(), input: "a.jsonl" });
+    await run.hold();
+    await run.sized(150, "refused");
+    await run.close();
+    const reading = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
+    const requests = async (oneRequest: boolean) =>
+      (await send(reading, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
+    expect(await requests(false)).toBe(2);
+    expect(await requests(true)).toBe(1);
+  });
+});
+
+describe("an outcome", () => {
+  const failure = new Failure("request-refused", { status: 400 });
+  const broken = (bodySent: boolean): Attempt => ({
+    kind: "broken",
+    bodySent,
+    code: "ECONNRESET",
+    failure: new Failure("no-connection", {
+      code: "ECONNRESET",
+      to: "service:80",
+      proxy: undefined,
+      status: undefined,
+      ms: undefined,
+      tries: 1,
+      setting: "base_url",
+    }),
+  });
+  /** What two requests end as, of which the second is answered so first and 200 then. */
+  const endOf = async (second: Attempt) => {
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const { result, bodies } = await send(reading, {
+      limit: 120,
+      answer: (_, at) => (at === 2 ? second : answered(200)),
+    });
+    return [result.status, result.failure?.code, result.failure?.about.stoppedBy, bodies.length];
+  };
+
+  it("follows the table in cli.md", async () => {
+    const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
+      [answered(204), ["logged", undefined, undefined, 2]],
+      [answered(200, { cut: true, bodySent: false }), ["logged", undefined, undefined, 2]],
+      [broken(false), ["logged", undefined, undefined, 3]],
+      [answered(429), ["logged", undefined, undefined, 3]],
+      [answered(408), ["logged", undefined, undefined, 3]],
+      [answered(503, { retryAfterMs: 1000 }), ["logged", undefined, undefined, 3]],
+      [answered(500, { bodySent: false }), ["logged", undefined, undefined, 3]],
+      [answered(413, { failure }), ["partial", "partial", "refused", 2]],
+      [answered(400, { failure }), ["partial", "partial", "refused", 2]],
+      [answered(302, { failure }), ["partial", "partial", "refused", 2]],
+      [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
+      [answered(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [answered(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [answered(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+    ];
+    for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
+  });
+
+  it("is refused without a retry for every other client error", async () => {
+    const statuses = [401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451];
+    const ends = await Promise.all(
+      statuses.map(async (status) => [status, ...(await endOf(answered(status, { failure })))]),
+    );
+    expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
+  });
+
+  it("is recorded before the next attempt begins, and before the next request", async () => {
+    const { settle } = RunLedger.prototype;
+    const bodies: string[] = [];
+    const events: string[] = [];
+    const spy = vi.spyOn(RunLedger.prototype, "settle").mockImplementation(async function (
+      this: RunLedger,
+      ...settled
+    ) {
+      const begun = bodies.length;
+      // A database that takes its time: a try that does not wait for it begins meanwhile.
+      for (let turn = 0; turn < 2000 && bodies.length === begun; turn++) await setImmediate();
+      events.push(`${settled[1].state} ${bodies.length}`);
+      await settle.apply(this, settled);
+    });
+    onTestFinished(() => void spy.mockRestore());
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const answer = (body: Buffer, at: number) => {
+      bodies.push(body.toString());
+      return answered(at === 1 ? 429 : 200);
+    };
+    expect((await send(reading, { limit: 120, answer })).result.status).toBe("logged");
+    expect(events).toEqual(["not_sent 1", "logged 2", "logged 3"]);
+  });
+
+  it("counts groups as logged, unknown or not sent", async () => {
+    const reading = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
+    const { result } = await send(reading, {
+      limit: 120,
+      answer: (_, at) => (at === 2 ? broken(true) : answered(200)),
+    });
+    expect(result).toMatchObject({
+      groups: { read: 3, logged: 1, unknown: 1, not_sent: 1 },
+      trajectories: { read: 4, logged: 1, unknown: 2, not_sent: 1 },
+      failure: { data: { request: 2, requests: 3 } },
+    });
+  });
+
+  it("is not sent if the lease on a shared ledger was lost before the body", async () => {
+    const spy = vi.spyOn(RunLedger.prototype, "isShared", "get").mockReturnValue(true);
+    onTestFinished(() => void spy.mockRestore());
+    const path = join(newFolder(), "ledger.db");
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const client = keepingClient();
+    const attempt: typeof client.attempt = async (...asked) => {
+      // Whoever takes the lock away takes the groups over.
+      rmSync(`${path}.locks`, { recursive: true });
+      return await client.attempt(...asked);
+    };
+    const options = { ...usualDelivery(), ledger: { path, require: false }, maxRequestBytes: 120 };
+    const result = await deliverReading(reading, { ...options, client: async () => ({ ...client, attempt }) });
+    expect(client.bodies).toEqual([]);
+    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { reason: "lease-lost" } });
+  });
+
+  it("is prevented if rollcall did not write the rejects file, which stays as it is", async () => {
+    const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
+    const [rejects = ""] = filesOf("mine");
+    const sent = send(reading, { onInvalid: "skip", rejects, answer: () => expect.unreachable() });
+    await expect(sent).rejects.toMatchObject({ reason: "rejects-exist" });
+    expect([readFileSync(rejects, "utf8"), existsSync(`${rejects}.reasons`)]).toEqual(["mine", false]);
+  });
+
+  it("has no rejects file if another program wrote to its path in the meantime", async () => {
+    const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
+    const [path = ""] = filesOf("mine");
+    const rejected = [{ group: 1, problems: [] }];
+    const writing = writeRejects(reading, { path, rejected, written: nothingWritten, redact: (json) => json });
+    await expect(writing).rejects.toMatchObject({ reason: "rejects-exist" });
+    expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
+  });
+
+  it("halves a request after a 413 until it passes", async () => {
+    const file = filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 5 } });
+    const taken = bodies.filter((body) => body.length <= 220);
+    expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
+  });
+
+  it("halves a request after a 413 whatever the sizes of its groups", async () => {
+    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
+    // Two bytes shorter than the others with their comma: half of all, rounded down, has no room for those.
+    const first = padded(2 * group(2).length - 1 - padded(0).length);
+    const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
+    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
+    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
+  });
+
+  it("cuts the requests after a 413 before they are sent", async () => {
+    const rewards = Array.from({ length: 20 }, (_, at) => at);
+    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
+    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
+    const taken = bodies.filter((body) => body.length <= 300);
+    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
+    // Several were planned, and told of.
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
+  });
+
+  it("warns if a 413 made several requests of one", async () => {
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const { result } = await send(await read(file), { answer });
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
+      {
+        severity: "warning",
+        message: "this takes 2 requests, and the service computes its metrics for each by itself",
+        advice: "the service takes no larger ones (413): one request needs a larger limit there",
+      },
+    ]);
+    const judgement = { strict: false, allowed: new Set(["split-requests"]) };
+    const silent = await send(await read(file, { judgement }), { answer });
+    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
+  });
+
+  it("names the request after a 413, or the group that cannot be made smaller", async () => {
+    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
+      answer: () => answered(413),
+      oneRequest: true,
+    });
+    expect(two.result.failure).toMatchObject({ reason: "request-too-large", data: { groups: 2 } });
+    const [path = ""] = filesOf(`\n${group(1)}`);
+    const one = await send(await read([path]), { answer: () => answered(413) });
+    expect(one.result.failure?.about.where).toEqual({ file: path, line: 2 });
+  });
+
+  it.each([
+    ["numbers", (loc: readonly (string | number)[]) => loc],
+    // As interface 7 has it.
+    ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
+  ])("of 422 is reported at the line of each problem if its positions are %s", async (_, spelled) => {
+    const files = filesOf(
+      [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
+    );
+    const items = [
+      {
+        loc: ["body", "trajectory_groups", 0, "trajectories", 1, "logs", 1, "str"],
+        msg: "not a string",
+        type: "string_type",
+      },
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
+      { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
+      { loc: ["header", "x-thing"], msg: "no", type: "x" },
+    ];
+    const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
+    const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
+    const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
+    const third = `{"trajectories":[${trajectory(3)},`.length;
+    const common = { rule: "refused-by-service", severity: "error", from: "service" };
+    expect(result.failure?.about.problems).toMatchObject([
+      { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
+      {
+        ...common,
+        file: files[0],
+        line: 3,
+        column: third + 1,
+        path: ["trajectories", 1, "tools"],
+        message: "Field required",
+      },
+      { ...common, message: "body.trajectory_groups.9.trajectories: what" },
+      { ...common, message: "header.x-thing: no" },
+    ]);
+  });
+
+  it("reports a 422 without positions if the input is gone in the meantime", async () => {
+    for (const left of [0, 40]) {
+      const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
+      const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
+      const answer = () => {
+        truncateSync(path, left);
+        return answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+      };
+      const { result } = await send(await read([path]), { answer });
+      expect(result.failure?.about.problems).toMatchObject([
+        { rule: "refused-by-service", message: "body.trajectory_groups.1.trajectories.0.tools: what" },
+      ]);
+    }
+  });
+
+  it("is interrupted after a signal if nothing was in flight, and unknown if a body was sent", async () => {
+    const stop = new AbortController();
+    const host = { ...testHost(), signal: stop.signal };
+    const signal = new Failure("interrupted", { signal: "SIGTERM" });
+    const files = filesOf(`${group(1)}\n${group(2)}`);
+    const between = await send(await read(files), {
+      limit: 120,
+      host,
+      answer: () => {
+        stop.abort(signal);
+        return answered(200);
+      },
+    });
+    expect(between.result).toMatchObject({
+      status: "partial",
+      failure: { reason: "interrupted" },
+      groups: { logged: 1 },
+    });
+    const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
+    expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
+  });
+
+  it("gives a warning for a reply that cannot be read", async () => {
+    const rules = async (attempt: Attempt) =>
+      (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
+    expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["answer-unreadable"]);
+    expect(await rules(answered(200, { cut: true }))).toEqual(["answer-unreadable"]);
+    expect(await rules(answered(200, { body: Buffer.from("") }))).toEqual([]);
+    expect(await rules(answered(200, { body: Buffer.from("null") }))).toEqual([]);
+  });
+});
+
+describe("a file that changes while it is sent", () => {
+  /** Two requests, between which the file is changed. */
+  const sendChanging = async (change: (path: string) => void) => {
+    const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
+    const old = new Date(2020, 1, 1);
+    utimesSync(path, old, old);
+    const { bodies, result } = await send(await read([path]), {
+      limit: 120,
+      answer: () => {
+        change(path);
+        return answered(200);
+      },
+    });
+    return [bodies.length, result.failure?.about.stoppedBy ?? "none", result.status];
+  };
+
+  it("stops the run before the next request", async () => {
+    const stopped = [1, "invalid_input", "partial"];
+    expect(await sendChanging((path) => writeFileSync(path, readFileSync(path, "utf8").replaceAll("2", "3")))).toEqual(
+      stopped,
+    );
+    expect(await sendChanging((path) => truncateSync(path, 10))).toEqual(stopped);
+  });
+
+  it("may grow", async () => {
+    expect(await sendChanging((path) => appendFileSync(path, `${group(9)}\n`))).toEqual([2, "none", "logged"]);
+  });
+
+  it("is compared with the checked bytes if its size and times reveal nothing", async () => {
+    const keepTimes = (path: string) => {
+      const { atime, mtime } = statSync(path);
+      writeFileSync(path, readFileSync(path, "utf8").replaceAll("2", "3"));
+      utimesSync(path, atime, mtime);
+    };
+    expect(await sendChanging(keepTimes)).toEqual([1, "invalid_input", "partial"]);
+    expect(
+      await sendChanging((path) => writeFileSync(path, `${readFileSync(path, "utf8").replaceAll("2", "3")}more`)),
+    ).toEqual([1, "invalid_input", "partial"]);
+  });
+
+  it.each([
+    ["with other groups", `${group(3)}\n`, ["input-replaced"]],
+    ["of the same length, with other groups", `${group(1)}\n${group(3)}\n`, ["input-replaced"]],
+    ["with the same bytes", `${group(1)}\n${group(2)}\n`, []],
+  ])("is sent as it was checked if another file %s replaces it", async (_, other, rules) => {
+    const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
+    const answer = () => {
+      if (existsSync(next)) renameSync(next, path);
+      return answered(200);
+    };
+    const { bodies, result } = await send(await read([path]), { limit: 120, answer });
+    const told = result.warnings.map(({ rule }) => rule).filter((rule) => rule !== "split-requests");
+    expect([bodies.length, result.status, told]).toEqual([2, "logged", rules]);
+    expect(bodies.join("")).toContain(group(2));
+  });
+
+  it("is sent as it was checked if it is deleted", async () => {
+    const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
+    const answer = () => {
+      rmSync(path, { force: true });
+      return answered(200);
+    };
+    const { bodies, result } = await send(await read([path]), { limit: 120, answer });
+    expect([bodies.length, result.status]).toEqual([2, "logged"]);
+    expect(result.warnings.map(({ rule }) => rule)).toEqual(["split-requests"]);
+  });
+
+  it("ends the run with invalid_input if nothing was logged", async () => {
+    const [path = ""] = filesOf(group(1));
+    const reading = await read([path]);
+    writeFileSync(path, group(2));
+    const { result } = await send(reading);
+    expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
+  });
+
+  it("leaves no rejects that differ from the rejected groups", async () => {
+    for (const left of ["", "z".repeat(500)]) {
+      const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
+      const answer = () => {
+        writeFileSync(path, left);
+        return answered(200);
+      };
+      const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
+      expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });
+      expect(result.failure).toMatchObject({ reason: "log-partial", about: { stoppedBy: "invalid_input" } });
+      expect(existsSync(`${path}.rejected`)).toBe(false);
+    }
+  });
+
+  it("ends the run if it cannot be read any more, without an unknown request", async () => {
+    const [path = ""] = filesOf(group(1));
+    const reading = await read([path]);
+    const [source] = reading.sources;
+    if (source === undefined) throw new Error("nothing was opened");
+    // The system reads nothing by a descriptor that is for writing.
+    const descriptor = openSync(path, "a");
+    onTestFinished(() => closeSync(descriptor));
+    const bytes = descriptorBytes({ descriptor, name: path, size: source.bytes.size });
+    await expect(bytes.read(Buffer.alloc(1), 0)).rejects.toMatchObject({ reason: "input-unreadable" });
+    const { result } = await send({ ...reading, sources: [{ ...source, bytes }] });
+    expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });
+    expect(result.failure).toMatchObject({ reason: "input-unreadable", data: { file: path } });
+  });
+});

@@ -1,0 +1,212 @@
+/** Inputs in a folder of their own, and what the room makes of them. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as zlib from "node:zlib";
+import { onTestFinished } from "vitest";
+import type { Attempt, Client } from "../../src/client/index.ts";
+import type { Picture } from "../../src/groups/metrics/picture.ts";
+import type { Sketch } from "../../src/groups/metrics/sketch.ts";
+import type { Host } from "../../src/host.ts";
+import {
+  type DeliverOptions,
+  type Judgement,
+  type Reading,
+  readTrajectories,
+  type Sharing,
+  warningRules,
+} from "../../src/trajectories.ts";
+import { testHost } from "./host.ts";
+
+/** Whether this Node can unpack zstd. */
+export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
+
+/** A folder that is gone when the test is finished. */
+export const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "trajectories-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+/** Writes files into a new folder; gives their paths. */
+export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly string[] => {
+  const folder = newFolder();
+  return contents.map((content, at) => {
+    const path = join(folder, `${at + 1}.jsonl`);
+    writeFileSync(path, content);
+    return path;
+  });
+};
+
+/** How a test reads. */
+export interface Asked {
+  readonly host?: Host;
+  readonly split?: string;
+  readonly splitNeeded?: boolean;
+  readonly groupBy?: string;
+  /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
+  readonly judgement?: Judgement;
+  readonly sharing?: Sharing;
+  readonly maxUnpackedBytes?: number;
+  /** What happens to the files meanwhile. */
+  readonly onOpened?: () => void;
+  readonly onProgress?: () => void;
+}
+
+/** Warnings about the form of the input; those about what is learned from it have tests of their own. */
+const aboutForm: ReadonlySet<string> = new Set([
+  "mixed-shapes",
+  "split-requests",
+  "group-over-limit",
+  "null-field",
+  "reward-not-finite",
+  "metric-not-finite",
+  "metric-type",
+  "metric-name",
+  "metadata-nested",
+  "log-type",
+  "message-type",
+  "role-missing",
+  "role-unknown",
+  "content-type",
+  "tool-call-id-missing",
+  "tool-calls-null",
+  "tool-calls-type",
+  "history-type",
+  "answer-unreadable",
+  "input-replaced",
+]);
+
+const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));
+
+/** Reads files; what was opened is closed when the test is finished. */
+export const read = async (files: readonly string[], asked: Asked = {}): Promise<Reading> => {
+  const reading = await readTrajectories({
+    host: asked.host ?? testHost(),
+    files,
+    split: asked.split,
+    splitNeeded: asked.splitNeeded === true,
+    maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
+    groupBy: asked.groupBy,
+    judgement: asked.judgement ?? { strict: false, allowed: others },
+    ...(asked.sharing === undefined ? {} : { sharing: asked.sharing }),
+    onOpened: asked.onOpened ?? (() => undefined),
+    onProgress: asked.onProgress ?? (() => undefined),
+  });
+  onTestFinished(() => reading.close());
+  return reading;
+};
+
+/** A distribution; its mean and spread are only for people, and differ in the last digits by the order of what was added. */
+const roughly = ({ mean, squares, ...sketch }: Sketch) => {
+  const size = Math.max(1, Math.abs(sketch.least), Math.abs(sketch.most));
+  // In units of which no usual value stands right between two.
+  const seen = (value: number) => (size < 1e100 ? Math.round(value * Math.PI * 1e8) + 0 : undefined);
+  return { ...sketch, mean: seen(mean / size), squares: seen(squares / size ** 2 / Math.max(1, sketch.count)) };
+};
+
+/** Distributions as they are compared. */
+export const picturedOf = ({ rewards, turns, characters, metrics }: Picture) => ({
+  rewards: roughly(rewards),
+  turns: roughly(turns),
+  characters: roughly(characters),
+  metrics: new Map(Array.from(metrics, ([name, sketch]) => [name, roughly(sketch)])),
+});
+
+/** All that a reading found. */
+export const allOf = ({ found, groups, problems, ownKeys }: Reading, files: readonly string[]) => ({
+  parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
+  keys: Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at)),
+  groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
+  digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
+  metrics: found.tally.metrics("train"),
+  picture: picturedOf(found.picture),
+  extremes: found.extremes,
+  counts: problems.counts,
+  problems: problems.sorted(files),
+  shapes: [...found.shapes],
+  sampled: found.picture.sampled,
+  requests: found.requests.different,
+  ownKeys: [...ownKeys],
+});
+
+/** What `read` throws. */
+export const refusal = async (files: readonly string[], asked: Asked = {}): Promise<unknown> =>
+  await read(files, asked).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+
+/** The problems of files, shortly: `rule line:column path`. */
+export const problemsOf = async (files: readonly string[], asked: Asked = {}): Promise<readonly string[]> => {
+  const reading = await read(files, asked);
+  return reading.problems
+    .sorted(files)
+    .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
+};
+
+/** An answer of a service. */
+export const answered = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
+  kind: "answered",
+  status,
+  retryAfterMs: undefined,
+  idempotencyKey: undefined,
+  body: Buffer.from("{}"),
+  cut: false,
+  bodySent: true,
+  failure: undefined,
+  ...more,
+});
+
+/** A client that keeps the bodies it is given, and answers as told, 200 where nothing is told. */
+export const keepingClient = (
+  answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => answered(200),
+): Client & { readonly bodies: readonly Buffer[] } => {
+  const bodies: Buffer[] = [];
+  return {
+    bodies,
+    send: async () => {
+      throw new Error("nothing reads here");
+    },
+    async attempt(_endpoint, { body }) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body.chunks()) chunks.push(Buffer.from(chunk));
+      const whole = Buffer.concat(chunks);
+      if (whole.length !== body.length) throw new Error(`${body.length} bytes were promised, ${whole.length} came`);
+      bodies.push(whole);
+      return await answer(whole, bodies.length);
+    },
+    target: () => ({ method: "POST", url: "", headers: [] }),
+    patience: () => ({ wait: async () => true }),
+    close: async () => undefined,
+  };
+};
+
+/** How a reading is delivered where a test says nothing else: once, without a ledger. */
+export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
+  host: testHost(),
+  modelId: "m",
+  split: "train",
+  batch: undefined,
+  account: "default",
+  destination: async () => "http://service/log",
+  maxRequestBytes: 2 ** 25,
+  oneRequest: false,
+  concurrency: 1,
+  idempotency: true,
+  maxWaitMs: 1000,
+  dryRun: false,
+  ledger: undefined,
+  resendLogged: false,
+  onInvalid: "stop",
+  onRefused: "stop",
+  onUnknown: "stop",
+  rejects: undefined,
+  redact: (json) => json,
+  compress: undefined,
+  onSlow: () => undefined,
+  onWait: () => undefined,
+  onAway: () => undefined,
+  onProgress: () => undefined,
+  onSettling: () => undefined,
+});
