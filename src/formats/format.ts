@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { Path } from "../check/rules/places.ts";
 import { shortName } from "../check/rules/values.ts";
+import type { RecordKinds } from "../input/records.ts";
 import { nearestFirst } from "../nearest.ts";
 import type { Built } from "./built.ts";
 import type { Value } from "./value.ts";
@@ -113,14 +114,7 @@ export interface Format {
   /** Where it takes what the interface asks for: said when a file was recognised. */
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
   /** What of a file is a record, by what the file is; what is not named can't hold the format. */
-  readonly records: {
-    /** Lines, or a whole file. */
-    readonly text?: "lines" | "document";
-    /** The members of an archive whose names fit. */
-    readonly zip?: RegExp;
-    /** The rows of a Parquet file. */
-    readonly parquet?: true;
-  };
+  readonly records: RecordKinds;
   /** Columns that say all of it; the others are read for a receipt alone. All of them where nothing is said. */
   readonly columns?: readonly string[] | undefined;
   /** The columns that `look` sees; the same as `convert` where nothing is said. */

@@ -12,8 +12,8 @@ import type { Sharing } from "../check/scan/sharing.ts";
 import { checkGroup, checkTrajectory } from "../check/scan/type-checks.ts";
 import { Trajectory, type TrajectoryGroup } from "../contract/log.ts";
 import { Failure, type ReasonData } from "../failure.ts";
+import { type Conversion, conversionAs, type ForeignChoice } from "../formats/index.ts";
 import type { Host } from "../host.ts";
-import type { Conversion, ForeignChoice } from "../input/foreign.ts";
 import { openInputs } from "../input/inputs.ts";
 import type { RemoteAccess } from "../input/remote.ts";
 import { inputChanged, placeOfLine, Shrunk, type Source } from "../input/source.ts";
@@ -94,7 +94,10 @@ export interface Reading {
 
 /** Opens and reads inputs to their end. @throws Failure `input-invalid` where one can't be opened; `split-missing`, … */
 export const readTrajectories = async (options: ReadOptions): Promise<Reading> => {
-  const { sources, problems, conversion, others, repeated } = await openInputs(options);
+  const { sources, problems, conversion, others, repeated } = await openInputs({
+    ...options,
+    ...conversionAs(options.foreign),
+  });
   const close = async () => {
     for (const { bytes } of sources) await bytes.close();
   };

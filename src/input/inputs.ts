@@ -2,13 +2,12 @@
 
 import { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
+import type { Conversion, Convert } from "../formats/index.ts";
 import { reportWithout } from "./folder.ts";
-import type { Conversion, ForeignChoice } from "./foreign.ts";
 import { namesOf, unfolded } from "./names.ts";
 import { type Opening, openInput } from "./opened.ts";
 import type { RemoteAccess } from "./remote.ts";
 import { isRemote } from "./remote-names.ts";
-import { beginsAsOwn, ownHeadBytes } from "./sniff.ts";
 import { OneOpenFile, type Source } from "./source.ts";
 import { openSharedKeeper } from "./spool.ts";
 
@@ -27,8 +26,10 @@ interface Inputs {
 /** How inputs are opened. */
 interface OpenOptions extends Pick<Opening, "host" | "maxUnpackedBytes"> {
   readonly files: readonly string[];
-  /** How inputs of other tools are read; as the interface's own shape where nothing is said. */
-  readonly foreign?: ForeignChoice | undefined;
+  /** Converts inputs of other tools. Default: all inputs have rollcall's format. */
+  readonly convert?: Convert | undefined;
+  /** True if archives and Parquet files are inputs too. */
+  readonly takesContainers?: boolean;
   /** How inputs that are addresses are reached; where nothing is said, they are names of files as all others. */
   readonly remote?: RemoteAccess | undefined;
 }
@@ -54,16 +55,15 @@ export const openInputs = async ({ remote, ...options }: OpenOptions): Promise<I
 /** Opens files by their names, and converts what is another tool's. */
 const openNames = async (
   given: readonly string[],
-  { host, maxUnpackedBytes, foreign, remotes }: OpenOptions & Pick<Opening, "remotes">,
+  { host, maxUnpackedBytes, convert, takesContainers = false, remotes }: OpenOptions & Pick<Opening, "remotes">,
 ): Promise<Inputs> => {
   const problems = new Problems();
-  const { names, folders, repeated } = await unfolded(given, { problems, remotes, foldersToo: foreign !== undefined });
+  const { names, folders, repeated } = await unfolded(given, { problems, remotes, foldersToo: convert !== undefined });
   const sources: Source[] = [];
   const empty: string[] = [];
   // What stays open can be read even where somebody deletes it; so many descriptors are left to a run everywhere.
   const reopened = names.length > mostOpen ? new OneOpenFile() : undefined;
   const openKeeper = reopened !== undefined && remotes !== undefined ? openSharedKeeper(host) : undefined;
-  const takesContainers = foreign !== undefined && foreign.from !== "rollcall";
   try {
     for (const name of names) {
       const opened = await openInput(name, { host, reopened, maxUnpackedBytes, takesContainers, remotes, openKeeper });
@@ -73,9 +73,8 @@ const openNames = async (
     }
     reportWithout(folders, { others: empty, problems });
     for (const name of empty) folders.delete(name);
-    if (foreign !== undefined && (foreign.from !== "auto" || !(await areOwn(sources)))) {
-      const { convertForeign } = await import("./foreign.ts");
-      const made = await convertForeign(sources, folders, { host, choice: foreign, problems, maxUnpackedBytes });
+    if (convert !== undefined) {
+      const made = await convert({ sources, folders, host, problems, maxUnpackedBytes });
       return { problems, ...made, others: [...empty, ...made.others], repeated };
     }
   } catch (thrown) {
@@ -87,13 +86,3 @@ const openNames = async (
 
 /** Files that stay open: of more than these, each is opened when it is read, and closed again. */
 const mostOpen = 64;
-
-/** Whether all begin as the interface's own shapes mostly do. */
-const areOwn = async (sources: readonly Source[]): Promise<boolean> => {
-  const head = Buffer.alloc(ownHeadBytes);
-  for (const { bytes } of sources) {
-    const length = await bytes.read(head, 0);
-    if (!beginsAsOwn(head.subarray(0, length))) return false;
-  }
-  return true;
-};

@@ -10,8 +10,8 @@ import {
 } from "hyparquet";
 import { PackedTooLarge } from "../check/rules/packed.ts";
 import { Failure } from "../failure.ts";
-import { type Columns, columnJson, TextBytes } from "../formats/row.ts";
 import { isObject, markLength } from "../json/walk.ts";
+import { type Columns, columnJson, TextBytes } from "./column-json.ts";
 import type { Cut, Records } from "./records.ts";
 import { type Bytes, readRange, Shrunk, type Source } from "./source.ts";
 import { unpackedLimit } from "./spool.ts";

@@ -1,12 +1,21 @@
 /** Cuts a file of another tool into records, and reads one of them again: its lines, its list's elements, its members, or all of it as one document. */
 
-import type { Format } from "../formats/format.ts";
-import type { Columns } from "../formats/row.ts";
 import { endOfLine, isWhite, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
+import type { Columns } from "./column-json.ts";
 import { type Element, elementsOf, ListFrame } from "./elements.ts";
 import { blocksOf, textStart } from "./lines.ts";
 import { containerOf, sniffedBytes } from "./sniff.ts";
 import { type Bytes, longestDocument, readRange, type Source, tooLong } from "./source.ts";
+
+/** What of a file is a record, by what the file is. */
+export interface RecordKinds {
+  /** Lines, or a whole file. */
+  readonly text?: "lines" | "document";
+  /** The members of an archive whose names fit. */
+  readonly zip?: RegExp;
+  /** The rows of a Parquet file. */
+  readonly parquet?: true;
+}
 
 /** A record, and where it stands. */
 export interface Cut {
@@ -57,7 +66,7 @@ export async function* cutsOf(records: Records, columns?: readonly string[]): As
 /** Opens the records of a file that is of a format. @throws PackedTooLarge */
 export const openRecords = async (
   source: Source,
-  { records, columns }: Pick<Format, "records" | "columns">,
+  { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },
   maxUnpackedBytes: number,
 ): Promise<Records> => {
   const head = Buffer.alloc(Math.min(sniffedBytes, source.bytes.size));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readRewards } from "../../src/trajectories.ts";
+import { readRewards } from "../../src/formats/index.ts";
 import { runRollcall } from "../support/run.ts";
 import { called, convertFiles, type Files, folderOf, sampled, sampleText, user } from "./converting.ts";
 

@@ -64,7 +64,7 @@ const sideDoors = new Set(["src/service → src/groups/metrics/metrics.ts", "src
  * They are one room until each of them has its index.ts.
  */
 const floors =
-  "check/rules formats input groups/metrics groups/parts check/kernel check/scan groups groups/choose send/reject ledger send send/follow".split(
+  "check/rules input formats groups/metrics groups/parts check/kernel check/scan groups groups/choose send/reject ledger send send/follow".split(
     " ",
   );
 const onPath = new Set(floors.map((floor) => floor.split("/")[0]));
@@ -107,11 +107,16 @@ const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(
 
 const roomOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
 
+/** Modules of the trajectory path that have an `index.ts`: it is their only file that others import. */
+const modulesOnPath = new Set(["formats"]);
+
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
 /** Whether a file may be imported by those outside of its room. */
 const isDoor = (path: string): boolean =>
-  openRooms.has(roomOf(path)) || path === `src/${roomOf(path)}/index.ts` || path === `src/${roomOf(path)}.ts`;
+  openRooms.has(roomOf(path)) ||
+  path === `src/${modulesOnPath.has(folderOf(path)) ? folderOf(path) : roomOf(path)}/index.ts` ||
+  path === `src/${roomOf(path)}.ts`;
 
 /** What is wrong with an import of a source file; undefined where nothing is. */
 const wrongImport = (path: string, { to, isType }: Import): string | undefined => {
@@ -126,6 +131,8 @@ const wrongImport = (path: string, { to, isType }: Import): string | undefined =
   if (!to.includes("/") || to.startsWith("@")) return has(room.owns, to) ? undefined : `${own} does not own ${to}`;
   if (!to.startsWith("src/")) return `${to} is no part of the program`;
   const other = roomOf(to);
+  const isInner = modulesOnPath.has(folderOf(to)) && folderOf(to) !== folderOf(path) && !isDoor(to);
+  if (isInner) return `of ${folderOf(to)} only its door is open, not ${to}`;
   if (other === own) return own === "trajectories" && !isType ? wrongFloor(path, to) : undefined;
   if (sideDoors.has(`src/${own} → ${to}`)) return undefined;
   if (!has(room.opens, other) && !ground.has(other)) return `${other} is closed to ${own}`;
@@ -194,6 +201,11 @@ describe("the imports of src/", () => {
     ["src/service/app.ts", 'await import("chalk");', "service does not own chalk"],
     ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls may not reach for files"],
     ["src/groups/a.ts", 'import "../send/plan.ts";', "src/send/plan.ts is above src/groups/a.ts"],
+    [
+      "src/groups/a.ts",
+      'import type { A } from "../formats/format.ts";',
+      "of formats only its door is open, not src/formats/format.ts",
+    ],
     [
       "test/client/a.test.ts",
       'import "../../src/client/send.ts";',

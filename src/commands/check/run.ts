@@ -2,6 +2,7 @@
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, problemFacts } from "../../failure.ts";
+import type { ForeignChoice } from "../../formats/index.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type Choosing,
   checkResult,
   drawnOf,
-  type ForeignChoice,
   type Judgement,
   modeOf,
   problemsToShow,

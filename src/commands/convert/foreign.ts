@@ -3,15 +3,9 @@ import { type Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { writeOut, writeWhole } from "../../files.ts";
+import { type ForeignChoice, formatNames, readRewards } from "../../formats/index.ts";
 import { nearest } from "../../nearest.ts";
-import {
-  type Fetched,
-  type ForeignChoice,
-  formatNames,
-  modeOf,
-  type Reading,
-  readRewards,
-} from "../../trajectories.ts";
+import { type Fetched, modeOf, type Reading } from "../../trajectories.ts";
 
 /** How far an input at an address is, for a person. */
 export const fetchedText = ({ bytes, of }: Fetched): string =>

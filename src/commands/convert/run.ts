@@ -3,6 +3,7 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { openDraft, requireFree, writeOut } from "../../files.ts";
+import type { ReceiptData } from "../../formats/index.ts";
 import { printDocument } from "../../output/index.ts";
 import {
   type CheckResult,
@@ -10,7 +11,6 @@ import {
   groupLines,
   modeOf,
   type Reading,
-  type ReceiptData,
   type StopOrSkip,
   writeRejected,
 } from "../../trajectories.ts";

@@ -1,11 +1,11 @@
 /** What `log` was asked for: the options as typed, and what they mean. */
 import { Failure } from "../../failure.ts";
+import type { ForeignChoice } from "../../formats/index.ts";
 import type { MeterForm } from "../../output/index.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import {
   type DeliverOptions,
   type FollowOptions,
-  type ForeignChoice,
   type Judgement,
   judgementOf,
   type OnUnknown,

@@ -1,5 +1,5 @@
 /** The page of the files that are read, made of what their readers say. */
-import { type Format, loadFormats } from "../../../src/trajectories.ts";
+import { type Format, loadFormats } from "../../../src/formats/index.ts";
 
 /** The page, in the order in which files are held against formats. */
 export const formatsPage = async (): Promise<string> => {

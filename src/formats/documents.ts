@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
-import { Value } from "../formats/value.ts";
+import { longestDocument, type Source } from "../input/source.ts";
 import { markLength } from "../json/walk.ts";
-import { longestDocument, type Source } from "./source.ts";
+import { Value } from "./value.ts";
 
 /** Bytes of documents beside files that are held, for the next record that asks for them. */
 const heldBytes = 2 ** 26;

@@ -1,8 +1,8 @@
 /** The groups that rollouts belong to, in the order in which each was seen first; and what of each was written where. */
 import { hash } from "node:crypto";
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
-import type { Rollout } from "../formats/format.ts";
 import type { Span } from "../json/walk.ts";
+import type { Rollout } from "./format.ts";
 import { jsonOf } from "./line-writer.ts";
 
 /** A rollout: the record that it is of, which of that record's it is, and where its text was written. */

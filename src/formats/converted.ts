@@ -1,19 +1,19 @@
 /** Converts files of another tool: makes of them one source of groups, a line each, that knows where all of it comes from. */
 
 import type { Spot } from "../check/rules/problems.ts";
-import { type Sink, write } from "../formats/built.ts";
-import { type Converter, type Format, groupText, type Rollout, Unfit } from "../formats/format.ts";
-import type { Receipt } from "../formats/receipt.ts";
-import { Value } from "../formats/value.ts";
 import type { Host } from "../host.ts";
+import type { Cut } from "../input/records.ts";
+import type { Source } from "../input/source.ts";
+import { openKeeper } from "../input/spool.ts";
 import { faultOf } from "../json/reader.ts";
 import { newline, type Span } from "../json/walk.ts";
-import { type ConvertedFile, originOf, placeIn, recordIn, recordsMade, spotIn } from "./converted-origin.ts";
+import { type Sink, write } from "./built.ts";
+import { type Converter, type Format, groupText, type Rollout, Unfit } from "./format.ts";
 import { GroupLines } from "./group-lines.ts";
-import type { Cut } from "./records.ts";
+import { type ConvertedFile, originOf, placeIn, recordIn, recordsMade, spotIn } from "./origin.ts";
+import type { Receipt } from "./receipt.ts";
 import { breakDoubtful, digestOf, type RolloutGroup, type Written } from "./rollout-groups.ts";
-import type { Source } from "./source.ts";
-import { openKeeper } from "./spool.ts";
+import { Value } from "./value.ts";
 
 /** What conversion needs beside the files. */
 interface Converting {

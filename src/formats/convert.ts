@@ -2,17 +2,17 @@
 import { dirname, join } from "node:path";
 import { PackedTooLarge } from "../check/rules/packed.ts";
 import { Problems } from "../check/rules/problems.ts";
-import type { Asked, Format, FormatRun } from "../formats/format.ts";
-import { Receipt } from "../formats/receipt.ts";
 import type { Host } from "../host.ts";
+import { reportWithout } from "../input/folder.ts";
+import { openRecords } from "../input/records.ts";
+import { isRemote } from "../input/remote-names.ts";
+import type { Source } from "../input/source.ts";
 import { type Broken, convertFiles } from "./converted.ts";
-import type { ConvertedFile } from "./converted-origin.ts";
 import { Documents, readBeside, wholeOf } from "./documents.ts";
-import { reportWithout } from "./folder.ts";
-import { ownShape, type Recognised, recognise } from "./recognised.ts";
-import { openRecords } from "./records.ts";
-import { isRemote } from "./remote-names.ts";
-import type { Source } from "./source.ts";
+import type { Asked, Format, FormatRun } from "./format.ts";
+import type { ConvertedFile } from "./origin.ts";
+import { Receipt } from "./receipt.ts";
+import { ownShape, type Recognised, recognise } from "./recognise.ts";
 
 /** How inputs of other tools are read. */
 export interface ForeignChoice extends Asked {
@@ -37,17 +37,19 @@ export interface Conversion {
 }
 
 /** The inputs, converted where they are another tool's. */
-interface Foreign {
+export interface Foreign {
   readonly sources: readonly Source[];
   readonly conversion: Conversion | undefined;
   /** Files of folders that hold no rollouts. */
   readonly others: readonly string[];
 }
 
-/** What a run's inputs are converted with. */
-interface Converting {
+/** Open inputs, and what they are converted with. */
+export interface Converting {
+  readonly sources: readonly Source[];
+  /** The folders of files that were not named themselves. */
+  readonly folders: ReadonlyMap<string, string>;
   readonly host: Host;
-  readonly choice: ForeignChoice;
   readonly problems: Problems;
   /** What a packed input may unpack to. */
   readonly maxUnpackedBytes: number;
@@ -55,15 +57,10 @@ interface Converting {
 
 /**
  * Converts inputs that are another tool's. A file that is no format's, and was not named itself, is left out.
- * @param folders the folders of files that were not named themselves
  * @throws Failure `spool-failed`; the signal's reason
  */
-export const convertForeign = async (
-  sources: readonly Source[],
-  folders: ReadonlyMap<string, string>,
-  converting: Converting,
-): Promise<Foreign> => {
-  const { choice, problems, maxUnpackedBytes } = converting;
+export const convertForeign = async (choice: ForeignChoice, converting: Converting): Promise<Foreign> => {
+  const { sources, folders, problems, maxUnpackedBytes } = converting;
   const options = { from: choice.from, isNamed: (name: string) => !folders.has(name), maxUnpackedBytes };
   const looked = await recognise(sources, options);
   const left = looked.filter(
@@ -101,7 +98,7 @@ export const convertForeign = async (
     problems.report("format-lossy", { format: format.name }, () => (file === undefined ? {} : { file }));
     return await unread([...kept, ...rest], others);
   }
-  const { source, conversion, read } = await converted([...kept], format, { ...converting, far });
+  const { source, conversion, read } = await converted([...kept], format, { ...converting, choice, far });
   return { sources: source.map(closingToo(rest)), conversion, others: others.filter((other) => !read.has(other)) };
 };
 
@@ -142,7 +139,13 @@ const doubtIn = (used: readonly Recognised[], format: Format) => {
 const converted = async (
   sources: readonly Source[],
   format: Format,
-  { host, choice, problems, maxUnpackedBytes, far }: Converting & { readonly far: ReadonlyMap<string, Source> },
+  {
+    host,
+    choice,
+    problems,
+    maxUnpackedBytes,
+    far,
+  }: Converting & { readonly choice: ForeignChoice; readonly far: ReadonlyMap<string, Source> },
 ) => {
   const isLast = ({ name }: Source): number => (format.last?.test(name) === true ? 1 : 0);
   const files: ConvertedFile[] = [];

@@ -1,12 +1,12 @@
 /** Writes groups as lines, as long as the rollouts of each stand side by side; where they don't, all lines are written anew at the end. */
 
-import type { Sink } from "../formats/built.ts";
-import type { Rollout } from "../formats/format.ts";
 import type { Host } from "../host.ts";
+import { type Bytes, readRange } from "../input/source.ts";
+import { type Keeper, openKeeper } from "../input/spool.ts";
+import type { Sink } from "./built.ts";
+import type { Rollout } from "./format.ts";
 import { LineWriter } from "./line-writer.ts";
 import { lineStart, RolloutGroup, type Written } from "./rollout-groups.ts";
-import { type Bytes, readRange } from "./source.ts";
-import { type Keeper, openKeeper } from "./spool.ts";
 
 /** Bytes of what was made that are held before they are written. */
 const heldBytes = 2 ** 20;

@@ -2,12 +2,12 @@
 import { dirname, join } from "node:path";
 import { PackedTooLarge } from "../check/rules/packed.ts";
 import type { RuleData } from "../check/rules/rules.ts";
-import type { Format, SourceRecord } from "../formats/format.ts";
-import { loadFormat, loadFormats } from "../formats/formats.ts";
-import { Value } from "../formats/value.ts";
-import { cutsOf, openRecords } from "./records.ts";
-import { type Container, holdsOwnKey, ownKeyBytes, sniff, sniffedBytes } from "./sniff.ts";
-import { longestDocument, readRange, type Source } from "./source.ts";
+import { cutsOf, openRecords } from "../input/records.ts";
+import { type Container, holdsOwnKey, ownKeyBytes, sniff, sniffedBytes } from "../input/sniff.ts";
+import { longestDocument, readRange, type Source } from "../input/source.ts";
+import type { Format, SourceRecord } from "./format.ts";
+import { loadFormat, loadFormats } from "./formats.ts";
+import { Value } from "./value.ts";
 
 /** An input, the formats that it may be of, and what it is where none of them reads that. */
 export interface Recognised {

@@ -2,16 +2,16 @@
 import { hash } from "node:crypto";
 import { type Path, Places } from "../check/rules/places.ts";
 import type { Spot } from "../check/rules/problems.ts";
-import { sourceAt } from "../formats/built.ts";
-import { type Converter, type Format, type Rollout, type SourceRecord, Unfit } from "../formats/format.ts";
-import type { RecordMade } from "../formats/receipt.ts";
-import { Row } from "../formats/row.ts";
-import { Value } from "../formats/value.ts";
+import { unitsBefore } from "../input/columns.ts";
+import type { Cut, Records } from "../input/records.ts";
+import type { Origin } from "../input/source.ts";
 import { onOneLine } from "../json/walk.ts";
-import { unitsBefore } from "./columns.ts";
-import type { Cut, Records } from "./records.ts";
+import { sourceAt } from "./built.ts";
+import { type Converter, type Format, type Rollout, type SourceRecord, Unfit } from "./format.ts";
+import type { RecordMade } from "./receipt.ts";
 import type { RolloutGroup, Written } from "./rollout-groups.ts";
-import type { Origin } from "./source.ts";
+import { Row } from "./row.ts";
+import { Value } from "./value.ts";
 
 /** A file that is converted. */
 export interface ConvertedFile {

@@ -1,7 +1,7 @@
 /** Writes JSON on one line: line ends between its values become blanks. */
 
-import { type Built, type Sink, write } from "../formats/built.ts";
 import { onOneLine } from "../json/walk.ts";
+import { type Built, type Sink, write } from "./built.ts";
 
 /** Characters or bytes that are copied one by one. */
 const shortText = 48;
