@@ -1,5 +1,4 @@
-/** Opens the inputs named on the command line: files, standard input, pipes, compressed or plain. */
-
+/** Opens the inputs of a command line: files, standard input, pipes, addresses, compressed or plain. */
 import { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import type { Conversion, Convert } from "../formats/index.ts";
@@ -9,17 +8,17 @@ import { type Opening, openInput } from "./opened.ts";
 import type { RemoteAccess } from "./remote.ts";
 import { isRemote } from "./remote-names.ts";
 import { OneOpenFile, type Source } from "./source.ts";
-import { openSharedKeeper } from "./spool.ts";
+import { openSharedSpool } from "./spool.ts";
 
-/** The inputs of a run, and what was wrong with those that could not be opened. */
+/** The inputs of a run, and the problems of those that could not be opened. */
 interface Inputs {
   readonly sources: readonly Source[];
   readonly problems: Problems;
-  /** What was converted of other tools' files; undefined where nothing was. */
+  /** What was converted from other tools' files; undefined if nothing was. */
   readonly conversion?: Conversion | undefined;
-  /** Files of folders that were left out, since they hold no rollouts. */
+  /** Files of folders that were skipped, because they have no rollouts. */
   readonly others?: readonly string[] | undefined;
-  /** Names of files that another name stands for already. */
+  /** Names of files that have another name among the inputs. */
   readonly repeated: readonly string[];
 }
 
@@ -30,21 +29,24 @@ interface OpenOptions extends Pick<Opening, "host" | "maxUnpackedBytes"> {
   readonly convert?: Convert | undefined;
   /** True if archives and Parquet files are inputs too. */
   readonly takesContainers?: boolean;
-  /** How inputs that are addresses are reached; where nothing is said, they are names of files as all others. */
+  /** How addresses are reached. Default: they are names of files. */
   readonly remote?: RemoteAccess | undefined;
 }
 
+/** Files that stay open. If there are more, each is opened when it is read: descriptors are limited. */
+const maxOpenFiles = 64;
+
 /**
- * Opens inputs in the order named; with none named, standard input. The sources must be closed.
- * @throws Failure `input-missing`, `input-twice`, `spool-failed`, `interrupted`
+ * Opens inputs in the order given, or standard input if none is given. The caller closes the sources.
+ * @throws Failure `input-missing`, `input-twice`, `spool-failed`, `interrupted`, `remote-…`
  */
 export const openInputs = async ({ remote, ...options }: OpenOptions): Promise<Inputs> => {
   const { host, files } = options;
   if (files.length === 0 && host.terminal.stdin) throw new Failure("input-missing", {});
   if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
-  const given = await namesOf(files.length === 0 ? ["-"] : files, host);
-  const isFar = remote !== undefined && given.some(isRemote);
-  const remotes = isFar ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
+  const given = namesOf(files.length === 0 ? ["-"] : files, host);
+  const hasRemotes = remote !== undefined && given.some(isRemote);
+  const remotes = hasRemotes ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
   try {
     return await openNames(given, { ...options, remotes });
   } finally {
@@ -52,21 +54,21 @@ export const openInputs = async ({ remote, ...options }: OpenOptions): Promise<I
   }
 };
 
-/** Opens files by their names, and converts what is another tool's. */
+/** Opens files by their names, and converts those of other tools. */
 const openNames = async (
   given: readonly string[],
   { host, maxUnpackedBytes, convert, takesContainers = false, remotes }: OpenOptions & Pick<Opening, "remotes">,
 ): Promise<Inputs> => {
   const problems = new Problems();
-  const { names, folders, repeated } = await unfolded(given, { problems, remotes, foldersToo: convert !== undefined });
+  const takesFolders = convert !== undefined;
+  const { names, folders, repeated } = await unfolded(given, { problems, remotes, takesFolders });
   const sources: Source[] = [];
   const empty: string[] = [];
-  // What stays open can be read even where somebody deletes it; so many descriptors are left to a run everywhere.
-  const reopened = names.length > mostOpen ? new OneOpenFile() : undefined;
-  const openKeeper = reopened !== undefined && remotes !== undefined ? openSharedKeeper(host) : undefined;
+  const reopened = names.length > maxOpenFiles ? new OneOpenFile() : undefined;
+  const openSpool = reopened !== undefined && remotes !== undefined ? openSharedSpool(host) : undefined;
   try {
     for (const name of names) {
-      const opened = await openInput(name, { host, reopened, maxUnpackedBytes, takesContainers, remotes, openKeeper });
+      const opened = await openInput(name, { host, reopened, maxUnpackedBytes, takesContainers, remotes, openSpool });
       if (!("rule" in opened)) sources.push(opened);
       else if (opened.rule === "input-empty" && folders.has(name)) empty.push(name);
       else opened.report(problems);
@@ -83,6 +85,3 @@ const openNames = async (
   }
   return { sources, problems, others: empty, repeated };
 };
-
-/** Files that stay open: of more than these, each is opened when it is read, and closed again. */
-const mostOpen = 64;

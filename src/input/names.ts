@@ -1,41 +1,42 @@
-/** Which files the names of a command line stand for: patterns, folders, and what stands below an address. */
-import { readdir, stat } from "node:fs/promises";
+/** Finds the files that the arguments of a command line name: patterns, folders, and datasets at an address. */
+import { type Dirent, readdirSync } from "node:fs";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
-import { fileKey, folderAt } from "./folder.ts";
+import { factsOf, fileKey, folderAt } from "./folder.ts";
 import type { Remotes } from "./remote.ts";
 import { isRemote, NothingThere } from "./remote-names.ts";
 
-/** Names as given; patterns expanded where the shell does not. */
-export const namesOf = async (files: readonly string[], host: Host): Promise<readonly string[]> => {
-  if (host.platform !== "win32") return files;
-  const names: string[] = [];
-  for (const name of files) {
-    const found = isGlob(name) && !isRemote(name) ? await expandGlob(name) : [name];
-    // A pattern that matches nothing stays, and is found missing.
-    names.push(...(found.length === 0 ? [name] : found));
-  }
-  return names;
+/** Returns the names as given, with patterns expanded if the shell does not do that. */
+export const namesOf = (files: readonly string[], { platform }: Host): readonly string[] => {
+  if (platform !== "win32") return files;
+  return files.flatMap((name) => {
+    const found = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
+    // A pattern that matches nothing is reported as missing.
+    return found.length === 0 ? [name] : found;
+  });
 };
 
-/** How names become those of files. */
 interface Unfolding {
   readonly problems: Problems;
   readonly remotes: Remotes | undefined;
-  readonly foldersToo: boolean;
+  /** False if a folder is an error. */
+  readonly takesFolders: boolean;
 }
 
-/** Names with the files of folders in their place, each file once; the folder of each of these; and names of files that have another one. */
+/**
+ * Replaces folders by their files, and names each file once. Returns the names, the folder of each file that was found in
+ * one, and the names of files that have another name among them.
+ */
 export const unfolded = async (given: readonly string[], unfolding: Unfolding) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileKey(name));
-  const named = given.map((name) => ({ name, key: keyOf(name) }));
   // A file that was named itself is never one of a folder.
-  const known = new Set(named.map(({ key }) => key));
+  const known = new Set(given.map(keyOf));
   const taken = new Set<string>();
-  for (const { name, key } of named) {
+  for (const name of given) {
+    const key = keyOf(name);
     if (taken.has(key)) {
       repeated.push(name);
       continue;
@@ -56,15 +57,15 @@ export const unfolded = async (given: readonly string[], unfolding: Unfolding) =
   return { names, folders, repeated };
 };
 
-/** The files of a folder, here or at an address; undefined where a name is of none. */
+/** The files of a folder, on disk or at an address; undefined if the name is not that of a folder. */
 const filesIn = async (
   name: string,
-  { problems, remotes, foldersToo }: Unfolding,
+  { problems, remotes, takesFolders }: Unfolding,
 ): Promise<readonly string[] | undefined> => {
   const spot = () => ({ file: name });
   const isFar = remotes !== undefined && isRemote(name);
   try {
-    const folder = isFar || !foldersToo ? undefined : folderAt(name);
+    const folder = isFar || !takesFolders ? undefined : folderAt(name);
     for (const { file, code } of folder?.unreadable ?? [])
       problems.report("file-unreadable", { code }, () => ({ file }));
     const files = isFar ? await remotes.filesBelow(name) : folder?.files;
@@ -77,44 +78,41 @@ const filesIn = async (
   }
 };
 
-/** Whether a path holds a pattern. */
+/** True if a path contains a pattern. */
 export const isGlob = (path: string): boolean => /[*?]/.test(path);
 
-/** The files that match a pattern, by name; none where nothing does. `**` is any number of folders. */
-export const expandGlob = async (pattern: string): Promise<readonly string[]> => {
+/** Returns the files that match a pattern, sorted. `**` matches any number of folders. */
+export const expandGlob = (pattern: string): readonly string[] => {
   const segments = pattern.replaceAll("\\", "/").split("/");
-  const root = segments[0] === "" || /^[A-Za-z]:$/.test(segments[0] ?? "") ? `${segments.shift() ?? ""}/` : "";
-  const found = await matching(root, segments);
-  return found.toSorted((a, b) => (a < b ? -1 : 1));
+  const last = segments.pop() ?? "";
+  const isAbsolute = segments[0] === "" || /^[A-Za-z]:$/.test(segments[0] ?? "");
+  let folders = [isAbsolute ? `${segments.shift() ?? ""}/` : ""];
+  for (const segment of segments) folders = folders.flatMap((folder) => foldersIn(folder, segment));
+  const found = last === "**" ? [] : folders.flatMap((folder) => matchesIn(folder, last));
+  return found.filter((path) => factsOf(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
 };
 
-const matching = async (folder: string, [first, ...rest]: readonly string[]): Promise<readonly string[]> => {
-  if (first === undefined) return [];
-  if (!isGlob(first)) {
-    const path = `${folder}${first}`;
-    return rest.length === 0 ? await existing(path) : await matching(`${path}/`, rest);
-  }
-  const entries = await readdir(folder === "" ? "." : folder, { withFileTypes: true }).catch(() => []);
-  const deeper = first === "**" ? [await matching(folder, rest)] : [];
-  const pattern = patternOf(first);
-  for (const entry of entries) {
-    const path = `${folder}${entry.name}`;
-    if (first === "**") {
-      if (entry.isDirectory()) deeper.push(await matching(`${path}/`, ["**", ...rest]));
-    } else if (pattern.test(entry.name)) {
-      deeper.push(rest.length === 0 ? await existing(path) : await matching(`${path}/`, rest));
-    }
-  }
-  return deeper.flat();
+const foldersIn = (folder: string, segment: string): readonly string[] => {
+  if (segment !== "**") return matchesIn(folder, segment).map((path) => `${path}/`);
+  const below = entriesOf(folder).filter((entry) => entry.isDirectory());
+  return [folder, ...below.flatMap(({ name }) => foldersIn(`${folder}${name}/`, segment))];
 };
 
-const existing = async (path: string): Promise<readonly string[]> =>
-  await stat(path).then(
-    (facts) => (facts.isDirectory() ? [] : [path]),
-    () => [],
-  );
+const matchesIn = (folder: string, segment: string): readonly string[] => {
+  if (!isGlob(segment)) return [`${folder}${segment}`];
+  const pattern = patternOf(segment);
+  return entriesOf(folder).flatMap(({ name }) => (pattern.test(name) ? [`${folder}${name}`] : []));
+};
 
-/** A segment's pattern; a name that begins with a dot is only matched where the pattern does too. */
+const entriesOf = (folder: string): readonly Dirent[] => {
+  try {
+    return readdirSync(folder === "" ? "." : folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+};
+
+/** A name that begins with a dot matches only a pattern that begins with a dot. */
 const patternOf = (segment: string): RegExp => {
   const source = segment
     .replaceAll(/[\\^$.|+()[\]{}]/g, "\\$&")

@@ -1,7 +1,5 @@
-/** A source of bytes that can be read again: a file as it stands, or what was kept of a stream. */
-
+/** A source of bytes that can be read at any range: a file, or a stored stream. */
 import { closeSync, openSync, read, readSync, statSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Path } from "../check/rules/places.ts";
 import { problemOf, type Spot } from "../check/rules/problems.ts";
@@ -11,11 +9,11 @@ import { codeOf } from "../files.ts";
 /** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
   readonly size: number;
-  /** Of the file behind them, by which other threads can read them too. */
+  /** The file behind them, if other threads can read it too. */
   readonly descriptor?: number;
-  /** Fills as much of `into` as there is from `at` on; gives the number of bytes, 0 at the end. */
+  /** Fills as much of `into` as there is from `at` on. Returns the number of bytes, 0 at the end. */
   read(into: Buffer, at: number): Promise<number>;
-  /** The same while everything else waits: for a little at a time, which was read before and is in memory still. */
+  /** The same, synchronously: for a few bytes that were read before and are still in memory. */
   readNow(into: Buffer, at: number): number;
   close(): Promise<void>;
 }
@@ -25,11 +23,11 @@ export interface Source {
   /** As it was given; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** Whether it may have changed since this was last asked, other than by growing: its bytes then say whether it did. */
+  /** True if it may have changed since the last call, other than by growing. Its bytes then show if it did. */
   touched(): Promise<boolean>;
-  /** Whether something else stands now where it stood, with other bytes; absent where nothing can. */
+  /** True if another file with other bytes has its name now. Absent if that cannot happen. */
   replaced?(): Promise<boolean>;
-  /** Where its lines come from, where they were made of another tool's files: a group each. */
+  /** The origin of its lines, if they were converted from another tool's files. Each line is a group. */
   readonly origin?: Origin;
 }
 
@@ -39,15 +37,33 @@ interface FilePlace {
   readonly line: number;
 }
 
-/** The text of a file whose places are named: of a source, or of a file that one was made of. */
+/** The origin of converted lines, which are counted from 1. */
+export interface Origin {
+  /** The files that the lines were made of, as they were given. */
+  readonly files: readonly string[];
+  /** True if a line stands for records that could not be converted, and that were reported. */
+  isBroken(line: number): boolean;
+  /** The file and line of the first record of a line's group. */
+  placeOf(line: number): FilePlace;
+  /** The digest that the ledger has for the group of a line, or for some of its trajectories: that of its records. */
+  digestOf(line: number, kept?: readonly number[]): Uint8Array;
+  /** The position in a record of the value at a path of a line's group. */
+  spotOf(line: number, path: Path): Promise<Spot>;
+  /** The records of a line's group, one per line, without line ends. */
+  recordsOf(line: number): Promise<readonly Buffer[]>;
+  /** The text of a file that `spotOf` names. */
+  textOf(file: string): Bytes | undefined;
+}
+
+/** Returns the text of a file that a position names: a source, or a file that a source was made of. */
 export const textOf = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name }) => name === file)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((own) => own !== undefined);
 
-/** The file that a source is, or the first that it was made of, as it was named. */
+/** Returns the first file of a source, as it was given. */
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
 
-/** The files that a source is made of, as they were named. */
+/** Returns the files that a source is made of, as they were given. */
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
@@ -61,50 +77,22 @@ export const modeOf = (sources: readonly Pick<Source, "name" | "origin">[], ofOt
     return mode & (0o600 | (facts?.isFile() === true ? facts.mode : ofOthers));
   }, 0o666);
 
-/** Where a line of a source stands for a person: in the file that it was made of, where it was. */
+/** Returns the position of a line for a person: in the file that it was made of, if it was converted. */
 export const placeOfLine = ({ name, origin }: Source, line: number): FilePlace & Pick<Spot, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.placeOf(line), readAt: `${name}:${line}` };
 
-/** Where the lines of a source come from; they are counted from 1. */
-export interface Origin {
-  /** The files that they were made of, as they were named. */
-  readonly files: readonly string[];
-  /** Whether a line stands for what could not be converted: what is wrong with it was said. */
-  isBroken(line: number): boolean;
-  /** The file and line of the first of what a line's group was made of. */
-  placeOf(line: number): FilePlace;
-  /** What the ledger knows the group of a line by, or some of its trajectories: a digest of what it was made of, whoever made it. */
-  digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** Where the value at a path of a line's group stood. */
-  spotOf(line: number, path: Path): Promise<Spot>;
-  /** What a line's group was made of, a line each, without line ends. */
-  recordsOf(line: number): Promise<readonly Buffer[]>;
-  /** The text of a file whose places are named. */
-  textOf(file: string): Bytes | undefined;
-}
-
-/**
- * The bytes of an open file, up to the size it has now: what is appended later is not part of it.
- * Reading throws Failure `input-unreadable` where the system can't.
- */
-export const fileBytes = (file: FileHandle, { name, size }: Pick<OpenFile, "name" | "size">): Bytes => ({
-  ...descriptorBytes({ descriptor: file.fd, name, size }),
-  async close() {
-    await file.close();
-  },
-});
-
-const readDescriptor = promisify(read);
-
-/** A file that is open. */
+/** An open file. */
 interface OpenFile {
   readonly descriptor: number;
-  /** What it is called where it can't be read. */
+  /** Its name in messages. */
   readonly name: string;
+  /** Bytes after this offset, such as those that are appended later, are not part of the input. */
   readonly size: number;
 }
 
-/** The bytes of a file that somebody else opened, and closes; reading throws as that of `fileBytes`. */
+const readDescriptor = promisify(read);
+
+/** Returns the bytes of an open file, which somebody else closes. Reading throws Failure `input-unreadable`. */
 export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
   descriptor,
@@ -112,11 +100,10 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
     while (filled < wanted) {
-      const { bytesRead } = await readDescriptor(descriptor, into, filled, wanted - filled, at + filled).catch(
-        (thrown: unknown) => {
-          throw unreadable(name, thrown);
-        },
-      );
+      const reading = readDescriptor(descriptor, into, filled, wanted - filled, at + filled);
+      const { bytesRead } = await reading.catch((thrown: unknown) => {
+        throw unreadable(name, thrown);
+      });
       if (bytesRead === 0) break;
       filled += bytesRead;
     }
@@ -139,23 +126,18 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Opens one of many files whenever it is read, and closes the one before: no descriptor a file stays open. */
+/** Opens each of many files when it is read, and closes the one before, so that files need no descriptor each. */
 export class OneOpenFile {
   #name: string | undefined;
   #descriptor = -1;
 
-  /** The bytes of a file, which begin with a head that was read; reading throws as that of `fileBytes`. */
+  /** Returns the bytes of a file, whose first bytes were read. Reading throws Failure `input-unreadable`. */
   bytesOf({ name, size, head }: Pick<OpenFile, "name" | "size"> & { readonly head: Buffer }): Bytes {
     const readNow: Bytes["readNow"] = (into, at) =>
       at + into.length <= head.length
         ? head.copy(into, 0, at)
         : descriptorBytes({ descriptor: this.#open(name), name, size }).readNow(into, at);
-    return {
-      size,
-      read: async (into, at) => readNow(into, at),
-      readNow,
-      close: async () => this.#close(),
-    };
+    return { size, read: async (into, at) => readNow(into, at), readNow, close: async () => this.#close() };
   }
 
   #open(name: string): number {
@@ -176,15 +158,14 @@ export class OneOpenFile {
   }
 }
 
-/** A disk that fails, or a network between: files there can be gone from one moment to the next. */
-const unreadable = (file: string, cause: unknown): Failure =>
-  new Failure(
-    "input-unreadable",
-    { file, code: codeOf(cause) },
-    { cause, problems: [problemOf("file-unreadable", { code: codeOf(cause) }, { file })] },
-  );
+/** A disk or a network file system can fail at any time. */
+const unreadable = (file: string, cause: unknown): Failure => {
+  const code = codeOf(cause);
+  const problems = [problemOf("file-unreadable", { code }, { file })];
+  return new Failure("input-unreadable", { file, code }, { cause, problems });
+};
 
-/** Bytes kept in memory, where there is no place for a file. */
+/** Returns bytes in memory. */
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   const starts: number[] = [];
   let size = 0;
@@ -206,26 +187,31 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
-/** What a run ends with whose input is no longer what was read: the same command again reads it anew. */
+/** The failure for an input that changed after it was read. The same command reads it again. */
 export const inputChanged = (file: string): Failure =>
   new Failure("input-changed", { file }, { problems: [problemOf("input-changed", undefined, { file })] });
 
-/** The range ended before it should: the file is shorter than it was. */
+/** The source ended before the end of the range: it is shorter than it was. */
 export class Shrunk extends Error {}
 
-/** Reads a range whole. @throws Shrunk */
+/** Reads all of a range. @throws Shrunk */
 export const readRange = async (
   bytes: Pick<Bytes, "read">,
   { start, length }: { readonly start: number; readonly length: number },
-) => {
+): Promise<Buffer<ArrayBuffer>> => {
   const into = Buffer.allocUnsafe(length);
-  const filled = await bytes.read(into, start);
-  if (filled < length) throw new Shrunk();
+  if ((await bytes.read(into, start)) < length) throw new Shrunk();
   return into;
 };
 
-/** The longest document that is read: Node's texts end there. */
+/** Reads the first bytes of a source, fewer if it is shorter. */
+export const readHead = async (bytes: Bytes, length: number): Promise<Buffer> => {
+  const head = Buffer.alloc(Math.min(length, bytes.size));
+  return head.subarray(0, await bytes.read(head, 0));
+};
+
+/** Length in bytes of the largest document that is read: the limit of Node's strings. */
 export const longestDocument = 2 ** 29 - 2 ** 10;
 
-/** What is said of a document that is longer. */
+/** The problem of a longer document. */
 export const tooLong = `it is longer than ${longestDocument} bytes, the most that can be read at once: have it written as several files`;

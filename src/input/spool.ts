@@ -1,5 +1,4 @@
-/** Keeps a stream, so that it can be read again: in a file that has no name, or in memory where there is no place for one. */
-
+/** Stores streams that can be read only once, in an unlinked temporary file, or in memory if no file can be written. */
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,184 +8,180 @@ import { PackedTooLarge } from "../check/rules/packed.ts";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { packedBytes, unpackerOf } from "./packed.ts";
+import { decompressorOf, signatureBytes } from "./decompress.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, fileBytes, memoryBytes } from "./source.ts";
+import { type Bytes, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** What is kept in memory at most where no file can be made: `check` needs no place to write. */
-const memoryLimit = 2 ** 30;
+/** Bytes that are stored in memory at most. `check` needs no writable folder. */
+const maxInMemory = 2 ** 30;
 
-/** How many times its size data may unpack to, and how much of it always may: lines that are alike pack well. */
-const mostTimes = 1000;
-const alwaysUnpacked = 2 ** 26;
+/** Compressed data may always have 64 MiB, and otherwise 1,000 times its size: similar lines compress well. */
+const maxRatio = 1000;
+const alwaysAllowed = 2 ** 26;
 
-/** How a stream is kept. */
-interface Keeping {
+/** Returns the bytes that compressed data may decompress to. */
+export const unpackedLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
+  Math.min(maxUnpackedBytes, Math.max(alwaysAllowed, maxRatio * compressedBytes));
+
+interface SpoolOptions {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
-  /** Whether files of other tools that are no text can be read too. */
+  /** True if other tools' files that are not text can be read. */
   readonly takesContainers: boolean;
-  /** Where it is kept; in a place of its own where nothing is said. */
-  readonly openKeeper?: (() => Promise<Keeper>) | undefined;
+  /** Default: a spool of the stream's own. */
+  readonly openSpool?: (() => Promise<Spool>) | undefined;
 }
 
 /**
- * Keeps all of a stream, unpacked where it is gzip or zstd, up to a number of bytes; only the beginning of what is
- * nothing that can be read.
+ * Stores all of a stream, decompressed if it is gzip or zstd. Of data that cannot be read, stores only the beginning: a
+ * device without an end would fill the disk.
  * @throws PackedBroken; PackedTooLarge; NoZstd; Failure `spool-failed`; the signal's reason; what the stream throws
  */
-export const keepStream = async (stream: Readable, keeping: Keeping): Promise<Bytes> => {
-  const { host } = keeping;
-  const keeper = await (keeping.openKeeper ?? openKeeper)(host);
+export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
+  const { host } = options;
+  const spool = await (options.openSpool ?? openSpool)(host);
   try {
-    await pipeline(stream, async (chunks: AsyncIterable<Uint8Array>) => await keepChunks(chunks, keeper, keeping), {
-      signal: host.signal,
-    });
-    return keeper.bytes();
+    const store = async (chunks: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of contentOf(chunks, options)) await spool.write(chunk);
+    };
+    await pipeline(stream, store, { signal: host.signal });
+    return spool.bytes();
   } catch (thrown) {
-    await keeper.discard();
+    await spool.discard();
     if (host.signal.aborted) throw host.signal.reason;
     throw thrown;
   }
 };
 
-/** The bytes that packed data may unpack to. */
-export const unpackedLimit = (packedBytes: number, maxUnpackedBytes: number): number =>
-  Math.min(maxUnpackedBytes, Math.max(alwaysUnpacked, mostTimes * packedBytes));
-
-/** Keeps chunks as they are, or unpacked, as their first bytes say. */
-const keepChunks = async (
+/** The chunks to store, as their first bytes say. */
+async function* contentOf(
   chunks: AsyncIterable<Uint8Array>,
-  keeper: Keeper,
-  { maxUnpackedBytes, takesContainers }: Keeping,
-): Promise<void> => {
+  { maxUnpackedBytes, takesContainers }: SpoolOptions,
+): AsyncGenerator<Uint8Array, void> {
   const rest = chunks[Symbol.asyncIterator]();
-  let head = new Uint8Array();
-  while (head.length < packedBytes) {
+  let head: Uint8Array = new Uint8Array();
+  while (head.length < signatureBytes) {
     const next = await rest.next();
     if (next.done === true) break;
     head = Buffer.concat([head, next.value]);
   }
-  let packed = 0;
-  const whole = async function* (): AsyncGenerator<Uint8Array, void> {
-    packed += head.length;
+  let size = 0;
+  const all = async function* (): AsyncGenerator<Uint8Array, void> {
+    size = head.length;
     yield head;
     for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
-      packed += chunk.length;
+      size += chunk.length;
       yield chunk;
     }
   };
-  const unpack = unpackerOf(head);
-  if (unpack !== undefined) {
-    let unpacked = 0;
-    await unpack(whole(), async (chunk) => {
-      unpacked += chunk.length;
-      const limit = unpackedLimit(packed, maxUnpackedBytes);
-      if (unpacked > limit) throw new PackedTooLarge(limit);
-      await keeper.write(chunk);
-    });
+  const decompress = decompressorOf(head);
+  if (decompress === undefined) {
+    const sniffed = head.length >= sniffedBytes ? sniff(head.subarray(0, sniffedBytes)) : undefined;
+    const isContainer = sniffed?.rule === "not-json" && sniffed.container !== undefined;
+    if (sniffed === undefined || (takesContainers && isContainer)) yield* all();
+    else yield head;
     return;
   }
-  // A device that never ends would be kept until the disk is full.
-  const sniffed = head.length >= sniffedBytes ? sniff(head.subarray(0, sniffedBytes)) : undefined;
-  const isTaken = takesContainers && sniffed?.rule === "not-json" && sniffed.container !== undefined;
-  if (sniffed !== undefined && !isTaken) await keeper.write(head);
-  else for await (const chunk of whole()) await keeper.write(chunk);
-};
+  let decompressed = 0;
+  for await (const chunk of decompress(all())) {
+    decompressed += chunk.length;
+    const limit = unpackedLimit(size, maxUnpackedBytes);
+    if (decompressed > limit) throw new PackedTooLarge(limit);
+    yield chunk;
+  }
+}
 
-/** Where chunks are kept. */
-export interface Keeper {
+/** A place for chunks that can be read again. */
+export interface Spool {
   write(chunk: Uint8Array): Promise<void>;
-  /** What was kept; it is closed by whom it is given to. */
+  /** What was written. The caller closes it. */
   bytes(): Bytes;
   discard(): Promise<void>;
 }
 
-/** Opens a place to keep chunks in. */
-export const openKeeper = async (host: Host): Promise<Keeper> => {
+export { openSpool as openKeeper, type Spool as Keeper };
+
+/** Opens a spool: a temporary file with mode 0600 without a name, or memory if there is no writable folder. */
+export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const file = await open(path, "wx+", 0o600);
     await unlink(path);
-    return fileKeeper(file, folder);
+    return fileSpool(file, folder);
   } catch {
-    return memoryKeeper(folder);
+    return memorySpool(folder);
   }
 };
 
-/**
- * Opens one place for many streams, kept one after the other: no descriptor a stream stays open. It is closed with the last
- * of them that was begun.
- */
-export const openSharedKeeper = (host: Host): (() => Promise<Keeper>) => {
-  let opened: Promise<Keeper> | undefined;
-  let [size, users] = [0, 0];
-  return async () => {
-    users++;
-    opened ??= openKeeper(host);
-    const keeper = await opened;
-    const start = size;
-    let isLeft = false;
-    const leave = async (): Promise<void> => {
-      if (isLeft) return;
-      isLeft = true;
-      if (--users > 0) return;
-      opened = undefined;
-      size = 0;
-      await keeper.discard();
-    };
-    return {
-      async write(chunk) {
-        await keeper.write(chunk);
-        size += chunk.length;
-      },
-      bytes: () => ({ ...windowOf(keeper.bytes(), start, size - start), close: leave }),
-      discard: leave,
-    };
-  };
-};
-
-/** A part of bytes, as bytes of their own, which no other thread knows. */
-const windowOf = (bytes: Bytes, start: number, size: number): Omit<Bytes, "close"> => {
-  const within = (into: Buffer, at: number) => into.subarray(0, Math.max(0, size - at));
-  return {
-    size,
-    read: async (into, at) => await bytes.read(within(into, at), start + at),
-    readNow: (into, at) => bytes.readNow(within(into, at), start + at),
-  };
-};
-
-const fileKeeper = (file: FileHandle, folder: string): Keeper => {
+const fileSpool = (file: FileHandle, folder: string): Spool => {
   let size = 0;
+  const discard = async () => await file.close();
   return {
     async write(chunk) {
-      let written = 0;
-      while (written < chunk.length) {
-        const { bytesWritten } = await file
-          .write(chunk, written, chunk.length - written, size + written)
-          .catch((error: unknown) => {
-            throw new Failure("spool-failed", { folder, code: codeOf(error) }, { cause: error });
-          });
+      for (let written = 0; written < chunk.length; ) {
+        const length = chunk.length - written;
+        const { bytesWritten } = await file.write(chunk, written, length, size).catch((error: unknown) => {
+          throw new Failure("spool-failed", { folder, code: codeOf(error) }, { cause: error });
+        });
         written += bytesWritten;
+        size += bytesWritten;
       }
-      size += chunk.length;
     },
-    bytes: () => fileBytes(file, { name: folder, size }),
-    discard: async () => await file.close(),
+    bytes: () => ({ ...descriptorBytes({ descriptor: file.fd, name: folder, size }), close: discard }),
+    discard,
   };
 };
 
-const memoryKeeper = (folder: string): Keeper => {
+const memorySpool = (folder: string): Spool => {
   const chunks: Uint8Array[] = [];
   let size = 0;
   return {
     async write(chunk) {
       size += chunk.length;
-      if (size > memoryLimit) throw new Failure("spool-failed", { folder, code: "EACCES" });
+      if (size > maxInMemory) throw new Failure("spool-failed", { folder, code: "EACCES" });
       chunks.push(chunk);
     },
     bytes: () => memoryBytes(chunks),
     discard: async () => undefined,
+  };
+};
+
+/** Returns a function that opens parts of one spool, each written before the next, so that streams need no descriptor each. */
+export const openSharedSpool = (host: Host): (() => Promise<Spool>) => {
+  let shared: Promise<Spool> | undefined;
+  let [size, users] = [0, 0];
+  return async () => {
+    users++;
+    shared ??= openSpool(host);
+    const spool = await shared;
+    const start = size;
+    let isOpen = true;
+    const close = async (): Promise<void> => {
+      if (!isOpen) return;
+      isOpen = false;
+      if (--users > 0) return;
+      shared = undefined;
+      size = 0;
+      await spool.discard();
+    };
+    return {
+      async write(chunk) {
+        await spool.write(chunk);
+        size += chunk.length;
+      },
+      bytes: () => ({ ...partOf(spool.bytes(), start, size - start), close }),
+      discard: close,
+    };
+  };
+};
+
+/** A part of bytes. It has no descriptor, because other threads would read from the start of the file. */
+const partOf = (bytes: Bytes, start: number, size: number): Omit<Bytes, "close"> => {
+  const within = (into: Buffer, at: number) => into.subarray(0, Math.max(0, size - at));
+  return {
+    size,
+    read: async (into, at) => await bytes.read(within(into, at), start + at),
+    readNow: (into, at) => bytes.readNow(within(into, at), start + at),
   };
 };

@@ -1,14 +1,17 @@
-/** Unpacks zstd that is in memory, of one frame or several: with Node's own decoder where it has one, which is twice as fast. */
+/** Decompresses zstd in memory. Uses Node's decoder if there is one, because it is twice as fast. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
-import { frameHead, frameMagic, isSkippable } from "./packed.ts";
+import { PackedBroken } from "../check/rules/packed.ts";
+import { frameMagic, isSkippable, walkFrame } from "./decompress.ts";
 
-/** What packed bytes hold, or say that they hold, is more than there may be; the message says what. */
+/** The content is larger than it may be, or claims to be; the message says by how much. */
 export class ClaimsTooMuch extends Error {}
 
-/** Unpacks to so many bytes. @throws ClaimsTooMuch; Error where it is damaged */
-export const unzstd = (packed: Uint8Array, length: number): Buffer => {
-  checkClaims(Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength), length);
+/** The largest window, in bytes: the limit of zstd's own decoder. */
+const maxWindow = 2 ** 27;
+
+/** Decompresses frames of at most this length together. Throws ClaimsTooMuch; another Error if the data is damaged. */
+export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   const pieces: Uint8Array[] = [];
   let left = length;
   const take = (piece: Uint8Array): void => {
@@ -16,76 +19,53 @@ export const unzstd = (packed: Uint8Array, length: number): Buffer => {
     if (left < 0) throw new ClaimsTooMuch(`it unpacks to more than the ${length} bytes that are said of it`);
     pieces.push(piece);
   };
-  if (!("zstdDecompressSync" in zlib)) new Decompress(take).push(packed, true);
-  else for (let at = 0; at < packed.length; ) at += unpackFrame(packed.subarray(at), left, take);
+  for (const frame of framesOf(compressed, length)) {
+    const piece = nativelyDecoded(frame, left);
+    if (piece === undefined) new Decompress(take).push(frame, true);
+    else take(piece);
+  }
   return Buffer.concat(pieces);
 };
 
-/** Unpacks the first frame, where Node's decoder ends; gives the number of bytes that it has. */
-const unpackFrame = (packed: Uint8Array, most: number, take: (piece: Uint8Array) => void): number => {
-  // The types are those of the oldest Node that is supported.
-  const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
-  const result: unknown = typeof decode === "function" ? decode(packed, { info: true, maxOutputLength: most + 1 }) : {};
-  const { buffer, engine } = Object.assign({ buffer: undefined, engine: undefined }, result);
-  const used: unknown = Object(engine).bytesWritten;
-  if (!Buffer.isBuffer(buffer) || typeof used !== "number" || used === 0) throw new Error("it is no zstd");
-  take(buffer);
-  return used;
-};
-
-/** The largest window that is made room for: what zstd's own decoder takes where nobody says more. */
-const largestWindow = 2 ** 27;
-
-/** Looks at the heads of all frames: a decoder makes room for what they claim before it unpacks anything. */
-const checkClaims = (packed: Buffer, length: number): void => {
+/** The frames with data. Examines all headers first: a decoder allocates what they claim before it decompresses anything. */
+const framesOf = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
+  const bytes = Buffer.from(compressed.buffer, compressed.byteOffset, compressed.byteLength);
+  const frames: Uint8Array[] = [];
   let claimed = 0;
-  for (let at = 0; at + 4 <= packed.length; ) {
-    const magic = packed.readUInt32LE(at);
+  let at = 0;
+  const next = (size: number): Buffer => {
+    if (at + size > bytes.length) throw new PackedBroken("zstd", "cut");
+    at += size;
+    return bytes.subarray(at - size, at);
+  };
+  while (at < bytes.length) {
+    const start = at;
+    const magic = next(4).readUInt32LE();
     if (isSkippable(magic)) {
-      at += 8 + packed.readUInt32LE(at + 4);
+      next(next(4).readUInt32LE());
       continue;
     }
-    // What is no frame, a decoder refuses.
-    if (magic !== frameMagic) return;
-    const { window, content, end } = headOf(packed, at + 4);
+    if (magic !== frameMagic) throw new PackedBroken("zstd", "more");
+    const walk = walkFrame();
+    let step = walk.next();
+    while (step.done !== true) step = walk.next(next(step.value));
+    const { window, content } = step.value;
     claimed += content;
     if (claimed > length) {
       throw new ClaimsTooMuch(`it claims to unpack to ${claimed} bytes, and ${length} are said of it`);
     }
-    if (window > largestWindow) {
-      throw new ClaimsTooMuch(`it needs a window of ${window} bytes, and ${largestWindow} is the most that is read`);
+    if (window > maxWindow) {
+      throw new ClaimsTooMuch(`it needs a window of ${window} bytes, and ${maxWindow} is the most that is read`);
     }
-    at = end;
+    frames.push(bytes.subarray(start, at));
   }
+  return frames;
 };
 
-/** What the head of a frame behind its magic says: bytes of its window, of its content as far as it says so, and where the frame ends. */
-const headOf = (packed: Buffer, start: number) => {
-  const { hasWindow, dictionaryBytes, contentBytes, checksumBytes } = frameHead(packed.readUInt8(start));
-  let at = start + 1;
-  let window = 0;
-  if (hasWindow) {
-    const descriptor = packed.readUInt8(at++);
-    window = 2 ** (10 + (descriptor >> 3)) * (1 + (descriptor & 7) / 8);
-  }
-  at += dictionaryBytes;
-  const content = contentIn(packed, at, contentBytes);
-  return { window, content, end: endOfBlocks(packed, at + contentBytes) + checksumBytes };
-};
-
-/** The number in so many bytes; of two it is counted from 256. */
-const contentIn = (packed: Buffer, at: number, bytes: number): number => {
-  if (bytes === 8) return Number(packed.readBigUInt64LE(at));
-  if (bytes === 0) return 0;
-  return packed.readUIntLE(at, bytes) + (bytes === 2 ? 256 : 0);
-};
-
-/** Offset behind the last block of a frame. */
-const endOfBlocks = (packed: Buffer, start: number): number => {
-  for (let at = start; ; ) {
-    const head = packed.readUIntLE(at, 3);
-    const isRepeated = ((head >> 1) & 3) === 1;
-    at += 3 + (isRepeated ? 1 : head >> 3);
-    if ((head & 1) === 1) return at;
-  }
+/** Undefined if this Node has no decoder. */
+const nativelyDecoded = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
+  // The types are those of the oldest supported Node.
+  const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
+  const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
+  return Buffer.isBuffer(decoded) ? decoded : undefined;
 };

@@ -17,7 +17,7 @@ export const view = async (context: Context, asked: Asked): Promise<void> => {
   await servePage(context, typed, async (viewer, onOpened) => {
     for (;;) {
       // Taken first: what is written while it is read is a change.
-      const hasChanged = await openStamp(files, context.host);
+      const hasChanged = openStamp(files, context.host);
       const whole = await read({ onRead: viewer.reading, onOpened });
       tellConversion(context, whole);
       await viewer.show(whole, { asked: askedFor(asked) });

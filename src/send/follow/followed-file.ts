@@ -11,7 +11,7 @@ import { type Found, nothingFound } from "../../groups/parts/found.ts";
 import { invalidInput, type Reading } from "../../groups/read.ts";
 import type { Host } from "../../host.ts";
 import { blocksOf } from "../../input/lines.ts";
-import { isPacked } from "../../input/packed.ts";
+import { decompressorOf } from "../../input/decompress.ts";
 import { sniff } from "../../input/sniff.ts";
 import { Shrunk, type Source } from "../../input/source.ts";
 import { identityOf, NotAFile, Tail } from "../../input/tail.ts";
@@ -144,7 +144,7 @@ export class FollowedFiles {
   #checkKind(head: Buffer): void {
     const { file } = this.#options;
     const { problems } = this.#found;
-    if (isPacked(head)) throw new Failure("follow-unfit", { file, found: "compressed" });
+    if (decompressorOf(head) !== undefined) throw new Failure("follow-unfit", { file, found: "compressed" });
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));

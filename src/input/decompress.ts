@@ -1,0 +1,189 @@
+/** Decompresses gzip and zstd streams. Finds the faults that Node's decoders do not report: other bytes after the data, a missing end. */
+import { pipeline, Transform } from "node:stream";
+import * as zlib from "node:zlib";
+import { PackedBroken } from "../check/rules/packed.ts";
+import { codeOf } from "../files.ts";
+
+type Chunks = AsyncIterable<Uint8Array>;
+
+/** Decompresses all of a stream. Throws PackedBroken, NoZstd, and what the stream throws. */
+type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
+
+/** Number of first bytes that tell how data is compressed. */
+export const signatureBytes = 4;
+
+/** Returns the function that decompresses data with these first bytes; undefined if they are not those of compressed data. */
+export const decompressorOf = (head: Uint8Array): Decompress | undefined => {
+  if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
+  if (head.length < signatureBytes) return undefined;
+  const magic = Buffer.from(head).readUInt32LE(0);
+  return magic === frameMagic || isSkippable(magic) ? unzstd : undefined;
+};
+
+/** Size of the pieces that decoders give, in bytes. */
+const chunkSize = 2 ** 18;
+
+async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<Uint8Array, void> {
+  // An error of the input is thrown by the decoder, too.
+  yield* pipeline(compressed, decoder, () => undefined);
+}
+
+async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
+  const decoder = zlib.createGunzip({ chunkSize });
+  let size = 0;
+  /** Offset after the last byte that is not NUL: tapes pad data with NUL bytes. */
+  let contentEnd = 0;
+  const measured = async function* (): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of compressed) {
+      const last = chunk.findLastIndex((byte) => byte !== 0);
+      if (last >= 0) contentEnd = size + last + 1;
+      size += chunk.length;
+      yield chunk;
+    }
+  };
+  try {
+    yield* decode(measured(), decoder);
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (!code.startsWith("Z_")) throw thrown;
+    throw new PackedBroken("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
+  }
+  // Node's decoder ignores what follows the last member.
+  if (contentEnd > decoder.bytesWritten) throw new PackedBroken("gzip", "more");
+}
+
+/** First bytes of a zstd frame, and of a frame without data (its last four bits are free), little-endian. */
+export const frameMagic = 0xfd2fb528;
+export const isSkippable = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
+
+/** What the header of a zstd frame says, in bytes. */
+interface FrameHeader {
+  /** 0 if the window is as large as the content. */
+  readonly window: number;
+  /** 0 if unknown. */
+  readonly content: number;
+}
+
+/**
+ * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and is given the
+ * piece. Throws PackedBroken if a block has the reserved type.
+ */
+export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
+  const descriptor = (yield 1).readUInt8();
+  const windowBytes = (descriptor & 0x20) === 0 ? 1 : 0;
+  const dictionaryBytes = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  const contentBytes = [1 - windowBytes, 2, 4, 8][descriptor >> 6] ?? 0;
+  const header = yield windowBytes + dictionaryBytes + contentBytes;
+  for (let isLast = false; !isLast; ) {
+    const block = (yield 3).readUIntLE(0, 3);
+    isLast = (block & 1) === 1;
+    const type = (block >> 1) & 3;
+    if (type === 3) throw new PackedBroken("zstd", "corrupt");
+    // A block of type 1 is one byte that is repeated.
+    yield type === 1 ? 1 : block >> 3;
+  }
+  if ((descriptor & 4) !== 0) yield 4;
+  const window = windowBytes === 0 ? 0 : header.readUInt8();
+  return {
+    window: windowBytes === 0 ? 0 : 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8),
+    content: contentSize(header.subarray(windowBytes + dictionaryBytes)),
+  };
+}
+
+/** A size of two bytes is counted from 256. */
+const contentSize = (field: Buffer): number => {
+  if (field.length === 8) return Number(field.readBigUInt64LE());
+  return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
+};
+
+/** This Node has no decoder for zstd. */
+export class NoZstd extends Error {}
+
+/** Decompresses frame by frame: Node's decoder stops after the first frame. */
+async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
+  const reader = new PieceReader(compressed);
+  for (;;) {
+    const start = await reader.read(4);
+    if (start.length === 0) return;
+    const magic = start.length < 4 ? 0 : start.readUInt32LE(0);
+    if (magic === frameMagic) {
+      yield* decodeFrame(reader, start);
+    } else if (isSkippable(magic)) {
+      const length = (await reader.readAll(4)).readUInt32LE(0);
+      for (let left = length; left > 0; ) left -= (await reader.readAll(Math.min(left, paddingBytes))).length;
+    } else {
+      // Tapes pad data with NUL bytes.
+      for (let bytes = start; bytes.length > 0; bytes = await reader.read(paddingBytes)) {
+        if (bytes.some((byte) => byte !== 0)) throw new PackedBroken("zstd", "more");
+      }
+      return;
+    }
+  }
+}
+
+/** Bytes that are passed over at once. */
+const paddingBytes = 2 ** 16;
+
+async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {
+  const frame = async function* (): AsyncGenerator<Uint8Array, void> {
+    yield magic;
+    const walk = walkFrame();
+    for (let step = walk.next(); step.done !== true; ) {
+      const piece = await reader.readAll(step.value);
+      yield piece;
+      step = walk.next(piece);
+    }
+  };
+  try {
+    yield* decode(frame(), openZstdDecoder());
+  } catch (thrown) {
+    throw /^Z(?:STD)?_/.test(codeOf(thrown)) ? new PackedBroken("zstd", "corrupt", thrown) : thrown;
+  }
+}
+
+/** Number of `ZSTD_d_windowLogMax` in zstd's header, and the format's largest window as a power of two (`zstd --long=31`). */
+const windowLogMax = 100;
+const maxWindowLog = 31;
+
+const openZstdDecoder = (): Transform => {
+  // Node 22.15, 23.8 and newer have it; the types are those of the oldest supported Node.
+  const create: unknown = Reflect.get(zlib, "createZstdDecompress");
+  if (typeof create !== "function") throw new NoZstd();
+  const decoder: unknown = create({ chunkSize, params: { [windowLogMax]: maxWindowLog } });
+  if (!(decoder instanceof Transform)) throw new NoZstd();
+  return decoder;
+};
+
+/** Reads chunks in pieces of any length. */
+class PieceReader {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #rest: Uint8Array = new Uint8Array();
+
+  constructor(chunks: Chunks) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  /** Returns fewer bytes at the end. */
+  async read(length: number): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    for (let missing = length; missing > 0; ) {
+      if (this.#rest.length === 0) {
+        const next = await this.#chunks.next();
+        if (next.done === true) break;
+        this.#rest = next.value;
+      }
+      const piece = this.#rest.subarray(0, missing);
+      this.#rest = this.#rest.subarray(piece.length);
+      missing -= piece.length;
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** Throws PackedBroken if there are fewer bytes. */
+  async readAll(length: number): Promise<Buffer> {
+    const bytes = await this.read(length);
+    if (bytes.length < length) throw new PackedBroken("zstd", "cut");
+    return bytes;
+  }
+}
