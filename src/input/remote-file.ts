@@ -1,344 +1,308 @@
-/** Reads a file at an address by its ranges: what is cut is asked for again, and what is another file by then is not taken. */
+/** Reads a file at an address in ranges. Continues after a cut, and refuses a file that changed. */
+import { text } from "node:stream/consumers";
 import type { Downloads, Got } from "../client/index.ts";
 import { Failure, type RemoteStore } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import { NothingThere } from "./remote-names.ts";
 import { inputChanged } from "./source.ts";
 
-/** Headers of a request. */
-export type Asked = readonly (readonly [name: string, value: string])[];
+type Headers = readonly (readonly [name: string, value: string])[];
 
-/** Where a file is, and how it is asked for. */
+/** The location of a file. */
 export interface Place {
-  /** As it is told to people. */
+  /** Its name in messages. */
   readonly name: string;
   readonly store: RemoteStore;
-  /** What the credential that goes along is called; undefined where none does. */
+  /** Where its credential is from; undefined if it has none. */
   readonly credential: string | undefined;
-  /** A request for it. */
-  ask(headers: Asked): Request;
-}
-
-/** Where addresses of a kind lead. */
-export interface Store {
-  /** The place of a file. @throws Failure `remote-address-wrong` */
-  place(name: string, address: string): Place;
-  /** What stands below an address that ends in a slash, at any depth, from there on. @throws as `RemoteFile.bytes` */
-  list(name: string, address: string, reach: Reach): Promise<readonly string[]>;
-}
-
-/** A request. */
-export interface Request {
   readonly url: URL;
-  readonly headers: Asked;
+  /** Headers with its credential, which only its own origin gets. */
+  readonly headers: Headers;
 }
 
-/** How files are reached, and who is told how far that is. */
+/** How files are reached. */
 export interface Reach {
   readonly downloads: Downloads;
-  /** Whether files may come over plain http from other machines. */
+  /** True if files may come over plain http from other machines. */
   readonly insecureHttp: boolean;
+  /** Called with the bytes read so far, and with the size if the server says it. */
   readonly onBytes: (bytes: number, of: number | undefined) => void;
 }
 
-/** Bytes of a range, and ranges that are asked for at once: so much is held in memory. */
+/** Bytes of a range, and ranges that are requested at once. This much is in memory. */
 const rangeBytes = 2 ** 23;
-const rangesAtOnce = 4;
+const maxRanges = 4;
 
-/** What has to come of an answer for its end to be nobody's fault but the network's: waits begin anew behind it. */
-const enoughBytes = 2 ** 16;
+/** If a response had this many bytes before it was cut, only the network is at fault, and waiting starts again. */
+const progressBytes = 2 ** 16;
 
-/** By what a file is told from the one that it may become. */
-interface Pin {
+/** Bytes from `start` up to `end`. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What distinguishes a file from later versions of it. */
+interface Version {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
   readonly size: number | undefined;
 }
 
-/** The whole answer to a small request, such as a list. @throws as `RemoteFile.bytes` */
-export const remoteAnswer = async (
+/** Reads all of a small response. @throws as `RemoteFile.bytes` */
+export const fetchText = async (
   place: Place,
   reach: Reach,
-): Promise<{ readonly text: string; readonly headers: Got["headers"] }> => {
-  const waits = reach.downloads.patience();
+): Promise<{ readonly body: string; readonly headers: Got["headers"] }> => {
+  const patience = reach.downloads.patience();
   for (;;) {
-    const got = await new RemoteFile(place, reach).ask([]);
-    const chunks: Uint8Array[] = [];
+    const got = await new RemoteFile(place, reach).request([]);
     try {
-      for await (const chunk of got.chunks()) chunks.push(chunk);
-      return { text: Buffer.concat(chunks).toString("utf8"), headers: got.headers };
+      return { body: await text(got.chunks()), headers: got.headers };
     } catch (thrown) {
-      if (!isBroken(thrown) || !(await waits.wait(undefined))) throw thrown;
+      if (!isCut(thrown) || !(await patience.wait(undefined))) throw thrown;
     }
   }
 };
 
-interface Chunk {
-  readonly chunk: Uint8Array;
-  readonly size: number | undefined;
-}
-
-/** A file at an address. Nothing is asked for yet. Must be ended. */
+/** A file at an address. It requests nothing before it is read. */
 export class RemoteFile {
   readonly #place: Place;
   readonly #reach: Reach;
-  readonly #end = new AbortController();
-  /** Where redirects led. */
+  readonly #abort = new AbortController();
+  readonly #downloads: Downloads;
+  /** The address that redirects led to, if it has another origin. */
   #target: URL | undefined;
-  #pin: Pin | undefined;
+  #version: Version | undefined;
   #first: Promise<Got> | undefined;
 
   constructor(place: Place, reach: Reach) {
     this.#place = place;
-    this.#reach = { ...reach, downloads: reach.downloads.within(this.#end.signal) };
+    this.#reach = reach;
+    this.#downloads = reach.downloads.within(this.#abort.signal);
   }
 
-  /** Asks for its beginning, before somebody wants it: the answer to the first range, which is asked for once. */
+  /** Requests the first range, once. */
   begin(): Promise<Got> {
-    this.#first ??= this.ask([["Range", `bytes=0-${rangeBytes - 1}`]]);
-    // Whoever wants it is told.
+    this.#first ??= this.request(headersFor({ start: 0, end: rangeBytes }));
+    // The reader gets the error.
     this.#first.catch(() => undefined);
     return this.#first;
   }
 
-  /**
-   * Its bytes, in their order.
-   * @throws NothingThere; Failure `input-changed`, `remote-…`, `no-connection`; the signal's reason
-   */
+  /** Yields its bytes in order. @throws NothingThere; Failure `input-changed`, `remote-…`, `no-connection`; the signal's reason */
   async *bytes(): AsyncGenerator<Uint8Array, void> {
     let bytes = 0;
-    for await (const { chunk, size } of this.#chunks()) {
-      bytes += chunk.length;
-      this.#reach.onBytes(bytes, size);
-      yield chunk;
+    try {
+      for await (const chunk of this.#chunks()) {
+        bytes += chunk.length;
+        this.#reach.onBytes(bytes, this.#version?.size);
+        yield chunk;
+      }
+    } finally {
+      this.end();
     }
   }
 
-  /** Gives up what is under way. */
+  /** Aborts all its requests. */
   end(): void {
-    this.#end.abort();
+    this.#abort.abort();
   }
 
-  async *#chunks(): AsyncGenerator<Chunk, void> {
+  async *#chunks(): AsyncGenerator<Uint8Array, void> {
     const first = await this.begin();
-    const size = sizeIn(first);
-    if (first.status === 416 && size === 0) return;
-    const pin = pinOf(first);
-    if (first.status === 206 && size !== undefined && isPinned(pin)) {
-      this.#pin = pin;
-      return yield* this.#ranges(first, size);
+    const version = versionOf(first);
+    if (first.status === 206 && version.size !== undefined && hasValidator(version)) {
+      this.#version = version;
+      return yield* this.#inRanges(first, version.size);
     }
-    if (first.status === 200) return yield* this.#whole(first);
-    first.drop();
-    yield* this.#whole(await this.ask([]));
+    if (first.status === 416 && version.size === 0) return;
+    if (first.status !== 200) first.drop();
+    const whole = first.status === 200 ? first : await this.request([]);
+    this.#version = versionOf(whole);
+    yield* this.#resumed(undefined, whole);
   }
 
-  async *#ranges(first: Got, size: number): AsyncGenerator<Chunk, void> {
+  /** Requests some ranges ahead. */
+  async *#inRanges(first: Got, size: number): AsyncGenerator<Uint8Array, void> {
     const coming: Promise<Uint8Array>[] = [];
-    let asked = 0;
-    const askNext = (got?: Got): void => {
-      const range = { start: asked, end: Math.min(asked + rangeBytes, size) };
-      asked = range.end;
-      const piece = this.#range(range, got);
-      // Whoever waits for it is told; until then nobody may.
-      piece.catch(() => undefined);
-      coming.push(piece);
-    };
-    askNext(first);
-    while (coming.length > 0) {
-      while (asked < size && coming.length < rangesAtOnce) askNext();
-      const chunk = await coming.shift();
-      if (chunk !== undefined) yield { chunk, size };
+    for (let start = 0; start < size || coming.length > 0; ) {
+      while (start < size && coming.length < maxRanges) {
+        const range = { start, end: Math.min(start + rangeBytes, size) };
+        const bytes = this.#range(range, start === 0 ? first : undefined);
+        // The reader gets the error.
+        bytes.catch(() => undefined);
+        coming.push(bytes);
+        start = range.end;
+      }
+      const next = await coming.shift();
+      if (next !== undefined) yield next;
     }
   }
 
-  /** A range whole, however often its connection breaks. */
-  async #range({ start, end }: { readonly start: number; readonly end: number }, opened?: Got): Promise<Uint8Array> {
-    const into = Buffer.allocUnsafeSlow(end - start);
-    let waits = this.#reach.downloads.patience();
+  async #range(range: Range, first: Got | undefined): Promise<Uint8Array> {
+    const into = Buffer.allocUnsafeSlow(range.end - range.start);
     let filled = 0;
-    for (let got = opened; ; got = undefined) {
-      const before = filled;
-      try {
-        const answer = got ?? (await this.ask([["Range", `bytes=${start + filled}-${end - 1}`]]));
-        if (answer.status !== 206 || startIn(answer) !== start + filled) {
-          // A server that gave ranges, and gives something else now, has another file there.
-          answer.drop();
-          throw inputChanged(this.#place.name);
-        }
-        for await (const chunk of answer.chunks()) {
-          if (chunk.length > into.length - filled) throw odd(this.#place, answer);
-          into.set(chunk, filled);
-          filled += chunk.length;
-        }
-        if (filled === into.length) return into;
-      } catch (thrown) {
-        if (filled - before >= enoughBytes) waits = this.#reach.downloads.patience();
-        if (!isBroken(thrown) || !(await waits.wait(undefined))) throw thrown;
-        this.#reach.downloads.announce(thrown);
-      }
+    for await (const chunk of this.#resumed(range, first)) {
+      into.set(chunk, filled);
+      filled += chunk.length;
     }
+    return into;
   }
 
-  /** A file of a server that knows no ranges: where it is cut, it is read from its beginning again, and what was taken is passed over. */
-  async *#whole(first: Got): AsyncGenerator<Chunk, void> {
-    this.#pin = pinOf(first);
-    const { size } = this.#pin;
-    const waits = this.#reach.downloads.patience();
+  /**
+   * Yields a range, however often its connection is cut. Without a range, yields the whole file: it is read again from its
+   * beginning after a cut, and the bytes that were yielded are skipped.
+   */
+  async *#resumed(range: Range | undefined, first: Got | undefined): AsyncGenerator<Uint8Array, void> {
+    const { name } = this.#place;
+    const length = range === undefined ? Number.POSITIVE_INFINITY : range.end - range.start;
+    let patience = this.#downloads.patience();
     let taken = 0;
-    for (let got = first; ; got = await this.ask([])) {
-      let passed = 0;
+    for (let got = first; ; got = undefined) {
+      const before = taken;
+      let skipped = range === undefined ? taken : 0;
       try {
+        const rest = range === undefined ? undefined : { start: range.start + taken, end: range.end };
+        got ??= await this.request(rest === undefined ? [] : headersFor(rest));
+        if (rest !== undefined && !isRange(got, rest.start)) {
+          // A server that gave ranges, and gives something else now, has another file.
+          got.drop();
+          throw inputChanged(name);
+        }
         for await (const chunk of got.chunks()) {
-          const fresh = chunk.subarray(Math.max(0, taken - passed));
-          passed += chunk.length;
-          if (fresh.length === 0) continue;
+          const fresh = chunk.subarray(skipped);
+          skipped -= chunk.length - fresh.length;
+          if (fresh.length > length - taken) throw failureOf(this.#place, got);
           taken += fresh.length;
-          yield { chunk: fresh, size };
+          if (fresh.length > 0) yield fresh;
         }
-        if (passed < taken) throw inputChanged(this.#place.name);
-        return;
+        if (skipped > 0) throw inputChanged(name);
+        if (range === undefined || taken === length) return;
       } catch (thrown) {
-        if (!isBroken(thrown)) throw thrown;
-        if (taken > 0 && !isPinned(this.#pin)) {
-          throw new Failure("remote-cut", { name: this.#place.name, bytes: taken }, { cause: thrown });
-        }
-        if (!(await waits.wait(undefined))) throw thrown;
-        this.#reach.downloads.announce(thrown);
+        if (!isCut(thrown)) throw thrown;
+        if (range === undefined && taken > 0 && !hasValidator(this.#version))
+          throw new Failure("remote-cut", { name, bytes: taken }, { cause: thrown });
+        if (taken - before >= progressBytes) patience = this.#downloads.patience();
+        if (!(await patience.wait(undefined))) throw thrown;
+        this.#downloads.announce(thrown);
       }
     }
   }
 
-  /** Asks, goes where redirects lead, and takes no answer that is an error or another file's. */
-  async ask(headers: Asked): Promise<Got> {
-    const got = await this.#answer(headers);
+  /** Requests the file. Accepts neither an error nor another version of the file. */
+  async request(headers: Headers): Promise<Got> {
+    const got = await this.#followRedirects(headers);
     const { status } = got;
     if (status === 200 || status === 206) {
-      if (this.#pin === undefined || isSame(this.#pin, pinOf(got))) return got;
+      if (this.#version === undefined || isSame(this.#version, versionOf(got))) return got;
       got.drop();
       throw inputChanged(this.#place.name);
     }
-    if (status === 416 && this.#pin === undefined) return got;
-    const said = await saidBy(got);
+    if (status === 416 && this.#version === undefined) return got;
+    const said = await messageOf(got);
     if (status === 412 || status === 416) throw inputChanged(this.#place.name);
-    if (status === 404 || status === 410) {
-      if (this.#pin !== undefined) throw inputChanged(this.#place.name);
-      throw new NothingThere(said);
-    }
-    throw failureOf(this.#place, got, said);
+    if (status === 404 || status === 410)
+      throw this.#version === undefined ? new NothingThere(said) : inputChanged(this.#place.name);
+    throw failureOf(this.#place, got, { said });
   }
 
-  async #answer(headers: Asked): Promise<Got> {
-    const conditions = conditionsOf(this.#pin);
-    const { downloads } = this.#reach;
-    if (this.#target !== undefined) {
-      const got = await downloads.get(this.#target, [...headers, ...conditions]);
+  async #followRedirects(headers: Headers): Promise<Got> {
+    const { url: own, headers: credential } = this.#place;
+    const conditional = [...headers, ...conditionsOf(this.#version)];
+    const target = this.#target;
+    if (target !== undefined) {
+      const got = await this.#downloads.get(target, conditional);
       if (got.status < 400 || got.status === 412 || got.status === 416) return got;
-      // What a redirect leads to is often signed for some minutes only.
+      // A redirect often leads to an address that is signed for some minutes.
       got.drop();
     }
-    const isElsewhere = this.#target !== undefined;
     this.#target = undefined;
-    const asked = this.#place.ask(isElsewhere ? headers : [...headers, ...conditions]);
-    return await this.#follow(asked, [...headers, ...conditions]);
-  }
-
-  async #follow(first: Request, plain: Asked): Promise<Got> {
-    let asked = first;
-    for (let steps = 0; ; steps++) {
-      const got = await this.#reach.downloads.get(asked.url, asked.headers);
+    // The validators are those of the redirect's target.
+    const first = [...credential, ...(target === undefined ? conditional : headers)];
+    let url = own;
+    for (let redirects = 0; ; redirects++) {
+      const got = await this.#downloads.get(url, url.origin === own.origin ? first : conditional);
       if (![301, 302, 303, 307, 308].includes(got.status)) return got;
       const { location = "" } = got.headers;
       got.drop();
-      if (steps === mostRedirects || !URL.canParse(location, asked.url.href)) throw odd(this.#place, got);
-      const url = new URL(location, asked.url);
-      if (!isAllowed(url, this.#reach)) throw odd(this.#place, got, url);
-      // A credential goes where it was meant to go, and nowhere else.
-      asked = { url, headers: url.origin === first.url.origin ? first.headers : plain };
-      this.#target = url.origin === first.url.origin ? undefined : url;
+      if (redirects === maxRedirects || !URL.canParse(location, url.href)) throw failureOf(this.#place, got);
+      url = new URL(location, url);
+      if (!isAllowed(url, this.#reach)) throw failureOf(this.#place, got, { to: url });
+      this.#target = url.origin === own.origin ? undefined : url;
     }
   }
 }
 
-/** As many redirects as browsers follow. */
-const mostRedirects = 20;
+/** As many as browsers follow. */
+const maxRedirects = 20;
 
-/** Whether something may be asked for at an address: plain http only on this machine, or where somebody said so. */
+/** True if rollcall may request an address: plain http needs this machine or `--insecure-http`. */
 export const isAllowed = ({ protocol, hostname }: URL, { insecureHttp }: Pick<Reach, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
 
-/** The address of a store, as it was set. @throws Failure `remote-address-wrong` */
-export const endpointAt = (endpoint: string, access: Pick<Reach, "insecureHttp">): string => {
-  if (URL.canParse(endpoint) && isAllowed(new URL(endpoint), access)) return endpoint.replace(/\/+$/, "");
-  throw new Failure("remote-address-wrong", { name: endpoint, why: "endpoint" });
+const isCut = (thrown: unknown): thrown is Failure => thrown instanceof Failure && thrown.reason === "no-connection";
+
+const headersFor = ({ start, end }: Range): Headers => [["Range", `bytes=${start}-${end - 1}`]];
+
+const isRange = ({ status, headers }: Got, start: number): boolean =>
+  status === 206 && headers["content-range"]?.startsWith(`bytes ${start}-`) === true;
+
+const versionOf = ({ status, headers }: Got): Version => {
+  const size = status === 200 ? headers["content-length"] : /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1];
+  return {
+    etag: headers.etag,
+    lastModified: headers["last-modified"],
+    size: size === undefined ? undefined : Number(size),
+  };
 };
 
-const isBroken = (thrown: unknown): thrown is Failure => thrown instanceof Failure && thrown.reason === "no-connection";
+const hasValidator = (version: Version | undefined): boolean =>
+  version?.etag !== undefined || version?.lastModified !== undefined;
 
-const pinOf = ({ status, headers }: Got): Pin => {
-  const length = headers["content-length"];
-  const whole = status === 206 ? /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1] : length;
-  const size = whole === undefined ? undefined : Number(whole);
-  return { etag: headers.etag, lastModified: headers["last-modified"], size };
-};
-
-const isPinned = ({ etag, lastModified }: Pin): boolean => etag !== undefined || lastModified !== undefined;
-
-/** Whether nothing tells two answers' files apart. */
-const isSame = (one: Pin, other: Pin): boolean =>
+/** True if nothing distinguishes two versions. */
+const isSame = (one: Version, other: Version): boolean =>
   [
-    [weak(one.etag), weak(other.etag)],
+    [one.etag?.replace(/^W\//, ""), other.etag?.replace(/^W\//, "")],
     [one.lastModified, other.lastModified],
     [one.size, other.size],
   ].every(([a, b]) => a === undefined || b === undefined || a === b);
 
-const weak = (etag: string | undefined): string | undefined => etag?.replace(/^W\//, "");
-
-/** Asks for nothing but the file that it was (RFC 9110, 13.1: only a strong tag can be asked by). */
-const conditionsOf = (pin: Pin | undefined): Asked => {
-  if (pin?.etag?.startsWith('"') === true) return [["If-Match", pin.etag]];
-  return pin?.lastModified === undefined ? [] : [["If-Unmodified-Since", pin.lastModified]];
+/** Headers that request no other version (RFC 9110, 13.1: only with a strong tag). */
+const conditionsOf = (version: Version | undefined): Headers => {
+  if (version?.etag?.startsWith('"') === true) return [["If-Match", version.etag]];
+  return version?.lastModified === undefined ? [] : [["If-Unmodified-Since", version.lastModified]];
 };
 
-const sizeIn = ({ headers }: Got): number | undefined => {
-  const size = /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1];
-  return size === undefined ? undefined : Number(size);
-};
+/** Characters of an error's body that are read. */
+const maxErrorLength = 2 ** 16;
 
-const startIn = ({ headers }: Got): number => Number(/^bytes (\d+)-/.exec(headers["content-range"] ?? "")?.[1] ?? -1);
-
-/** As much of an error's body as is read. */
-const mostSaid = 2 ** 16;
-
-/** What a server says of an error: that of a signed address in XML, the Hub in a header or in JSON. */
-const saidBy = async (got: Got): Promise<string | undefined> => {
-  let text = "";
+/** Returns the message of an error: a bucket's in XML, the Hub's in a header or in JSON. */
+const messageOf = async (got: Got): Promise<string | undefined> => {
+  let body = "";
   try {
     for await (const chunk of got.chunks()) {
-      text += Buffer.from(chunk).toString("utf8");
-      if (text.length > mostSaid) break;
+      body += Buffer.from(chunk).toString("utf8");
+      if (body.length > maxErrorLength) break;
     }
   } catch (thrown) {
-    if (!isBroken(thrown)) throw thrown;
+    if (!isCut(thrown)) throw thrown;
   }
-  const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(text) ?? [];
+  const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(body) ?? [];
   const [, message] =
-    /<Message>([^<]{1,1000})<\/Message>/.exec(text) ?? /"(?:error|message)"\s*:\s*"([^"]{1,1000})"/.exec(text) ?? [];
-  const said = [code, got.headers["x-error-message"] ?? message].filter((part) => part !== undefined && part !== "");
-  return said.length === 0 ? undefined : said.join(": ");
+    /<Message>([^<]{1,1000})<\/Message>/.exec(body) ?? /"(?:error|message)"\s*:\s*"([^"]{1,1000})"/.exec(body) ?? [];
+  return [code, got.headers["x-error-message"] ?? message].filter(Boolean).join(": ") || undefined;
 };
 
-const failureOf = (place: Place, { status, retryAfterMs, tries }: Got, said: string | undefined): Failure => {
-  const { name, store, credential: from } = place;
-  const http = { method: "GET", url: name, status, said };
-  const about = { http, where: { file: name } };
+const failureOf = (
+  { name, store, credential: from }: Place,
+  { status, retryAfterMs, tries }: Got,
+  { said, to }: { readonly said?: string | undefined; readonly to?: URL } = {},
+): Failure => {
+  const about = { http: { method: "GET", url: name, status, said }, where: { file: name } };
   if (status === 401 || status === 403) return new Failure("remote-refused", { name, status, from, store }, about);
   if (status === 408 || status === 429 || status >= 500)
     return new Failure("remote-unavailable", { name, status, askedMs: retryAfterMs, tries }, about);
-  return new Failure("remote-odd", { name, status, to: undefined }, about);
-};
-
-const odd = ({ name }: Place, { status }: Pick<Got, "status">, to?: URL): Failure => {
-  const data = { name, status, to: to === undefined ? undefined : `${to.origin}${to.pathname}` };
-  return new Failure("remote-odd", data, { http: { method: "GET", url: name, status }, where: { file: name } });
+  const target = to === undefined ? undefined : `${to.origin}${to.pathname}`;
+  return new Failure("remote-odd", { name, status, to: target }, about);
 };
