@@ -1,4 +1,4 @@
-/** Reads the members of a zip archive one by one: one of them is held at a time. */
+/** Reads the members of a zip archive one by one, so that only one is in memory. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { PackedTooLarge } from "../check/rules/packed.ts";
@@ -8,61 +8,62 @@ import { type Bytes, longestDocument, type Source, tooLong } from "./source.ts";
 import { unpackedLimit } from "./spool.ts";
 import { ClaimsTooMuch, unzstd } from "./zstd.ts";
 
-/** A member, or a whole archive, that can't be read: its message says why. */
+/** A member or an archive that cannot be read; the message says why. */
 class Unreadable extends Error {}
 
 /**
- * Opens the members of an archive whose names fit, in the order of its list; of a name that stands there twice, the last
- * is meant. An archive without a list is one record that can't be read.
+ * Opens the members with fitting names, in the order of the archive's list. If a name appears twice, the last member counts.
+ * An archive without a list is one record that cannot be read.
  * @throws PackedTooLarge; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
   { names, maxUnpackedBytes }: { readonly names: RegExp; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
-  const listed = await listOf(bytes);
-  const close = async () => await bytes.close();
-  const place = { bytes: Buffer.alloc(0), label: file, line: 1, start: 0 };
-  if (listed instanceof Unreadable) {
-    const archive: Cut = { ...place, wrong: listed.message };
-    const batches = async function* () {
-      yield [archive];
-    };
-    return { batches, again: async () => archive, placeOf: () => archive, close };
-  }
-  const members = [...listed].filter(([name]) => names.test(name));
+  const listed = await listMembers(bytes);
+  const isDamaged = listed instanceof Unreadable;
+  const fitting = isDamaged ? [] : [...listed].filter(([name]) => names.test(name));
   const limit = unpackedLimit(bytes.size, maxUnpackedBytes);
-  const size = members.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
+  const size = fitting.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw new PackedTooLarge(limit);
-  const labelOf = (name: string | undefined): string => (name === undefined ? file : `${file}!${name}`);
-  const cutOf = ([name, member]: readonly [string, Entry]): Cut => {
-    const own = { ...place, label: labelOf(name), member: name };
-    const content = contentOf(bytes, member);
-    return content instanceof Unreadable ? { ...own, wrong: content.message } : { ...own, bytes: content };
-  };
+  const records: readonly MemberRecord[] = isDamaged
+    ? [{ label: file, read: () => listed }]
+    : fitting.map(([member, entry]) => ({ label: `${file}!${member}`, member, read: () => contentOf(bytes, entry) }));
   return {
     async *batches() {
-      for (const member of members) yield [cutOf(member)];
+      for (const record of records) yield [cutOf(record)];
     },
     again: async (position) => {
-      const member = members[position];
-      return member === undefined ? undefined : cutOf(member);
+      const record = records[position];
+      return record === undefined ? undefined : cutOf(record);
     },
-    placeOf: (position) => ({ label: labelOf(members[position]?.[0]), line: 1 }),
+    placeOf: (position) => ({ label: records[position]?.label ?? file, line: 1 }),
     beside: (name) => {
-      const member = listed.get(name);
-      const content = member === undefined || member.uncompressedSize > limit ? undefined : contentOf(bytes, member);
+      const entry = isDamaged ? undefined : listed.get(name);
+      const content = entry === undefined || entry.uncompressedSize > limit ? undefined : contentOf(bytes, entry);
       return content instanceof Unreadable ? undefined : content;
     },
-    close,
+    close: async () => await bytes.close(),
   };
 };
 
-/** The members by their names. */
-const listOf = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | Unreadable> => {
+/** A member, or the archive if its members are unknown. */
+interface MemberRecord extends Pick<Cut, "label" | "member"> {
+  read(): Buffer | Unreadable;
+}
+
+const cutOf = ({ read, ...record }: MemberRecord): Cut => {
+  const content = read();
+  const own = { ...record, line: 1, start: 0 };
+  if (content instanceof Unreadable) return { ...own, bytes: Buffer.alloc(0), wrong: content.message };
+  return { ...own, bytes: content };
+};
+
+/** Returns the members by name. */
+const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | Unreadable> => {
   const members = new Map<string, Entry>();
   try {
-    // Names are looked up and never written to a disk: those that lead elsewhere do no harm.
+    // Names are looked up and never written to a disk, so names that lead elsewhere do no harm.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const archive = await fromRandomAccessReaderPromise(new Reader(bytes), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
@@ -77,15 +78,9 @@ const listOf = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | Unread
   }
 };
 
-/** Bytes of the list that are read at once. */
-const windowBytes = 2 ** 16;
-
 /** Reads for yauzl, which asks for a few bytes at a time. */
 class Reader extends RandomAccessReader {
   readonly #bytes: Bytes;
-  readonly #window = Buffer.alloc(windowBytes);
-  #start = 0;
-  #length = 0;
 
   constructor(bytes: Bytes) {
     super();
@@ -99,32 +94,30 @@ class Reader extends RandomAccessReader {
     at: number,
     done: (error: Error | null, read?: number) => void,
   ): void {
-    this.#take(into.subarray(offset, offset + length), at).then((read) => done(null, read), done);
-  }
-
-  async #take(into: Buffer, at: number): Promise<number> {
-    if (into.length > windowBytes) return await this.#bytes.read(into, at);
-    if (at < this.#start || at + into.length > this.#start + this.#length) {
-      this.#start = at;
-      this.#length = await this.#bytes.read(this.#window, at);
+    let read = 0;
+    try {
+      read = this.#bytes.readNow(into.subarray(offset, offset + length), at);
+    } catch (thrown) {
+      return done(thrown instanceof Error ? thrown : new Error());
     }
-    return this.#window.copy(into, 0, at - this.#start, Math.min(this.#length, at - this.#start + into.length));
+    done(null, read);
   }
 }
 
-/** Bytes of what stands before a member, its name and extra fields aside, and how it begins. */
+/** Length of a member's local header without its name and extra fields, and its first bytes. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
 const contentOf = (bytes: Bytes, member: Entry): Buffer | Unreadable => {
-  if ((member.generalPurposeBitFlag & 1) === 1) return new Unreadable("it is encrypted");
-  if (member.uncompressedSize > longestDocument) return new Unreadable(tooLong);
+  const { generalPurposeBitFlag, uncompressedSize, compressedSize, relativeOffsetOfLocalHeader: offset } = member;
+  if ((generalPurposeBitFlag & 1) === 1) return new Unreadable("it is encrypted");
+  if (uncompressedSize > longestDocument) return new Unreadable(tooLong);
   try {
-    const header = rangeOf(bytes, member.relativeOffsetOfLocalHeader, headerBytes);
-    if (header.readUInt32LE(0) !== headerMagic) throw new Unreadable("the archive is damaged where it begins");
-    const start = member.relativeOffsetOfLocalHeader + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
-    const content = unpacked(rangeOf(bytes, start, member.compressedSize), member);
-    const isWhole = content.length === member.uncompressedSize && zlib.crc32(content) === member.crc32;
+    const header = rangeOf(bytes, offset, headerBytes);
+    if (header.readUInt32LE(0) !== headerMagic) return new Unreadable("the archive is damaged where it begins");
+    const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
+    const content = decompress(rangeOf(bytes, start, compressedSize), member);
+    const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
     return isWhole ? content : new Unreadable("it is damaged: its length or checksum is another");
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
@@ -134,15 +127,16 @@ const contentOf = (bytes: Bytes, member: Entry): Buffer | Unreadable => {
 };
 
 const rangeOf = (bytes: Bytes, start: number, length: number): Buffer => {
-  if (start + length > bytes.size) throw new Unreadable("the archive ends in the middle of it");
-  const into = Buffer.allocUnsafe(length);
-  if (bytes.readNow(into, start) < length) throw new Unreadable("the archive ends in the middle of it");
+  const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
+  if (into === undefined || bytes.readNow(into, start) < length)
+    throw new Unreadable("the archive ends in the middle of it");
   return into;
 };
 
-const unpacked = (packed: Buffer, { compressionMethod, uncompressedSize }: Entry): Buffer => {
-  if (compressionMethod === 0) return packed;
-  if (compressionMethod === 8) return zlib.inflateRawSync(packed, { maxOutputLength: Math.max(1, uncompressedSize) });
-  if (compressionMethod === 93) return unzstd(packed, uncompressedSize);
+const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Entry): Buffer => {
+  if (compressionMethod === 0) return compressed;
+  if (compressionMethod === 8)
+    return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });
+  if (compressionMethod === 93) return unzstd(compressed, uncompressedSize);
   throw new Unreadable(`it is packed by a method that can't be read (${compressionMethod})`);
 };
