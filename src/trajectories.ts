@@ -2,6 +2,7 @@
 
 import type { ChooseOptions } from "./groups/choose/choose.ts";
 import type { Reading } from "./groups/read.ts";
+import { loadLedger } from "./ledger/index.ts";
 import type { DeliverOptions } from "./send/deliver.ts";
 import type { Followed, FollowOptions } from "./send/follow/follow.ts";
 import type { Compression } from "./send/packed.ts";
@@ -32,9 +33,6 @@ export { type GroupsRead, groupLines, spotOfGroup } from "./groups/whole.ts";
 export type { Fetched } from "./input/remote.ts";
 export { modeOf } from "./input/source.ts";
 export { openStamp } from "./input/stamp.ts";
-export type { Entry, EntryCounts, EntryFilter } from "./ledger/entries.ts";
-export type { Ledger } from "./ledger/ledger.ts";
-export { type StandingRun, standingRuns, type Verification, verifyReading } from "./ledger/verify.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export type { FollowOptions } from "./send/follow/follow.ts";
 export type { FollowEvent } from "./send/follow/followed-file.ts";
@@ -65,11 +63,8 @@ export const checkCompression = async (form: Compression | undefined): Promise<v
 };
 
 /** Loads what delivers, and what opens the ledger: before they are used, while there is time for it. */
-export const readyDelivery = async (ledger: string | undefined): Promise<void> => {
-  const { readyLedger } = await ledgerDoor();
-  const opener = ledger === undefined ? undefined : readyLedger(ledger);
-  await Promise.all([import("./send/deliver.ts"), import("./ledger/run-ledger.ts"), opener]);
-};
+export const readyDelivery = async (ledger: string | undefined): Promise<void> =>
+  void (await Promise.all([import("./send/deliver.ts"), loadLedger(ledger)]));
 
 /** Whether an expression can be read, before anything else is. @throws Failure `where-wrong` */
 export const checkWhere = async (text: string): Promise<void> =>
@@ -95,9 +90,3 @@ export const writeRejected = async (
   reading: Reading,
   options: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => await (await import("./send/deliver.ts")).writeRejected(reading, options);
-
-/** The door of looking at a ledger. */
-export const ledgerHealthDoor = () => import("./ledger/file-ledger.ts");
-
-/** The ledger's own door: what opens its file is loaded when it is opened, and not where only lines are checked. */
-export const ledgerDoor = () => import("./ledger/ledger.ts");

@@ -7,8 +7,7 @@ import { type Marks, marksOf } from "../groups/parts/marks.ts";
 import { invalidInput, type Reading, takeBackGroups } from "../groups/read.ts";
 import { firstFileOf } from "../groups/whole.ts";
 import { isRemote } from "../input/remote-names.ts";
-import { EarlierRuns } from "../ledger/earlier-runs.ts";
-import type { RunLedger, RunLedgerOptions } from "../ledger/run-ledger.ts";
+import { EarlierRuns, openRunLedger, type RunLedger, type RunLedgerOptions } from "../ledger/index.ts";
 import { chunksOf } from "./body.ts";
 import { GroupOutcomes } from "./group-outcomes.ts";
 import { type Compression, packed } from "./packed.ts";
@@ -61,8 +60,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   const input = basename(firstFileOf(reading));
   let runLedger: RunLedger | undefined;
   try {
-    const { RunLedger } = await import("../ledger/run-ledger.ts");
-    runLedger = await RunLedger.open(options, { destination, input });
+    runLedger = await openRunLedger(options, { destination, input });
     await runLedger.hold();
     const marks = marksOf(reading.groups.digests());
     const { resendLogged } = options;

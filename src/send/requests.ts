@@ -1,7 +1,7 @@
 /** Requests on their way: what is to be sent, how far that is, and what it ended as. */
 import type { Attempt } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
-import type { RecordedRequest } from "../ledger/run-ledger.ts";
+import type { RecordedRequest } from "../ledger/index.ts";
 import { Answers } from "./answers.ts";
 import type { PlannedRequest } from "./plan.ts";
 

@@ -5,7 +5,7 @@ import { type Marks, markBytes } from "../groups/parts/marks.ts";
 import type { Reading } from "../groups/read.ts";
 import type { Host } from "../host.ts";
 import { inputChanged } from "../input/source.ts";
-import type { Settlement } from "../ledger/scope.ts";
+import type { Settlement } from "../ledger/index.ts";
 import { Answers, noCalls } from "./answers.ts";
 import { isStill } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";

@@ -3,8 +3,7 @@
 import { type Marks, markBytes } from "../groups/parts/marks.ts";
 import type { Reading } from "../groups/read.ts";
 import type { Host } from "../host.ts";
-import type { Entry } from "../ledger/entries.ts";
-import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
+import type { Entry, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { type Frame, requestOf } from "./plan.ts";
 import type { Job } from "./requests.ts";
 

@@ -108,7 +108,7 @@ const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(
 const roomOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
 
 /** Modules of the trajectory path that have an `index.ts`: it is their only file that others import. */
-const modulesOnPath = new Set(["formats"]);
+const modulesOnPath = new Set(["formats", "ledger"]);
 
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 

@@ -4,13 +4,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
-import { type DeliverOptions, deliverReading, type LogResult, ledgerDoor } from "../../src/trajectories.ts";
+import { openExistingLedger } from "../../src/ledger/index.ts";
+import { type DeliverOptions, deliverReading, type LogResult } from "../../src/trajectories.ts";
 import { testHost } from "../support/host.ts";
 import { answered, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { groupOf, linesOf } from "./place.ts";
-
-const { openExistingLedger } = await ledgerDoor();
 
 /** The outcome of one try. `lost` tries are cut off after the body, logged or not. */
 type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";

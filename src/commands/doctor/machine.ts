@@ -6,9 +6,9 @@ import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { isDatabaseAddress } from "../../files.ts";
+import { type EntryCounts, loadExamination, openExistingLedger } from "../../ledger/index.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { type EntryCounts, ledgerDoor, ledgerHealthDoor } from "../../trajectories.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** rollcall, Node, the machine, and SQLite, which is loaded to see that it can be. */
@@ -17,7 +17,7 @@ export const versionFindings = async ({ host }: Context): Promise<readonly Findi
   const facts = { rollcall: version, node: host.nodeVersion, platform };
   const own = `rollcall ${version}, Node ${host.nodeVersion}, ${platform}`;
   try {
-    const { sqliteVersion } = await ledgerHealthDoor();
+    const { sqliteVersion } = await loadExamination();
     const sqlite = sqliteVersion();
     return [ok("versions", `${own}, SQLite ${sqlite}`, { facts: { ...facts, sqlite } })];
   } catch (thrown) {
@@ -84,12 +84,11 @@ export const ledgerFindings = async (
   }
   try {
     if (place !== undefined && isDatabaseAddress(path)) {
-      const { openExistingLedger } = await ledgerDoor();
       const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onAway: () => undefined, toRead: true });
       const held = await ledger?.counted().finally(ledger.close);
       return [held === undefined ? noLedger(path) : await heldFinding({ path, ...held, state: "answers" })];
     }
-    const { examineLedger } = await ledgerHealthDoor();
+    const { examineLedger } = await loadExamination();
     const found = examineLedger(path);
     if (found === undefined) return [noLedger(path)];
     const { bytes, version, damages, counts, writers } = found;
@@ -125,7 +124,7 @@ interface Held {
 }
 
 const heldFinding = async ({ path, counts, writers, state, facts }: Held): Promise<Finding> => {
-  const { ledgerStates } = await ledgerHealthDoor();
+  const { ledgerStates } = await loadExamination();
   const told = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
     if (count === undefined) return [];

@@ -1,7 +1,7 @@
 /** The lists that `rollcall ledger` prints: requests, and the calls that their answers named. */
 
+import type { Entry } from "../../ledger/index.ts";
 import { type Column, type ListView, textColumn } from "../../output/index.ts";
-import type { Entry } from "../../trajectories.ts";
 
 /** Requests of a ledger; `groups` are what becomes of those of files, where any were given. */
 export const entriesView = (

@@ -5,21 +5,19 @@ import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
-import { printDocument, printList } from "../../output/index.ts";
-import { askLine, canAsk } from "../../settings/index.ts";
 import {
-  checkResult,
   type Entry,
   type EntryFilter,
-  judgementOf,
   type Ledger,
-  ledgerDoor,
-  type Reading,
+  openExistingLedger,
   type StandingRun,
   standingRuns,
   type Verification,
   verifyReading,
-} from "../../trajectories.ts";
+} from "../../ledger/index.ts";
+import { printDocument, printList } from "../../output/index.ts";
+import { askLine, canAsk } from "../../settings/index.ts";
+import { checkResult, judgementOf, type Reading } from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";
@@ -221,7 +219,6 @@ const open = async (
   typed: TypedLedger,
   { toRead }: { readonly toRead: boolean },
 ): Promise<Opened> => {
-  const { openExistingLedger } = await ledgerDoor();
   const settings = await settingsInForce(context);
   const place = settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw new Failure("ledger-placeless", { needed: true });

@@ -2,7 +2,7 @@
 import { isFailure } from "../../failure.ts";
 import { reportGroup } from "../../groups/dataset.ts";
 import { closeGroup, type Reading } from "../../groups/read.ts";
-import type { RunLedger } from "../../ledger/run-ledger.ts";
+import type { RunLedger } from "../../ledger/index.ts";
 import { type DeliverOptions, limitOf, rejectsPath } from "../deliver.ts";
 import type { GroupOutcomes } from "../group-outcomes.ts";
 import { cutRequests, frameOf, reportOversized } from "../plan.ts";

@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import type { Reading } from "../../groups/read.ts";
 import { isRemote, plainName } from "../../input/remote-names.ts";
 import { inputChanged } from "../../input/source.ts";
-import { RunLedger } from "../../ledger/run-ledger.ts";
+import { openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { type DeliverOptions, unsent } from "../deliver.ts";
 import { GroupOutcomes } from "../group-outcomes.ts";
 import type { LogResult } from "../result.ts";
@@ -44,7 +44,7 @@ export const followFile = async (options: FollowOptions): Promise<Followed> => {
   let runLedger: RunLedger | undefined;
   let follow: Follow;
   try {
-    runLedger = await RunLedger.open({ ...options, dryRun: false }, { destination, input: basename(options.file) });
+    runLedger = await openRunLedger({ ...options, dryRun: false }, { destination, input: basename(options.file) });
     follow = new Follow(options, runLedger);
     await follow.takeEarlier();
   } catch (thrown) {

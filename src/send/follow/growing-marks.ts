@@ -3,7 +3,7 @@
 import { Digests } from "../../groups/parts/digests.ts";
 import { MarkPlaces, type Marks, markBytes, repeatedMark } from "../../groups/parts/marks.ts";
 import { Numbers } from "../../groups/parts/numbers.ts";
-import { type EarlierOutcome, EarlierRuns } from "../../ledger/earlier-runs.ts";
+import { type EarlierOutcome, EarlierRuns } from "../../ledger/index.ts";
 
 /** Numbers by marks. */
 export class MarkTable {

@@ -5,7 +5,7 @@ import type { Problems } from "../../check/rules/problems.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { outsideOf, reportAmong } from "../../groups/dataset.ts";
 import { closeGroup, invalidInput, type Reading } from "../../groups/read.ts";
-import type { RunLedger } from "../../ledger/run-ledger.ts";
+import type { RunLedger } from "../../ledger/index.ts";
 import { type DeliverOptions, reportEarlier, takeBackRefused } from "../deliver.ts";
 import type { GroupOutcomes } from "../group-outcomes.ts";
 import { nothingSent } from "../requests.ts";
