@@ -1,18 +1,21 @@
 /**
- * Kills `rollcall log` at random moments, again and again, and counts what arrived:
- *   node bench/kill.js [rounds] [seed]
- * Against a service that echoes `Idempotency-Key` each group has to be there exactly once in the end, by rollcall alone; against
- * one that does not, never twice, none lost, and whatever is not known named by the ledger and settled by hand. The same
- * again of another tool's rows, which are converted on the way.
+ * Kills `rollcall log` at random times, again and again, and counts the groups that arrived:
+ *   node bench/kill.js [rounds] [seed] [--follow]
+ * A service that echoes `Idempotency-Key` must have each group exactly once in the end, by rollcall alone. A service that
+ * does not must have none twice and lack none, after a person resolved the requests that the ledger names as unknown. A
+ * third trial has another tool's rows, which rollcall converts. With `--follow` the runs that are killed follow a file that
+ * is still written: in pieces that cut lines, and under another name after a while.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { randomFrom } from "./input.js";
 import { openTaker, pause, runRollcall } from "./rounds.js";
 
-const rounds = Number(process.argv[2] ?? 200);
-const seed = Number(process.argv[3] ?? Date.now() % 1_000_000);
+const { values, positionals } = parseArgs({ options: { follow: { type: "boolean" } }, allowPositionals: true });
+const rounds = Number(positionals[0] ?? 200);
+const seed = Number(positionals[1] ?? Date.now() % 1_000_000);
 
 /** Groups of a round, each a request by itself, and kills of a round at most. */
 const groupsOfRound = 6;
@@ -20,18 +23,18 @@ const killsOfRound = 3;
 /** The service takes this long before it logs a request, and as long again before it answers. */
 const slownessMs = 60;
 
-/** Runs rollcall; killed after `killMs`, where it is still there. */
-const run = async (args, env, killMs) => {
-  let timer;
-  const onStart = (child) => {
-    if (killMs !== undefined) timer = setTimeout(() => child.kill("SIGKILL"), killMs);
-  };
-  return await runRollcall(args, { env, onStart }).finally(() => clearTimeout(timer));
+/** Runs rollcall; after `after` it gets a signal, if it still runs. */
+const run = async (args, env, { after, signal = "SIGKILL" } = {}) => {
+  let ended = false;
+  const onStart = (child) => after?.then(() => ended || child.kill(signal));
+  return await runRollcall(args, { env, onStart }).finally(() => {
+    ended = true;
+  });
 };
 
-/** All rounds against one kind of service, with files of such lines; gives what was counted. */
-const trial = async (echoes, lineOf = groupOf) => {
-  const chance = randomFrom(seed + (echoes ? 1 : 0) + (lineOf === groupOf ? 0 : 2));
+/** All rounds against one kind of service, with lines of one kind; returns the counts. */
+const trial = async (echoes, kind) => {
+  const chance = randomFrom(seed + (echoes ? 1 : 0) + (kind === rows ? 2 : 0));
   const folder = mkdtempSync(join(tmpdir(), "kill-"));
   const service = await openTaker({ slownessMs, chance, echoes });
   const env = {
@@ -44,26 +47,33 @@ const trial = async (echoes, lineOf = groupOf) => {
   };
   const counts = { rounds, kills: 0, unknown: 0, twice: 0, lost: 0, unnamed: 0, wrong: 0 };
   const file = join(folder, "groups.jsonl");
-  const log = ["log", "m", file, "--split", "train", "--json", "--max-request-size", "150"];
-  // What is known of an address is learnt from its first answers; and how long a run lasts that is left alone.
-  writeFileSync(file, Array.from({ length: groupsOfRound }, (_, at) => lineOf(at / 10, at)).join(""));
-  await run(log, env);
+  const options = ["--split", "train", "--json", "--max-request-size", String(kind.requestBytes)];
+  const log = (...files) => ["log", "m", ...files, ...options];
+  // The first answer tells what the service does with keys. The second run tells how long a run takes.
+  writeFileSync(file, Array.from({ length: groupsOfRound }, (_, at) => kind.linesOf(at / 10, at)).join(""));
+  await run(log(file), env);
   const started = Date.now();
-  await run([...log, "--resend-logged"], env);
+  await run([...log(file), "--resend-logged"], env);
   const lifeMs = Date.now() - started;
   for (let round = 1; round <= rounds; round++) {
     const rewards = Array.from({ length: groupsOfRound }, (_, at) => round * 100 + at);
-    writeFileSync(file, rewards.map((reward, at) => lineOf(reward, at)).join(""));
-    const own = [...log, "--batch", `round-${round}`];
-    for (let kill = 0; kill < killsOfRound; kill++) {
-      const { code } = await run(own, env, chance() * lifeMs);
-      if (code !== null) break;
-      counts.kills++;
+    const texts = rewards.map((reward, at) => kind.linesOf(reward, at));
+    const batch = ["--batch", `round-${round}`];
+    const files = kind.isFollowed ? [join(folder, `${round}.old.jsonl`), join(folder, `${round}.jsonl`)] : [file];
+    if (kind.isFollowed) counts.kills += await followAndKill({ files, texts, log, batch, env, chance, lifeMs });
+    else {
+      writeFileSync(file, texts.join(""));
+      for (let kill = 0; kill < killsOfRound; kill++) {
+        const { code } = await run([...log(file), ...batch], env, { after: pause(chance() * lifeMs) });
+        if (code !== null) break;
+        counts.kills++;
+      }
     }
     // A killed run's request may still be on its way through the service.
     await pause(2 * slownessMs);
+    const own = [...log(...files.filter(existsSync)), ...batch];
     const last = await run(own, env);
-    await settle({ own, env, round, rewards, last, service, counts, echoes });
+    await settle({ own, env, round, rewards, last, service, counts, echoes, kind });
     for (const reward of rewards) {
       const times = service.taken.get(reward) ?? 0;
       if (times > 1) counts.twice++;
@@ -75,16 +85,73 @@ const trial = async (echoes, lineOf = groupOf) => {
   return counts;
 };
 
-/** A group that is known by its reward, and its request by the number of its bytes. */
-const groupOf = (reward, at) =>
-  `{"trajectories":[{"messages_and_choices":[],"reward":${reward},"logs":["${"x".repeat(at)}"]}]}\n`;
+/** Follows a file while it is written, in run after run: all are killed but for the last, which a signal ends; returns the kills. */
+const followAndKill = async ({ files: [old, file], texts, log, batch, env, chance, lifeMs }) => {
+  const isSized = chance() < 0.5;
+  const follow = [...log(file), ...batch, "--follow", "--every", "20ms", ...(isSized ? ["--group-size", "2"] : [])];
+  const written = write({ old, file, texts, chance, ms: chance() * lifeMs * killsOfRound });
+  let kills = 0;
+  for (let kill = 0; kill < killsOfRound; kill++) {
+    const { code } = await run(follow, env, { after: pause(chance() * lifeMs) });
+    if (code === null) kills++;
+  }
+  await run(follow, env, { after: Promise.all([written, pause(chance() * 2 * lifeMs)]), signal: "SIGINT" });
+  await written;
+  return kills;
+};
+
+/** Writes groups in pieces, for about `ms`. Most files get another name in the middle of a line; the next group is in a new file. */
+const write = async ({ old, file, texts, chance, ms }) => {
+  const rotateAfter = Math.floor(chance() * texts.length);
+  const pieces = texts.length * 2;
+  let to = openSync(file, "a");
+  for (const [at, text] of texts.entries()) {
+    const cut = Math.floor(chance() * text.length);
+    writeSync(to, text.slice(0, cut));
+    await pause((chance() * 2 * ms) / pieces);
+    // A new file without any line would be invalid.
+    const isRotated = at === rotateAfter && at < texts.length - 1;
+    if (isRotated) renameSync(file, old);
+    writeSync(to, text.slice(cut));
+    await pause((chance() * 2 * ms) / pieces);
+    if (!isRotated) continue;
+    closeSync(to);
+    to = openSync(file, "a");
+  }
+  closeSync(to);
+};
+
+/** One group, which is known by its reward, and its request by the number of its bytes. */
+const groups = {
+  requestBytes: 150,
+  linesOf: (reward, at) =>
+    `{"trajectories":[{"messages_and_choices":[],"reward":${reward},"logs":["${"x".repeat(at)}"]}]}\n`,
+  groupOf: (reward, at) => groups.linesOf(reward, at).trim(),
+};
 
 /** The same as a row of verifiers. */
-const rowOf = (reward, at) =>
-  `{"example_id":${at},"prompt":"2+2?","completion":"${"x".repeat(at + 1)}","task":"t","reward":${reward}}\n`;
+const rows = {
+  requestBytes: 150,
+  linesOf: (reward, at) =>
+    `{"example_id":${at},"prompt":"2+2?","completion":"${"x".repeat(at + 1)}","task":"t","reward":${reward}}\n`,
+};
 
-/** Settles what is unknown by what the service really has, and holds the ledger's word against that. */
-const settle = async ({ own, env, round, rewards, last, service, counts, echoes }) => {
+/** A group of two trajectories, each on a line of its own, in a file that is followed. */
+const trajectories = {
+  isFollowed: true,
+  requestBytes: 300,
+  linesOf: (reward, at) =>
+    [reward, reward + 0.5]
+      .map(
+        (own) =>
+          `{"messages_and_choices":[],"reward":${own},"logs":["${"x".repeat(at)}"],"group_id":"g${Math.floor(own)}"}\n`,
+      )
+      .join(""),
+  groupOf: (reward, at) => `{"trajectories":[${trajectories.linesOf(reward, at).trim().replace("\n", ",")}]}`,
+};
+
+/** Resolves what is unknown by what the service really has, and compares the ledger's entries with that. */
+const settle = async ({ own, env, round, rewards, last, service, counts, echoes, kind }) => {
   if (last.code === 0) return;
   if (last.code !== 8 || echoes) {
     counts.wrong++;
@@ -94,7 +161,8 @@ const settle = async ({ own, env, round, rewards, last, service, counts, echoes 
   const status = await run(["ledger", "status", "--json", "--batch", `round-${round}`], env);
   const unknown = JSON.parse(status.stdout).entries.filter(({ state }) => state === "unknown");
   counts.unknown += unknown.length;
-  const sizes = new Map(rewards.map((reward, at) => [bodyBytes(reward, at), reward]));
+  const bodyBytes = (group) => `{"split":"train","trajectory_groups":[${group}]}`.length;
+  const sizes = new Map(rewards.map((reward, at) => [bodyBytes(kind.groupOf(reward, at)), reward]));
   const named = new Set(unknown.map(({ bytes }) => sizes.get(bytes)));
   for (const reward of rewards) if (!service.taken.has(reward) && !named.has(reward)) counts.unnamed++;
   for (const { id, bytes } of unknown) {
@@ -106,10 +174,14 @@ const settle = async ({ own, env, round, rewards, last, service, counts, echoes 
   if (settled.code !== 0) counts.wrong++;
 };
 
-const bodyBytes = (reward, at) => `{"split":"train","trajectory_groups":[${groupOf(reward, at).trim()}]}`.length;
-
 console.log(`${rounds} rounds of ${groupsOfRound} groups, seed ${seed}, Node ${process.version}`);
-const trials = { "echoes the key": trial(true), "does not": trial(false), "echoes it, converted": trial(true, rowOf) };
+const trials = values.follow
+  ? { "echoes the key": trial(true, trajectories), "does not": trial(false, trajectories) }
+  : {
+      "echoes the key": trial(true, groups),
+      "does not": trial(false, groups),
+      "echoes it, converted": trial(true, rows),
+    };
 for (const [name, ended] of Object.entries(trials)) {
   const counts = await ended;
   console.log(`${`${name}:`.padEnd(22)}${JSON.stringify(counts)}`);

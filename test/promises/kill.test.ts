@@ -58,9 +58,12 @@ describe.concurrent("a run that is killed during a request", () => {
 });
 
 describe("a run that is killed at a random moment", () => {
-  it("logs no group twice and loses none", { tags: "slow" }, async () => {
+  it.each([
+    ["of a whole file", []],
+    ["that follows a file", ["--follow"]],
+  ])("logs no group twice and loses none, as a run %s", { tags: "slow" }, async (_, options) => {
     const [code, said] = await new Promise<readonly [unknown, string]>((resolve) =>
-      execFile(process.execPath, ["bench/kill.js", rounds], (error, stdout, stderr) =>
+      execFile(process.execPath, ["bench/kill.js", rounds, ...options], (error, stdout, stderr) =>
         resolve([error?.code ?? 0, `${stdout}${stderr}`]),
       ),
     );
