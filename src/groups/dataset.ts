@@ -4,7 +4,7 @@ import type { RuleData } from "../check/rules/rules.ts";
 import { groupingKeysOf, surenessOf } from "../check/scan/group-key.ts";
 import { reportMixed } from "../check/scan/type-checks.ts";
 import { rewardTolerance, withChoice } from "./metrics/constants.ts";
-import { type Extremes, endsOf } from "./metrics/picture.ts";
+import type { Extremes } from "./metrics/picture.ts";
 import { countOf, medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
 import { reportTraining } from "./training.ts";
@@ -33,7 +33,7 @@ export const reportWholes = async (whole: GroupsRead, among: Among): Promise<voi
 
 /** Whether there is nothing to report of any, as the columns say at once. */
 const areUsual = ({ found: { parts }, groups }: GroupsRead): boolean =>
-  groups.areParts && parts.areUsual && !parts.nameVersions && !parts.haveOnes;
+  groups.areParts && parts.areUsual && parts.columns.version.isDefault && !parts.columns.trajectories.includes(1);
 
 /** Whether there is something to report of a group: hardly ever, so that a million others are not waited for. */
 const isUnusual = (whole: GroupsRead, group: number): boolean => {
@@ -91,9 +91,11 @@ const findGroupingKey = async ({ sources, groups, found: { parts } }: GroupsRead
 
 /** The policy versions of a group's trajectories that stand by themselves; of one on a line, its line was looked at. */
 const versionsOf = ({ found: { parts }, groups }: GroupsRead, group: number): readonly number[] =>
-  !parts.nameVersions || parts.kindOf(groups.firstOf(group)) === "group"
+  parts.columns.version.isDefault || parts.kindOf(groups.firstOf(group)) === "group"
     ? []
-    : Array.from(groups.partsOf(group), (at) => parts.versionOf(at)).filter((version) => !Number.isNaN(version));
+    : Array.from(groups.partsOf(group), (at) => parts.columns.version.at(at)).filter(
+        (version) => !Number.isNaN(version),
+      );
 
 /** Reports what is wrong with groups beside the others. @throws the signal's reason */
 export const reportAmong = async (whole: GroupsRead, { outside, signal }: Among): Promise<void> => {
@@ -108,12 +110,12 @@ const reportLags = async (whole: GroupsRead): Promise<void> => {
     found: { parts },
     groups,
   } = whole;
-  if (!parts.nameVersions) return;
+  if (parts.columns.version.isDefault) return;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     const first = groups.firstOf(group);
-    const source = parts.sourceOf(first);
+    const source = parts.columns.source.at(first);
     const version = versionOf(whole, group);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
     if (version < newest.version) {
@@ -130,10 +132,10 @@ const reportLags = async (whole: GroupsRead): Promise<void> => {
 /** Whether the rewards of a group are all equal. */
 export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
   const first = groups.firstOf(group);
-  if (parts.kindOf(first) === "group") return parts.isEqual(first);
+  if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const at of groups.partsOf(group)) {
-    const reward = parts.rewardOf(at);
+    const reward = parts.columns.reward.at(at);
     least = Math.min(least, reward);
     most = Math.max(most, reward);
   }
@@ -142,15 +144,16 @@ export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: num
 
 /** Whether no trajectory of a group has a turn that was sampled, where those of other groups do: what all of them lack is said once. */
 export const hasNoChoice = ({ found: { parts, picture }, groups }: GroupsRead, group: number): boolean =>
-  picture.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.trainingOf(at) & withChoice) === 0);
+  picture.sampled.choices > 0 &&
+  groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
 /** The newest policy version of a group; NaN where it names none. */
 const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): number => {
   const first = groups.firstOf(group);
-  if (parts.kindOf(first) === "group") return parts.versionOf(first);
+  if (parts.kindOf(first) === "group") return parts.columns.version.at(first);
   let version = Number.NaN;
   for (const at of groups.partsOf(group)) {
-    const own = parts.versionOf(at);
+    const own = parts.columns.version.at(at);
     if (!(own <= version)) version = Number.isNaN(own) ? version : own;
   }
   return version;
@@ -159,13 +162,13 @@ const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): num
 /** Reports groups that a line may belong to which can't be read: they are not valid, since they may not be whole. */
 export const reportInDoubt = async (whole: GroupsRead, byKey: boolean): Promise<void> => {
   const { found, groups, sources } = whole;
-  const { parts, keys } = found;
+  const { parts } = found;
   if (!parts.has("unreadable")) return;
   const doubtful = groupsInDoubt(parts.count, {
     mayBeApart: byKey,
     standingAt: (at) => ({
-      scope: byKey ? 0 : parts.sourceOf(at),
-      group: keys.at(at) === undefined ? undefined : groups.groupOf(at),
+      scope: byKey ? 0 : parts.columns.source.at(at),
+      group: groups.isKeyed(groups.groupOf(at)) ? groups.groupOf(at) : undefined,
       isUnknown: parts.kindOf(at) === "unreadable",
     }),
   });
@@ -194,17 +197,8 @@ export interface Outside {
 }
 
 /** What is far outside in a source; nothing where too few rewards say what is usual. */
-export const outsideOf = ({ picture, extremes }: Found): readonly Outside[] => {
-  const { all } = extremes;
-  return all === undefined
-    ? outsideIn(weightsOf(picture.rewards), () => extremes)
-    : outsideIn(
-        Array.from(Float64Array.from(all.rewards).sort(), (value) => ({ value, count: 1 })),
-        () => endsOf(all),
-      );
-};
-
-const outsideIn = (weights: readonly Weight[], extremesOf: () => Extremes): readonly Outside[] => {
+export const outsideOf = ({ extremes }: Found): readonly Outside[] => {
+  const weights = weightsOf(extremes.rewards);
   const total = countOf(weights);
   if (total < fewestRewards) return [];
   const median = quantileOf(weights, 0.5);
@@ -216,7 +210,7 @@ const outsideIn = (weights: readonly Weight[], extremesOf: () => Extremes): read
   const distance = (quantileOf(distances, 0.5) || quantileOf(others, 0.5)) * farOutside;
   const outside = countOf(others.filter(({ value }) => value > distance));
   if (outside === 0 || outside > total * mostOutside + 1) return [];
-  return [{ median, distance, extremes: extremesOf() }];
+  return [{ median, distance, extremes }];
 };
 
 /** Reports rewards that are far outside. */

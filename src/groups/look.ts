@@ -63,7 +63,7 @@ export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGe
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     if (parts.kindOf(groups.firstOf(group)) === "trajectory") {
-      const rewards = Array.from(groups.partsOf(group), (at) => parts.rewardOf(at));
+      const rewards = Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at));
       yield { group, rewards, bytes: undefined };
       continue;
     }
@@ -85,7 +85,7 @@ export async function* singleTrajectories(
     const group = groups.groupOf(at);
     if (parts.kindOf(at) !== "trajectory" || !groups.isValid(group)) continue;
     signal.throwIfAborted();
-    const source = sources[parts.sourceOf(at)];
+    const source = sources[parts.columns.source.at(at)];
     if (source === undefined) continue;
     yield { group, bytes: await window.of({ source, part: parts.at(at) }) };
   }

@@ -18,11 +18,12 @@ import { openInputs } from "../input/inputs.ts";
 import type { RemoteAccess } from "../input/remote.ts";
 import { inputChanged, placeOfLine, Shrunk, type Source } from "../input/source.ts";
 import { type Outside, outsideOf, reportInDoubt, reportWholes } from "./dataset.ts";
-import { mergePicture, newExtremes, newOwnExtremes, newPicture } from "./metrics/picture.ts";
-import type { Part, Parts } from "./parts/columns.ts";
+import { newExtremes } from "./metrics/picture.ts";
 import { digestBytes } from "./parts/digests.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
-import { type Groups, groupParts, type Scattered } from "./parts/group.ts";
+import { Grouping, type Scattered } from "./parts/grouping.ts";
+import { Groups } from "./parts/groups.ts";
+import type { Part, Parts } from "./parts/parts.ts";
 import type { OwnKeys } from "./parts/requests.ts";
 import { type GroupsRead, partValue, spotToKeep } from "./whole.ts";
 
@@ -152,6 +153,7 @@ export const readSources = async (
   const judgement = judgementFor(sources, options.judgement);
   const isMarked = options.isOnlyLookedAt !== true;
   const found = nothingFound(judgement, { isMarked });
+  const groups = new Groups(found.parts);
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const module = kernelFor(of);
   const kernel = kernelOnce(module, groupBy);
@@ -160,20 +162,24 @@ export const readSources = async (
     if (used !== undefined) addSums(found, used);
   };
   const outside: Outside[] = [];
+  const scattered: Scattered[] = [];
   const room = roomForSmall();
   let before = 0;
+  let grouping = new Grouping({ found, groups, byKey: groupBy !== undefined });
   for (const [index, source] of sources.entries()) {
+    if (groupBy === undefined) grouping = new Grouping({ found, groups, byKey: false });
+    const first = found.parts.count;
+    let grouped = first;
     const onRead = (bytes: number, soFar: Found) => {
       if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar)) throw splitMissing(soFar);
+      grouping.take(grouped);
+      grouped = found.parts.count;
       options.onProgress({ bytes: before + bytes, of });
     };
-    const first = found.parts.count;
     found.problems.of(source.name);
-    // What is usual is known of each source by itself. Small ones are summed up together.
     const isSmall = isReadAtOnce(source, options.sharing);
-    const own = isSmall
-      ? { ...found, extremes: newOwnExtremes() }
-      : { ...found, picture: newPicture(), extremes: newExtremes() };
+    const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
+    // Small sources are summed up together.
     if (!isSmall) settle();
     await scanSource(source, {
       index,
@@ -194,36 +200,23 @@ export const readSources = async (
     knowByOrigin(source, { parts: found.parts, first });
     if (found.parts.count === first) found.problems.report("input-empty", undefined, () => ({ file: source.name }));
     outside.push(...outsideOf(own));
-    if (!isSmall) mergePicture(found.picture, own.picture);
+    if (groupBy === undefined) scattered.push(...grouping.scattered);
     before += source.bytes.size;
   }
   settle();
-  return await grouped({ sources, found, outside }, options);
-};
-
-/** What was found of all sources, in groups. */
-const grouped = async (
-  {
-    sources,
-    found,
-    outside,
-  }: { readonly sources: readonly Source[]; readonly found: Found; readonly outside: readonly Outside[] },
-  { groupBy, split: given, splitNeeded, signal }: Pick<ReadOptions, "groupBy" | "split" | "splitNeeded"> & SignalOnly,
-): Promise<Omit<Reading, "close">> => {
   const { problems, requests, shapes } = found;
-  const areGrouped = groupBy === undefined || (await checkGroupKey(groupBy, { sources, found }));
+  const hasKey = groupBy === undefined || (await checkGroupKey(groupBy, { sources, found, groups }));
   const file = sources.length === 1 ? sources[0]?.name : undefined;
   checkAgreement({ requests, shapes, split: given, problems, file });
   const split = given ?? ownSplit(requests, shapes);
-  if (splitNeeded && split === undefined) throw splitMissing(found);
-  const { groups, scattered } = groupParts({ parts: found.parts, keys: found.keys, byKey: groupBy !== undefined });
-  for (let group = 0; !areGrouped && group < groups.count; group++) {
+  if (options.splitNeeded && split === undefined) throw splitMissing(found);
+  for (let group = 0; !hasKey && group < groups.count; group++) {
     if (found.parts.kindOf(groups.firstOf(group)) === "trajectory") groups.reject(group);
   }
   await reportScattered(scattered, { sources, found, groups });
   await reportInDoubt({ sources, found, groups }, groupBy !== undefined);
   await reportWholes({ sources, found, groups }, { outside, signal });
-  found.parts.dropPrints();
+  found.parts.columns.fingerprint.clear();
   await closeGroups(groups, { sources, found });
   return { sources, found, groups, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
@@ -248,9 +241,9 @@ const lookedAt = 20;
 const mostNamed = 8;
 
 /** Whether any trajectory has the key that was asked for; that none has is said once, instead of each. */
-const checkGroupKey = async (key: string, { sources, found }: Where): Promise<boolean> => {
-  const { parts, keys, problems } = found;
-  if (!keys.areNone || !parts.has("trajectory")) return true;
+const checkGroupKey = async (key: string, { sources, found, groups }: GroupsRead): Promise<boolean> => {
+  const { parts, problems } = found;
+  if (groups.haveKeys || !parts.has("trajectory")) return true;
   const others = new Set<string>();
   for (let at = 0; at < Math.min(parts.count, lookedAt); at++) {
     const part = parts.at(at);
@@ -305,7 +298,7 @@ export const closeGroup = async (groups: Groups, group: number, { sources, found
   if (groups.isValid(group)) {
     if (found.parts.kindOf(groups.firstOf(group)) !== "trajectory") return;
     const rewards = new Float64Array(positions.length);
-    for (let at = 0; at < rewards.length; at++) rewards[at] = found.parts.rewardOf(positions[at] ?? 0);
+    for (let at = 0; at < rewards.length; at++) rewards[at] = found.parts.columns.reward.at(positions[at] ?? 0);
     found.tally.closeGroup({ rewards, exceptions: 0 });
     return;
   }

@@ -36,7 +36,8 @@ const isUnscored = (entry: unknown): boolean => isChoice(entry) && !hasLogprobs(
 /** Reports trajectories without a choice, choices without logprobs, and calls of tools that are not given. */
 export const reportTraining = async (whole: GroupsRead): Promise<void> => {
   const { parts, problems } = whole.found;
-  const all = parts.training;
+  let all = 0;
+  for (const bits of parts.columns.training.pieces()) for (const own of bits) all |= own;
   const bySource = trainingBySource(whole, all);
   for (const lack of lacks) {
     if ((all & lack.lacks) !== 0 && !problems.judgement.allowed.has(lack.rule)) {
@@ -50,8 +51,8 @@ const trainingBySource = ({ sources, found: { parts } }: GroupsRead, all: number
   if (sources.length === 1) return Uint8Array.of(all);
   const bySource = new Uint8Array(sources.length);
   for (let at = 0; at < parts.count; at++) {
-    const source = parts.sourceOf(at);
-    bySource[source] = (bySource[source] ?? 0) | parts.trainingOf(at);
+    const source = parts.columns.source.at(at);
+    bySource[source] = (bySource[source] ?? 0) | parts.columns.training.at(at);
   }
   return bySource;
 };
@@ -65,8 +66,8 @@ const reportLack = async (
   const hasNone = (bits: number): boolean => (bits & lack.has) === 0;
   let told: number | undefined;
   for (let at = 0; at < parts.count; at++) {
-    if ((parts.trainingOf(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
-    const source = parts.sourceOf(at);
+    if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
+    const source = parts.columns.source.at(at);
     const isOfAll = hasNone(all);
     const isOfFile = isOfAll || hasNone(bySource[source] ?? 0);
     // As errors they are told of each file: a report calls none valid that has one.

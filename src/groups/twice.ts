@@ -3,9 +3,9 @@ import { hash } from "node:crypto";
 import { lineText } from "../check/rules/places.ts";
 import { placeOfLine, readRange } from "../input/source.ts";
 import { trajectorySpans } from "./look.ts";
+import type { Column } from "./parts/column.ts";
 import type { Digests } from "./parts/digests.ts";
 import type { Found } from "./parts/found.ts";
-import type { Numbers } from "./parts/numbers.ts";
 import { type GroupsRead, locatingInOrder, reportOfGroup, spotOfGroup } from "./whole.ts";
 
 /** Bytes that are read again at most to tell trajectories that look alike apart. */
@@ -29,7 +29,7 @@ export const reportTwice = async (whole: GroupsRead, signal?: AbortSignal): Prom
     if (!groups.isValid(groups.groupOf(part))) continue;
     if (digests?.part !== part) {
       signal?.throwIfAborted();
-      read += found.parts.lengthOf(part);
+      read += found.parts.columns.length.at(part);
       if (read > mostReadAgain) return;
       digests = { part, of: await digestsOf(whole, part) };
     }
@@ -69,7 +69,7 @@ const alikeOf = ({ parts }: Found): readonly Alike[] => {
   const alike: Alike[] = [];
   let first = 0;
   for (let part = 0; part < parts.count; part++) {
-    const count = parts.trajectoriesOf(part);
+    const count = parts.columns.trajectories.at(part);
     for (let at = 0; at < count; at++) if (several.has(parts.prints.at(first + at))) alike.push({ part, at });
     first += count;
   }
@@ -77,11 +77,11 @@ const alikeOf = ({ parts }: Found): readonly Alike[] => {
 };
 
 /** Prints that come more than once; 0 is none. */
-const repeatedIn = (prints: Numbers): ReadonlySet<number> => {
+const repeatedIn = (prints: Column): ReadonlySet<number> => {
   const repeated = new Set<number>();
   const sorted = new Uint32Array(prints.length);
   let length = 0;
-  for (const block of prints.blocks()) {
+  for (const block of prints.pieces()) {
     sorted.set(block, length);
     length += block.length;
   }

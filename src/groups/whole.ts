@@ -6,9 +6,9 @@ import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import { unitsBefore } from "../input/columns.ts";
 import { fileOf, inputChanged, placeOfLine, readRange, type Source } from "../input/source.ts";
 import { newline, onOneLine } from "../json/walk.ts";
-import type { Part } from "./parts/columns.ts";
 import type { Found } from "./parts/found.ts";
-import { type Groups, groupClosing, groupOpening } from "./parts/group.ts";
+import { type Groups, groupClosing, groupOpening } from "./parts/groups.ts";
+import type { Part } from "./parts/parts.ts";
 
 /** What was read, and whom to tell of groups that are not valid after all. */
 export interface GroupsRead {
@@ -83,7 +83,7 @@ export const spotToKeep = async (
   { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
 ): Promise<Spot> => {
   const { parts, problems } = whole.found;
-  problems.of(whole.sources[parts.sourceOf(part)]?.name);
+  problems.of(whole.sources[parts.columns.source.at(part)]?.name);
   return problems.isKept(rule) ? await spotOf(whole, part, await path()) : {};
 };
 

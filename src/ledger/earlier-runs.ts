@@ -1,7 +1,7 @@
 /** What earlier runs made of a run's groups, and what follows for each: one decision, for files that are whole and for those that grow. */
 
-import { markBytes } from "../groups/parts/marks.ts";
-import { Numbers } from "../groups/parts/numbers.ts";
+import { Column } from "../groups/parts/column.ts";
+import { dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
 import { type Entry, type EntryState, isUnknown } from "./entries.ts";
 
 /** What a run has to take a group for because of earlier ones. */
@@ -25,7 +25,7 @@ interface EarlierOptions {
 /** What earlier runs made of groups, which are told apart by numbers. Memory goes by the groups, not by the ledger. */
 export class EarlierRuns {
   readonly #options: EarlierOptions;
-  readonly #facts = Numbers.bytes();
+  readonly #facts = new Column("u8");
   #unknownEntries: Entry[] = [];
   #isEmpty = true;
   #loggedElsewhereAt = 0;
@@ -55,7 +55,7 @@ export class EarlierRuns {
   /** The groups that matter of those whose marks these are. */
   #groupsOf(marks: Uint8Array): readonly number[] {
     const groups: number[] = [];
-    for (let offset = 0; offset < marks.length; offset += markBytes) {
+    for (let offset = 0; offset < marks.length; offset += dedupKeyBytes) {
       const group = this.#options.numberOf(marks, offset);
       if (group >= 0) groups.push(group);
     }

@@ -36,7 +36,7 @@ export interface Entry {
   readonly cause: string | null;
   /** Identifiers of calls that the answer named. */
   readonly calls: readonly string[];
-  /** `markBytes` for each group, in the order of the request. */
+  /** `dedupKeyBytes` for each group, in the order of the request. */
   readonly marks: Uint8Array;
   /** Digest of what stood around its groups. */
   readonly frame: string;

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { DatabaseServer } from "../database/index.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { markBytes } from "../groups/parts/marks.ts";
+import { dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
 import { type Entry, entryColumns, entryOf, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 import { free, isOver, leaseEnd, type Run, takeOver } from "./lease.ts";
 import {
@@ -169,8 +169,8 @@ const alive = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEnd} WHERE
 
 /** The marks that stand side by side in `given`, a row each. */
 const marksGiven = `LATERAL (
-  SELECT substring(given.marks FROM at * ${markBytes} + 1 FOR ${markBytes}) AS mark
-  FROM generate_series(0, length(given.marks) / ${markBytes} - 1) AS at) AS own`;
+  SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
+  FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
 
 /** Requests of a run that have no claim to their groups: those of its own it may use again. */
 const freed = (run: string): string => `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${free}`;
@@ -182,7 +182,7 @@ const beginSql = `
   added AS (
     INSERT INTO rollcall.request
       (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
-    SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${markBytes}, ?::bigint, ?::text,
+    SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes}, ?::bigint, ?::text,
       ${nowMs}, ${nowMs}, 1, '[]', given.marks, ?::text
     FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (

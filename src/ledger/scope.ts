@@ -1,7 +1,7 @@
 /** Reads and writes the ledger's entries of one scope, and names scopes and requests by digests. */
 import { createHash } from "node:crypto";
 import type { Database, Row } from "../database/index.ts";
-import { markBytes } from "../groups/parts/marks.ts";
+import { dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
 import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 
 /** What a request is recorded with, before its first byte. */
@@ -79,7 +79,7 @@ export const scopeLedger = (database: Database, scope: LedgerScope): ScopeLedger
             `INSERT INTO request (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
              VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?)`,
           )
-          .run(own, input, marks.length / markBytes, bytes, key, now, now, marks, frame);
+          .run(own, input, marks.length / dedupKeyBytes, bytes, key, now, now, marks, frame);
         return { own, rowId };
       });
       // Not before it is on disk.

@@ -2,7 +2,7 @@
 
 import { problemOf, type RuleCount, type Spot } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
-import { type Marks, markBytes, marksOf } from "../groups/parts/marks.ts";
+import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
 import type { Reading } from "../groups/read.ts";
 import { spotOfGroup } from "../groups/whole.ts";
 import type { Entry } from "./entries.ts";
@@ -47,7 +47,7 @@ export const verifyReading = async (
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { readonly perScope: boolean },
 ): Promise<Verification> => {
-  const marks = marksOf(reading.groups.digests());
+  const marks = assignDedupKeys(reading.groups);
   const accepted = new Acceptances(marks.count, { perScope });
   const seen = new Uint8Array(marks.count);
   const touching: Entry[] = [];
@@ -165,11 +165,11 @@ class Acceptances {
 /** Takes an entry into account; whether it holds any of the groups. */
 const take = (
   { state, scope: named, marks: own }: Entry,
-  { marks, accepted, seen }: { readonly marks: Marks; readonly accepted: Acceptances; readonly seen: Uint8Array },
+  { marks, accepted, seen }: { readonly marks: DedupKeys; readonly accepted: Acceptances; readonly seen: Uint8Array },
 ): boolean => {
   const scope = accepted.scopeOf(named);
   let any = false;
-  for (let offset = 0; offset < own.length; offset += markBytes) {
+  for (let offset = 0; offset < own.length; offset += dedupKeyBytes) {
     const group = marks.find(own, offset);
     if (group < 0) continue;
     any = true;

@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
-import { groupClosing, groupOpening } from "../groups/parts/group.ts";
+import { groupClosing, groupOpening } from "../groups/parts/groups.ts";
 import type { Reading } from "../groups/read.ts";
 import { inputChanged } from "../input/source.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
@@ -59,7 +59,7 @@ export async function* chunksOf(
   const reader = new PartReader(reading, chunk);
   let filled = 0;
   for (const piece of piecesOf(reading, { frame, request })) {
-    const length = typeof piece === "number" ? parts.lengthOf(piece) : piece.length;
+    const length = typeof piece === "number" ? parts.columns.length.at(piece) : piece.length;
     if (filled + length > chunk.length && filled > 0) {
       await reader.read();
       yield chunk.subarray(0, filled);
@@ -135,7 +135,7 @@ class PartReader {
     for (let first = 0, end = 0; first < this.#parts.length; first = end) {
       const run = this.#runFrom(first);
       end = run.end;
-      const from = parts.startOf(run.part);
+      const from = parts.columns.start.at(run.part);
       const base = run.isRow ? (this.#places[first] ?? 0) : 0;
       if (!run.isRow) this.#window ??= Buffer.allocUnsafeSlow(this.#chunk.length);
       const memory = (run.isRow ? undefined : this.#window) ?? this.#chunk;
@@ -144,8 +144,12 @@ class PartReader {
         const part = this.#parts[at] ?? 0;
         const place = this.#places[at] ?? 0;
         // Made for every part: `subarray` of a buffer takes twice as long.
-        const own = new Uint8Array(memory.buffer, base + parts.startOf(part) - from, parts.lengthOf(part));
-        if (crc32(own) !== parts.checksumOf(part)) throw this.#changed(part);
+        const own = new Uint8Array(
+          memory.buffer,
+          base + parts.columns.start.at(part) - from,
+          parts.columns.length.at(part),
+        );
+        if (crc32(own) !== parts.columns.checksum.at(part)) throw this.#changed(part);
         if (!run.isRow) this.#chunk.set(own, place);
         else if (at > first) this.#chunk[place - 1] = commaByte;
       }
@@ -166,15 +170,15 @@ class PartReader {
   } {
     const { parts } = this.#reading.found;
     const part = this.#parts[first] ?? 0;
-    const [source, from] = [parts.sourceOf(part), parts.startOf(part)];
+    const [source, from] = [parts.columns.source.at(part), parts.columns.start.at(part)];
     const shift = (this.#places[first] ?? 0) - from;
-    let behind = from + parts.lengthOf(part);
+    let behind = from + parts.columns.length.at(part);
     let isRow = true;
     for (let end = first + 1; ; end++) {
       const next = this.#parts[end];
-      if (next === undefined || parts.sourceOf(next) !== source) return { part, end, behind, isRow };
-      const start = parts.startOf(next);
-      const nextBehind = start + parts.lengthOf(next);
+      if (next === undefined || parts.columns.source.at(next) !== source) return { part, end, behind, isRow };
+      const start = parts.columns.start.at(next);
+      const nextBehind = start + parts.columns.length.at(next);
       const isNear = start >= behind && start <= behind + mostBetween && nextBehind - from <= this.#chunk.length;
       if (!isNear) return { part, end, behind, isRow };
       isRow &&= start === behind + 1 && this.#places[end] === start + shift;
@@ -185,20 +189,20 @@ class PartReader {
   /** Reads a part that is larger than the chunk through it. */
   async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
     const { parts } = this.#reading.found;
-    const [start, end] = [parts.startOf(part), parts.startOf(part) + parts.lengthOf(part)];
+    const [start, end] = [parts.columns.start.at(part), parts.columns.start.at(part) + parts.columns.length.at(part)];
     let checksum = 0;
     for (let from = start; from < end; from += this.#chunk.length) {
       const into = this.#chunk.subarray(0, end - from);
       await this.#readFrom(part, { from, into });
       checksum = crc32(into, checksum);
-      if (from + into.length === end && checksum !== parts.checksumOf(part)) throw this.#changed(part);
+      if (from + into.length === end && checksum !== parts.columns.checksum.at(part)) throw this.#changed(part);
       yield into;
     }
   }
 
   /** Reads from the source of a part. What was checked a moment ago is in memory still: that goes faster at once. */
   async #readFrom(part: number, { from, into }: { readonly from: number; readonly into: Buffer }): Promise<void> {
-    const source = this.#reading.sources[this.#reading.found.parts.sourceOf(part)];
+    const source = this.#reading.sources[this.#reading.found.parts.columns.source.at(part)];
     if (source === undefined || source.bytes.readNow(into, from) < into.length) throw this.#changed(part);
     this.#bytesSinceTurn += into.length + bytesOfRead;
     if (this.#bytesSinceTurn < bytesBetweenTurns) return;
@@ -207,7 +211,7 @@ class PartReader {
   }
 
   #changed(part: number): Failure {
-    const source = this.#reading.sources[this.#reading.found.parts.sourceOf(part)];
+    const source = this.#reading.sources[this.#reading.found.parts.columns.source.at(part)];
     return inputChanged(source?.name ?? "the input");
   }
 }
@@ -218,16 +222,16 @@ export const isStill = async ({ sources, found: { parts } }: Reading, source: nu
   const chunk = Buffer.allocUnsafeSlow(chunkBytes);
   let sinceTurn = 0;
   for (let part = 0; part < parts.count; part++) {
-    if (parts.sourceOf(part) !== source || bytes === undefined) continue;
-    const end = parts.startOf(part) + parts.lengthOf(part);
+    if (parts.columns.source.at(part) !== source || bytes === undefined) continue;
+    const end = parts.columns.start.at(part) + parts.columns.length.at(part);
     let checksum = 0;
-    for (let from = parts.startOf(part); from < end; from += chunk.length) {
+    for (let from = parts.columns.start.at(part); from < end; from += chunk.length) {
       const into = chunk.subarray(0, end - from);
       if (bytes.readNow(into, from) < into.length) return false;
       checksum = crc32(into, checksum);
       sinceTurn += into.length + bytesOfRead;
     }
-    if (checksum !== parts.checksumOf(part)) return false;
+    if (checksum !== parts.columns.checksum.at(part)) return false;
     if (sinceTurn < bytesBetweenTurns) continue;
     sinceTurn = 0;
     await turn();

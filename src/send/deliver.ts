@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Client } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { type Marks, marksOf } from "../groups/parts/marks.ts";
+import { assignDedupKeys, type DedupKeys } from "../groups/parts/dedup-keys.ts";
 import { invalidInput, type Reading, takeBackGroups } from "../groups/read.ts";
 import { firstFileOf } from "../groups/whole.ts";
 import { isRemote } from "../input/remote-names.ts";
@@ -62,7 +62,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   try {
     runLedger = await openRunLedger(options, { destination, input });
     await runLedger.hold();
-    const marks = marksOf(reading.groups.digests());
+    const marks = assignDedupKeys(reading.groups);
     const { resendLogged } = options;
     const earlier = new EarlierRuns({ numberOf: marks.find, input, resendLogged });
     await earlier.take(runLedger.entries());
@@ -99,7 +99,7 @@ export const unsent = (thrown: unknown): unknown =>
 interface Delivery extends DeliverOptions {
   readonly outcomes: GroupOutcomes;
   readonly runLedger: RunLedger;
-  readonly marks: Marks;
+  readonly marks: DedupKeys;
   readonly earlier: EarlierRuns;
 }
 

@@ -1,6 +1,7 @@
 /** What became of each group of a run's input, one byte a group. */
-import type { Groups } from "../groups/parts/group.ts";
-import { Numbers } from "../groups/parts/numbers.ts";
+
+import { Column } from "../groups/parts/column.ts";
+import type { Groups } from "../groups/parts/groups.ts";
 
 /** What can become of a group. */
 type GroupOutcome = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
@@ -19,7 +20,7 @@ export interface Counts {
 
 /** The outcomes of all groups; each is `not_sent` until something is known. */
 export class GroupOutcomes {
-  readonly #codes = Numbers.bytes();
+  readonly #codes = new Column("u8");
 
   constructor(groups: number) {
     this.grow(groups);

@@ -6,7 +6,7 @@ import { withoutSecrets } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/errors.ts";
 import type { Problem } from "../failure.ts";
-import type { Part } from "../groups/parts/columns.ts";
+import type { Part } from "../groups/parts/parts.ts";
 import type { Reading } from "../groups/read.ts";
 import { locate, partValue, spotOfGroup } from "../groups/whole.ts";
 import type { Source } from "../input/source.ts";

@@ -1,7 +1,7 @@
 /** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
 import type { Attempt, Patience } from "../client/index.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
-import { type Marks, markBytes } from "../groups/parts/marks.ts";
+import { type DedupKeys, dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
 import type { Reading } from "../groups/read.ts";
 import type { Host } from "../host.ts";
 import { inputChanged } from "../input/source.ts";
@@ -28,7 +28,7 @@ import { isHonoured } from "./unknown.ts";
 interface SendOptions extends TryOptions {
   /** Told what became of each group. */
   readonly outcomes: GroupOutcomes;
-  readonly marks: Marks;
+  readonly marks: DedupKeys;
   /** Whether groups that the service refuses are rejected, and the others sent. */
   readonly skipRefused: boolean;
   /** Whether a 413 ends the run, instead of halving the request. */
@@ -264,7 +264,7 @@ export class Sender {
     if (!this.#isSharing) this.#queue.push(...this.#queue.splice(0, Math.floor(host.random() * this.#queue.length)));
     this.#isSharing = true;
     const others = new Set<number>();
-    for (let at = 0; at < taken.length; at += markBytes) others.add(marks.find(taken, at));
+    for (let at = 0; at < taken.length; at += dedupKeyBytes) others.add(marks.find(taken, at));
     this.#elsewhere.push(...request.groups.filter((group) => others.has(group)));
     const groups = request.groups.filter((group) => !others.has(group));
     this.#begun--;
@@ -337,13 +337,13 @@ const stateOf = (outcome: Outcome, { groups }: PlannedRequest): Settlement["stat
 };
 
 /** The marks of a request's groups, in its order. */
-export const marksOfRequest = ({ groups }: PlannedRequest, marks: Marks): Uint8Array => {
-  const own = new Uint8Array(groups.length * markBytes);
+export const marksOfRequest = ({ groups }: PlannedRequest, marks: DedupKeys): Uint8Array => {
+  const own = new Uint8Array(groups.length * dedupKeyBytes);
   // Nearly all groups stand one behind the other.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; groups[end] === group + end - first; ) end++;
-    own.set(marks.slice(group, end - first), first * markBytes);
+    own.set(marks.slice(group, end - first), first * dedupKeyBytes);
   }
   return own;
 };

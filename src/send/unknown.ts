@@ -1,6 +1,6 @@
 /** Requests of earlier runs whose outcome is unknown: which of them are sent again, and as exactly what they were. */
 
-import { type Marks, markBytes } from "../groups/parts/marks.ts";
+import { type DedupKeys, dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
 import type { Reading } from "../groups/read.ts";
 import type { Host } from "../host.ts";
 import type { Entry, RecordedRequest, RunLedger } from "../ledger/index.ts";
@@ -43,11 +43,11 @@ export const mayResend = (
  */
 export const jobOfEntry = (
   reading: Reading,
-  { frame, marks, entry }: { readonly frame: Frame; readonly marks: Marks; readonly entry: Entry },
+  { frame, marks, entry }: { readonly frame: Frame; readonly marks: DedupKeys; readonly entry: Entry },
 ): Job | { readonly lacks: "groups" | "keys" } => {
-  const groups = new Uint32Array(entry.marks.length / markBytes);
+  const groups = new Uint32Array(entry.marks.length / dedupKeyBytes);
   for (let at = 0; at < groups.length; at++) {
-    const group = marks.find(entry.marks, at * markBytes);
+    const group = marks.find(entry.marks, at * dedupKeyBytes);
     if (group < 0) return { lacks: "groups" };
     groups[at] = group;
   }

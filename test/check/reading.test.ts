@@ -746,8 +746,8 @@ describe("a line", () => {
     const summary = async (text: string) => {
       const { problems, found, groups } = await read(filesOf(text));
       const valid = Array.from({ length: groups.count }, (_, at) => groups.isValid(at));
-      const keys = Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at));
-      return [problems.counts.toSorted((a, b) => (a.rule < b.rule ? -1 : 1)), found.tally.metrics(), keys, valid];
+      const own = Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)]);
+      return [problems.counts.toSorted((a, b) => (a.rule < b.rule ? -1 : 1)), found.tally.metrics(), own, valid];
     };
     await fc.assert(
       fc.asyncProperty(value, async (one) => {

@@ -1,14 +1,15 @@
 /** The columns of the index: the numbers are those that were put in. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Parts } from "../../src/groups/parts/columns.ts";
+import { Column } from "../../src/groups/parts/column.ts";
 import { Digests } from "../../src/groups/parts/digests.ts";
-import { groupParts } from "../../src/groups/parts/group.ts";
-import { GroupKeys } from "../../src/groups/parts/group-keys.ts";
-import { Numbers } from "../../src/groups/parts/numbers.ts";
+import { Grouping } from "../../src/groups/parts/grouping.ts";
+import { Groups } from "../../src/groups/parts/groups.ts";
+import { PartKeys } from "../../src/groups/parts/part-keys.ts";
+import { Parts } from "../../src/groups/parts/parts.ts";
 import { itHolds } from "../support/property.ts";
 
-/** Runs of numbers that are alike, the usual one among them, or all different. */
+/** Runs of numbers that are alike, the default among them, or all different. */
 const run = fc.record({
   length: fc.integer({ min: 1, max: 3000 }),
   times: fc.constantFrom(1, 60),
@@ -25,9 +26,9 @@ const runs = fc
 
 describe("a column", () => {
   itHolds(
-    "returns every number unchanged, one by one and as ranges, whatever its usual number is",
+    "returns every number unchanged, one by one and as ranges, whatever its default is",
     fc.property(runs, fc.constantFrom(0, Number.NaN, 7), fc.boolean(), fc.nat(), (values, usual, oneByOne, cut) => {
-      const column = Numbers.doubles(usual);
+      const column = new Column("f64", usual);
       const first = cut % (values.length + 1);
       if (oneByOne) for (const value of values.slice(0, first)) column.push(value);
       else column.append(Float64Array.from(values.slice(0, first)));
@@ -35,7 +36,7 @@ describe("a column", () => {
       expect(column.length).toBe(values.length);
       expect(values.every((value, at) => Object.is(column.at(at), value))).toBe(true);
       expect(column.at(values.length)).toBe(usual);
-      const all = [...column.blocks()].flatMap((block) => [...block]);
+      const all = [...column.pieces()].flatMap((block) => [...block]);
       expect(all.every((value, at) => Object.is(value, values[at])) && all.length === values.length).toBe(true);
       const some = column.values(first >> 1, first);
       expect(some.length).toBe(first - (first >> 1));
@@ -48,23 +49,23 @@ describe("a column", () => {
   );
 
   it.each([1, 15, 16, 17, 500, 513, 2 ** 14 + 1])(
-    "gives %i numbers whole once one of them is not the usual one",
+    "gives %i numbers whole once one of them is not the default",
     (length) => {
       for (const place of [0, length >> 1, length - 1]) {
-        const column = Numbers.bytes();
+        const column = new Column("u8");
         column.append(new Uint8Array(length));
         column.set(place, 1);
         const wanted = Array.from({ length }, (_, at) => (at === place ? 1 : 0));
         expect([...column.values()]).toEqual(wanted);
-        expect([...column.blocks()].flatMap((block) => [...block])).toEqual(wanted);
+        expect([...column.pieces()].flatMap((block) => [...block])).toEqual(wanted);
       }
     },
   );
 
-  it("allocates nothing for numbers that equal the usual one", () => {
+  it("allocates nothing for numbers that equal the default", () => {
     const before = process.memoryUsage().arrayBuffers;
     const columns = Array.from({ length: 10 }, () => {
-      const column = Numbers.doubles(Number.NaN);
+      const column = new Column("f64", Number.NaN);
       for (let at = 0; at < 2 ** 17; at++) column.push(Number.NaN);
       return column;
     });
@@ -91,13 +92,20 @@ const partOf = (at: number) =>
 
 const digestOf = (at: number) => Uint8Array.from({ length: 32 }, (_, byte) => (at * 31 + byte) & 255);
 
+const groupsOf = (parts: Parts, keys: PartKeys): Groups => {
+  const groups = new Groups(parts);
+  new Grouping({ found: { parts, keys }, groups, byKey: false }).take(0);
+  return groups;
+};
+
 describe("the index", () => {
   it("returns digests and ranges of digests as they were added, across blocks and one by one", () => {
     const count = 2 ** 18 + 3000;
     const bytes = new Uint8Array(count * 16);
     for (let at = 0; at < bytes.length; at++) bytes[at] = (at * 31 + (at >>> 8)) & 255;
     const at = (position: number) => bytes.subarray(position * 16, (position + 1) * 16);
-    const digests = Digests.of(bytes.subarray(0, 5 * 16));
+    const digests = new Digests();
+    digests.append(bytes.subarray(0, 5 * 16));
     for (let position = 5; position < 3000; position++) digests.append(at(position));
     digests.append(bytes.subarray(3000 * 16));
     expect(digests.count).toBe(count);
@@ -106,7 +114,7 @@ describe("the index", () => {
     expect(digests.slice(2 ** 18 - 2, 4)).toEqual(bytes.subarray((2 ** 18 - 2) * 16, (2 ** 18 + 2) * 16));
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     expect(digests.wordOf(2 ** 18 + 1, 3)).toBe(words[2 ** 20 + 7]);
-    const copy = digests.copy();
+    const copy = digests.borrowed();
     copy.set(2 ** 18, at(1));
     expect(copy.at(2 ** 18)).toEqual(at(1));
     expect(digests.at(2 ** 18)).toEqual(at(2 ** 18));
@@ -116,40 +124,38 @@ describe("the index", () => {
   it("groups parts without keys one by one, also if a single part has a key", () => {
     const parts = new Parts();
     for (let at = 0; at < 500; at++) parts.push(partOf(at), digestOf(at));
-    const keys = new GroupKeys();
-    const { groups: without } = groupParts({ parts, keys, byKey: false });
+    const without = groupsOf(parts, new PartKeys());
+    const keys = new PartKeys();
     keys.set(499, '"a"');
-    const { groups: with1 } = groupParts({ parts, keys, byKey: false });
-    expect(without.count).toBe(500);
-    expect(with1.count).toBe(500);
+    const withOne = groupsOf(parts, keys);
+    expect([without.count, withOne.count, without.haveKeys, withOne.haveKeys]).toEqual([500, 500, false, true]);
     for (let group = 0; group < 500; group++) {
-      expect(without.partsOf(group)).toEqual(with1.partsOf(group));
-      expect(without.firstOf(group)).toBe(with1.firstOf(group));
-      expect(without.groupOf(group)).toBe(with1.groupOf(group));
-      expect(without.isValid(group)).toBe(with1.isValid(group));
-      expect(without.bytesOf(group)).toBe(with1.bytesOf(group));
-      expect(without.trajectoriesOf(group)).toBe(4);
+      for (const groups of [without, withOne]) {
+        expect([...groups.partsOf(group)]).toEqual([group]);
+        expect([groups.firstOf(group), groups.groupOf(group)]).toEqual([group, group]);
+        expect(groups.isValid(group)).toBe(group % 5 !== 0);
+        expect([groups.bytesOf(group), groups.trajectoriesOf(group)]).toEqual([99, 4]);
+      }
     }
-    expect(without.digests().slice(0, 500)).toEqual(with1.digests().slice(0, 500));
+    expect(without.digests().slice(0, 500)).toEqual(withOne.digests().slice(0, 500));
   });
 
-  it("keeps the keys of parts range by range, and forgets only those that are dropped", () => {
+  it("keeps the keys of parts range by range, until they are cleared", () => {
     const key = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
     fc.assert(
       fc.property(
         fc.array(fc.array(key, { maxLength: 30 }), { maxLength: 6 }),
         fc.array(fc.nat(200)),
         (ranges, asked) => {
-          const all = new GroupKeys();
+          const all = new PartKeys();
           let first = 0;
           for (const range of ranges) {
-            const own = new GroupKeys();
+            const own = new PartKeys();
             for (const [at, text] of range.entries()) if (text !== undefined) own.set(at, text);
-            all.append(own.pack(), first);
+            all.append(own, first);
             first += range.length;
           }
           const flat = ranges.flat();
-          expect(all.areNone).toBe(flat.every((text) => text === undefined));
           expect(Array.from({ length: first + 3 }, (_, at) => all.at(at))).toEqual([
             ...flat,
             undefined,
@@ -157,10 +163,9 @@ describe("the index", () => {
             undefined,
           ]);
           for (const at of asked) expect(all.at(at)).toBe(flat[at]);
-          for (const [at, text] of flat.entries()) {
-            expect(all.at(at)).toBe(text);
-            all.forget(at);
-          }
+          all.clear();
+          all.set(first, "d");
+          expect([all.at(first), all.at(first + 1)]).toEqual(["d", undefined]);
         },
       ),
     );
@@ -170,14 +175,14 @@ describe("the index", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(1, 2, 3, 4), { minLength: 1, maxLength: 40 }), (sizes) => {
         const parts = new Parts();
-        const keys = new GroupKeys();
+        const keys = new PartKeys();
         for (const [group, size] of sizes.entries()) {
           for (let at = 0; at < size; at++) {
             keys.set(parts.count, `"${group}"`);
             parts.push({ ...partOf(parts.count), kind: "trajectory", trajectories: 1 }, digestOf(parts.count));
           }
         }
-        const { groups } = groupParts({ parts, keys, byKey: false });
+        const groups = groupsOf(parts, keys);
         expect(groups.count).toBe(sizes.length);
         let first = 0;
         for (const [group, size] of sizes.entries()) {

@@ -182,7 +182,7 @@ describe("the metrics", () => {
           for (const [at, { one }] of shuffled.entries())
             parts[cuts[at] ?? 0]?.add({ ...one, trajectories: one.trajectories.toReversed() });
           const merged = new Tally();
-          for (const part of parts.toReversed()) merged.merge(part.pack());
+          for (const part of parts.toReversed()) merged.merge(part);
           expect(merged.metrics("train")).toEqual(whole.metrics("train"));
         },
       ),

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/parts/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/digests.ts";
-import { markBytes, marksOf } from "../../src/groups/parts/marks.ts";
 import { EarlierRuns } from "../../src/ledger/earlier-runs.ts";
 import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../src/ledger/entries.ts";
 import { beginRun } from "../../src/ledger/lease.ts";
@@ -17,13 +17,16 @@ import { scopeOf } from "../../src/ledger/postgres-scope.ts";
 import { RunLedger } from "../../src/ledger/run-ledger.ts";
 import { keyOf } from "../../src/ledger/scope.ts";
 import { verifyReading } from "../../src/ledger/verify.ts";
-import { EarlierMarks } from "../../src/send/follow/growing-marks.ts";
+import { EarlierKeys } from "../../src/send/follow/earlier-keys.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 
-const digestsOf = (contents: readonly string[]): Digests =>
-  Digests.of(Buffer.concat(contents.map((text) => createHash("sha256").update(text).digest().subarray(0, markBytes))));
+const keysOf = (contents: readonly string[]): DedupKeys => {
+  const digests = new Digests();
+  for (const text of contents) digests.append(createHash("sha256").update(text).digest().subarray(0, dedupKeyBytes));
+  return assignDedupKeys({ digests: () => digests });
+};
 
 const scope: LedgerScope = {
   destination: "https://service.example/v1/preview/models/m/log",
@@ -37,12 +40,13 @@ describe("the dedup keys", () => {
   it("differ for every group of an input, also for equal groups", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("a", "b", "c", "d", "e"), { maxLength: 60 }), (contents) => {
-        const { slice, count, find } = marksOf(digestsOf(contents));
-        const bytes = slice(0, count);
+        const keys = keysOf(contents);
+        const { count, find } = keys;
+        const bytes = keys.slice(0, count);
         const seen = new Set<string>();
         for (let group = 0; group < count; group++) {
-          const mark = Buffer.from(bytes.subarray(group * markBytes, (group + 1) * markBytes)).toString("hex");
-          expect(find(bytes, group * markBytes)).toBe(group);
+          const mark = Buffer.from(bytes.subarray(group * dedupKeyBytes, (group + 1) * dedupKeyBytes)).toString("hex");
+          expect(find(bytes, group * dedupKeyBytes)).toBe(group);
           seen.add(mark);
         }
         expect(seen.size).toBe(contents.length);
@@ -52,10 +56,11 @@ describe("the dedup keys", () => {
 
   it("are the same set for any order of equal groups", () => {
     const setOf = (contents: readonly string[]) => {
-      const { slice, count } = marksOf(digestsOf(contents));
-      const bytes = slice(0, count);
+      const keys = keysOf(contents);
+      const { count } = keys;
+      const bytes = keys.slice(0, count);
       const marks = Array.from({ length: count }, (_, group) =>
-        Buffer.from(bytes.subarray(group * markBytes, (group + 1) * markBytes)).toString("hex"),
+        Buffer.from(bytes.subarray(group * dedupKeyBytes, (group + 1) * dedupKeyBytes)).toString("hex"),
       );
       return marks.sort();
     };
@@ -104,12 +109,13 @@ for (const { name, newPlace, skip, tags } of bodies)
       rmSync(folder, { recursive: true, force: true });
     });
 
-    const marks = (...contents: readonly string[]) => marksOf(digestsOf(contents));
+    const marks = (...contents: readonly string[]) => keysOf(contents);
     /** Requests that were begun, each of which may have groups of another. */
     let begun = 0;
     const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
-      const { slice, count } = marks(...contents);
-      const bytes = slice(0, count);
+      const keys = marks(...contents);
+      const { count } = keys;
+      const bytes = keys.slice(0, count);
       const key = keyOf(in_, bytes, "");
       const own = await to.scope(in_);
       const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
@@ -129,17 +135,18 @@ for (const { name, newPlace, skip, tags } of bodies)
       contents: readonly string[],
       { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
     ) => {
-      const { find, slice, count } = marks(...contents);
+      const keys = marks(...contents);
+      const { find, count } = keys;
       const own = await ledger.scope(in_);
       const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
       await ahead.take(own.entries());
-      const oneByOne = new EarlierMarks({ input, resendLogged });
+      const oneByOne = new EarlierKeys({ input, resendLogged });
       await oneByOne.runs.take(own.entries());
       const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
       const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
-      const each = Array.from({ length: count }, (_, group) => slice(group, 1));
+      const each = Array.from({ length: count }, (_, group) => keys.slice(group, 1));
       expect(each.map((mark) => oneByOne.outcomeOf(mark))).toEqual(outcomes);
-      expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(slice(group, 1)))).toEqual(elsewhere);
+      expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(keys.slice(group, 1)))).toEqual(elsewhere);
       return { outcomes, elsewhere, at: ahead.loggedElsewhereAt };
     };
 
@@ -221,7 +228,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       }
       const read = await entries({});
       expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
-        [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * markBytes]),
+        [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * dedupKeyBytes]),
       );
     });
 
@@ -252,7 +259,7 @@ describe("the ledger of a run", () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
     for (const group of ["a", "b"]) {
-      const begun = await earlier.begin({ marks: marksOf(digestsOf([group])).slice(0, 1), bytes: 10, frame: "" });
+      const begun = await earlier.begin({ marks: keysOf([group]).slice(0, 1), bytes: 10, frame: "" });
       if ("taken" in begun) throw new Error("another run has the group");
       await earlier.settle(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
     }
@@ -281,7 +288,7 @@ describe("the ledger of a run", () => {
 describe("the verification of a group", () => {
   it("is repeated if the group was logged twice in one scope, also if another scope has it once", async () => {
     const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
-    const marks = marksOf(reading.groups.digests()).slice(0, 1);
+    const marks = assignDedupKeys(reading.groups).slice(0, 1);
     const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
     const more = { status: 200, cause: null, calls: [], marks, frame: "", state: "logged" as const };
     const verified = async (...splits: readonly string[]) => {
@@ -344,7 +351,7 @@ describe("a run's lease on a shared ledger", () => {
     const own = await scopeOf({ ...reach, run: () => run }, scope);
     state.now += 15_000;
     const before = state.asked;
-    const marks = new Uint8Array(markBytes);
+    const marks = new Uint8Array(dedupKeyBytes);
     const entry = { marks, key: "", input: "", bytes: 1, trajectories: 1, frame: "", now: 0, generation: "" };
     await expect(own.begin(entry)).rejects.toMatchObject({ reason: "lease-lost" });
     await expect(own.again("r1", 0)).rejects.toMatchObject({ reason: "lease-lost" });
@@ -398,8 +405,9 @@ const write = async (path: string, sql: string): Promise<void> => {
 
 describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: "database" }, () => {
   const marks = (...contents: readonly string[]) => {
-    const { slice, count } = marksOf(digestsOf(contents));
-    return slice(0, count);
+    const keys = keysOf(contents);
+    const { count } = keys;
+    return keys.slice(0, count);
   };
   const entryOf = (...contents: readonly string[]) => ({
     marks: marks(...contents),

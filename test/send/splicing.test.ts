@@ -38,8 +38,10 @@ const spliced = async (reading: Reading, groups: Uint32Array, room: number) => {
 /** The body as it is by definition: each group's bytes as they stand in the inputs, bare trajectories made groups. */
 const defined = ({ groups, found: { parts } }: Reading, contents: readonly Buffer[], own: Uint32Array): string => {
   const bytesOf = (part: number): string => {
-    const start = parts.startOf(part);
-    return contents[parts.sourceOf(part)]?.toString("latin1", start, start + parts.lengthOf(part)) ?? "";
+    const start = parts.columns.start.at(part);
+    return (
+      contents[parts.columns.source.at(part)]?.toString("latin1", start, start + parts.columns.length.at(part)) ?? ""
+    );
   };
   const all = Array.from(own, (group) => {
     const texts = Array.from(groups.partsOf(group), bytesOf);
@@ -121,9 +123,9 @@ describe("a spliced body", () => {
         const { groups, found } = reading;
         const all = Uint32Array.from({ length: groups.count }, (_, at) => at);
         const part = given.nth % found.parts.count;
-        const [start, length] = [found.parts.startOf(part), found.parts.lengthOf(part)];
+        const [start, length] = [found.parts.columns.start.at(part), found.parts.columns.length.at(part)];
         const at = start + (given.at % length);
-        const path = paths[found.parts.sourceOf(part)] ?? "";
+        const path = paths[found.parts.columns.source.at(part)] ?? "";
         const now = readFileSync(path);
         now[at] = (now[at] ?? 0) ^ 1;
         writeFileSync(path, given.cut ? now.subarray(0, at) : now);
@@ -131,7 +133,7 @@ describe("a spliced body", () => {
         expect(isFailure(thrown, "input-changed")).toBe(true);
         // As far as it came it is the body that was checked, but for the byte that was changed.
         const whole = defined(reading, plain, all);
-        const own = plain[found.parts.sourceOf(part)]?.toString("latin1", start, start + length) ?? "";
+        const own = plain[found.parts.columns.source.at(part)]?.toString("latin1", start, start + length) ?? "";
         expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);
         expect(differences(bytes.toString("latin1"), whole)).toBeLessThanOrEqual(1);
       },

@@ -98,7 +98,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
 };
 
 /** A distribution; its mean and spread are only for people, and differ in the last digits by the order of what was added. */
-const roughly = ({ mean, squares, ...sketch }: Sketch) => {
+export const roughly = ({ mean, squares, ...sketch }: Sketch) => {
   const size = Math.max(1, Math.abs(sketch.least), Math.abs(sketch.most));
   // In units of which no usual value stands right between two.
   const seen = (value: number) => (size < 1e100 ? Math.round(value * Math.PI * 1e8) + 0 : undefined);
@@ -116,12 +116,10 @@ export const picturedOf = ({ rewards, turns, characters, metrics }: Picture) => 
 /** All that a reading found. */
 export const allOf = ({ found, groups, problems, ownKeys }: Reading, files: readonly string[]) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
-  keys: Array.from({ length: found.parts.count }, (_, at) => found.keys.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
   metrics: found.tally.metrics("train"),
   picture: picturedOf(found.picture),
-  extremes: found.extremes,
   counts: problems.counts,
   problems: problems.sorted(files),
   shapes: [...found.shapes],

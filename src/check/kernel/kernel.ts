@@ -2,7 +2,6 @@
 import { Trajectory } from "../../contract/log.ts";
 import { calculatedNames } from "../../groups/metrics/metrics.ts";
 import type { Sampled } from "../../groups/metrics/picture.ts";
-import { flagsOf } from "../../groups/parts/columns.ts";
 import { newline, type Span } from "../../json/walk.ts";
 import type { Text } from "../rules/places.ts";
 import type { RuleName } from "../rules/rules.ts";
@@ -103,6 +102,10 @@ export const countedRules: readonly { readonly rule: RuleName; readonly bit: num
   { rule: "policy-mixed", bit: layout.policyMixed },
 ];
 
+/** Flags of a group with equal rewards, and of a trajectory by itself. */
+const equalFlags = 8;
+const trajectoryFlags = 1;
+
 const pageBytes = 2 ** 16;
 
 /** Bytes behind the input that may be looked at, in vain. */
@@ -166,7 +169,7 @@ export class Kernel {
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#columns = this.#newColumns();
     this.#grow(0);
-    this.#exports.setFlags(flagsOf({ kind: "group" }), flagsOf({ kind: "group", equal: true }), this.aloneFlags);
+    this.#exports.setFlags(0, equalFlags, this.aloneFlags);
     for (const name of calculatedNames) {
       this.#exports.reserve(this.#input, this.#bytes.write(name, this.#input, "latin1"));
     }
@@ -279,7 +282,7 @@ export class Kernel {
 
   /** Flags of a line that is a trajectory by itself. */
   get aloneFlags(): number {
-    return flagsOf({ kind: "trajectory" });
+    return trajectoryFlags;
   }
 
   /** The group key of a line, as JSON; undefined where it has none. */

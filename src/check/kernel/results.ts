@@ -1,10 +1,10 @@
 /** Adds what the kernel found to what was found before: the facts of each line, and the sums over all of them. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { bucketCount, limbCount } from "../../groups/metrics/constants.ts";
-import { lookAtReward, mayHold, mergePicture, type Picture } from "../../groups/metrics/picture.ts";
-import type { Sketch } from "../../groups/metrics/sketch.ts";
-import { type PackedSum, unitsOf } from "../../groups/metrics/sums.ts";
+import { bucketCount, limbCount, mostValues } from "../../groups/metrics/constants.ts";
+import { addExtreme, lookAtReward, mayHold, mergePicture, type Picture } from "../../groups/metrics/picture.ts";
+import { mergeSketch, type Sketch } from "../../groups/metrics/sketch.ts";
+import { type SumData, unitsOf } from "../../groups/metrics/sums.ts";
 import { digestBytes } from "../../groups/parts/digests.ts";
 import type { Found } from "../../groups/parts/found.ts";
 import type { Text } from "../rules/places.ts";
@@ -24,32 +24,42 @@ export const addBatch = (
   takeKeys(found, kernel);
   const { parts } = found;
   const { columns, lines } = kernel;
-  parts.append({
-    source,
-    starts: [columns.starts.subarray(0, lines)],
-    lengths: [columns.lengths.subarray(0, lines)],
-    lines: [columns.numbers.subarray(0, lines)],
-    flags: [columns.flags.subarray(0, lines)],
-    trajectories: [columns.counts.subarray(0, lines)],
-    rewards: [columns.lineRewards.subarray(0, lines)],
-    versions: [columns.versions.subarray(0, lines)],
-    trainings: [columns.trainings.subarray(0, lines)],
-    prints: [columns.prints.subarray(0, kernel.trajectories)],
-    ...(parts.isMarked ? marksOf(kernel, text) : { checksums: [new Uint32Array(lines)], digests: [] }),
-  });
+  const data = {
+    source: new Uint32Array(lines).fill(source),
+    start: columns.starts.subarray(0, lines),
+    length: columns.lengths.subarray(0, lines),
+    line: columns.numbers.subarray(0, lines),
+    kind: columns.flags.subarray(0, lines).map((flags) => flags & 3),
+    valid: new Uint8Array(lines).fill(1),
+    equal: columns.flags.subarray(0, lines).map((flags) => flags >> 3),
+    trajectories: columns.counts.subarray(0, lines),
+    reward: columns.lineRewards.subarray(0, lines),
+    version: columns.versions.subarray(0, lines),
+    training: columns.trainings.subarray(0, lines),
+    fingerprint: columns.prints.subarray(0, kernel.trajectories),
+    ...(parts.isMarked ? marksOf(kernel, text) : { checksum: new Uint32Array(lines) }),
+  };
+  const named = Object.entries(data).map(([name, values]) => [name, { blocks: [values], length: values.length }]);
+  parts.append({ columns: Object.fromEntries(named) });
 };
 
 /** Looks at the rewards of each line, where one of them may be needed. */
 const takeRewards = ({ extremes, parts }: Found, { columns: { counts, rewards }, lines, rewardEnds }: Kernel): void => {
-  if (!mayHold(extremes, rewardEnds)) return;
+  const isSmall = extremes.rewards.maxValues === Number.POSITIVE_INFINITY;
+  if (!isSmall && !mayHold(extremes, rewardEnds)) return;
+  const take = isSmall ? lookAtReward : takeExtreme;
   let at = 0;
   for (let line = 0; line < lines; line++) {
     const count = counts[line] ?? 0;
     for (let trajectory = 0; trajectory < count; trajectory++) {
-      lookAtReward(extremes, rewards[at++] ?? 0, parts.count + line, trajectory);
+      take(extremes, rewards[at++] ?? 0, parts.count + line, trajectory);
     }
   }
 };
+
+/** Of a large source, the rewards themselves are summed up by the kernel. */
+const takeExtreme = (extremes: Found["extremes"], reward: number, part: number, trajectory: number): void =>
+  addExtreme(extremes, { reward, part, trajectory });
 
 /** The keys of trajectories that belong to a group. */
 const takeKeys = ({ shapes, keys, parts }: Found, kernel: Kernel): void => {
@@ -71,7 +81,7 @@ const takeKeys = ({ shapes, keys, parts }: Found, kernel: Kernel): void => {
 const marksOf = ({ columns, lines }: Kernel, { bytes, start }: Text) => {
   const { starts, lengths } = columns;
   const checksums = new Uint32Array(lines);
-  const digests = Buffer.alloc(lines * digestBytes);
+  const digests = Buffer.from(new ArrayBuffer(lines * digestBytes));
   for (let line = 0; line < lines; line++) {
     const from = (starts[line] ?? 0) - start;
     const own = bytes.subarray(from, from + (lengths[line] ?? 0));
@@ -79,11 +89,14 @@ const marksOf = ({ columns, lines }: Kernel, { bytes, start }: Text) => {
     // A digest that comes as a text costs less than one that comes with memory of its own.
     digests.write(hash("sha256", own, "binary"), line * digestBytes, digestBytes, "latin1");
   }
-  return { checksums: [checksums], digests: [digests] };
+  return {
+    checksum: checksums,
+    digest: new Uint32Array(digests.buffer, digests.byteOffset, lines * (digestBytes / 4)),
+  };
 };
 
 /** Adds what the kernel summed up since the last time. */
-export const addSums = ({ tally, picture }: Found, kernel: Kernel): void =>
+export const addSums = ({ tally, picture, extremes }: Found, kernel: Kernel): void =>
   kernel.takeSums((sums) => {
     const rewards = sumOf(sums, layout.rewardSeries);
     const metrics = sums.names
@@ -96,8 +109,9 @@ export const addSums = ({ tally, picture }: Found, kernel: Kernel): void =>
       exceptions: sums.exceptions,
       reward: rewards,
       deviations: sumOf(sums, layout.deviationSeries),
-      metrics: new Map(metrics.map(({ name, series }) => [name, sumOf(sums, series)])),
+      byName: new Map(metrics.map(({ name, series }) => [name, sumOf(sums, series)])),
     });
+    mergeSketch(extremes.rewards, sketchOf(sums, layout.rewardSeries));
     const own: Picture = {
       rewards: sketchOf(sums, layout.rewardSeries),
       turns: sketchOf(sums, layout.turnSeries),
@@ -117,9 +131,9 @@ const viewOf = ({ memory, seriesOf }: KernelSums, series: number): DataView => n
 const countOf = (sums: KernelSums, series: number): number => viewOf(sums, series).getUint32(layout.countAt, true);
 
 /** An exact sum, and of how many numbers. */
-const sumOf = (sums: KernelSums, series: number): { readonly sum: PackedSum; readonly count: number } => {
+const sumOf = (sums: KernelSums, series: number): { readonly sum: SumData; readonly count: number } => {
   const limbs = new BigInt64Array(sums.memory, sums.seriesOf(series) + layout.limbsAt, limbCount);
-  return { sum: unitsOf(limbs), count: countOf(sums, series) };
+  return { sum: { units: unitsOf(limbs), limbs: new Float64Array() }, count: countOf(sums, series) };
 };
 
 const sketchOf = (sums: KernelSums, series: number): Sketch => {
@@ -133,6 +147,7 @@ const sketchOf = (sums: KernelSums, series: number): Sketch => {
   ]);
   return {
     count,
+    maxValues: mostValues,
     // A negative zero is a zero.
     least: view.getFloat64(layout.leastAt, true) + 0,
     most: view.getFloat64(layout.mostAt, true) + 0,

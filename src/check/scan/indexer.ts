@@ -5,8 +5,8 @@ import type { Trajectory, TrajectoryGroup } from "../../contract/log.ts";
 import { rewardTolerance } from "../../groups/metrics/constants.ts";
 import { factsOf, printOf } from "../../groups/metrics/facts.ts";
 import { addLengths, addMetrics, lookAtReward } from "../../groups/metrics/picture.ts";
-import type { Part } from "../../groups/parts/columns.ts";
 import { type Found, nothingFound } from "../../groups/parts/found.ts";
+import type { Part } from "../../groups/parts/parts.ts";
 import { elementsOf } from "../../json/table.ts";
 import {
   elements,

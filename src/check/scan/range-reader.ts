@@ -1,6 +1,6 @@
 /** Runs in a thread of its own: told of a source, it reads ranges of it for as long as there are any, and hands over what it finds. */
 import { parentPort } from "node:worker_threads";
-import { buffersOf } from "../../groups/parts/columns.ts";
+import { buffersOf } from "../../groups/parts/parts.ts";
 import { descriptorBytes } from "../../input/source.ts";
 import { kernelOnce } from "../kernel/kernel.ts";
 import { newRangeMemory, rangeCount, scanRange } from "./ranges.ts";

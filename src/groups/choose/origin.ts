@@ -19,7 +19,7 @@ export const chosenName = (reading: Pick<Reading, "sources">): string => `${firs
 /** Where these lines come from, one for each group that is kept. */
 export const originOf = (reading: Reading, lines: readonly Kept[]): Origin => {
   const { sources, groups } = reading;
-  const digests = groups.digests().copy();
+  const digests = groups.digests();
   const keptAt = (line: number): Kept => lines[line - 1] ?? { group: 0, positions: [], isPart: false };
   return {
     files: sources.flatMap(filesOf),

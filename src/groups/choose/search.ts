@@ -93,7 +93,7 @@ async function* groupsWith(
       let next = start + Math.max(1, length - longest + 1);
       for (let at = firstOf(bytes, needles, 0); at >= 0; ) {
         const part = partAt(found.parts, index, { line: undefined, offset: start + at });
-        const end = part === undefined ? 0 : found.parts.startOf(part) + found.parts.lengthOf(part);
+        const end = part === undefined ? 0 : found.parts.columns.start.at(part) + found.parts.columns.length.at(part);
         // Between groups stands what is none of them.
         if (part !== undefined && start + at < end) yield { group: groups.groupOf(part), share: (before + start) / of };
         // One place in a group is enough.

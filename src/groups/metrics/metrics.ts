@@ -1,7 +1,7 @@
 /** The metrics of trajectories (promises.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { rewardTolerance } from "./constants.ts";
-import { type Doubles, deviation, ExactSum, type PackedSum } from "./sums.ts";
+import { type Doubles, deviation, ExactSum, type SumData } from "./sums.ts";
 
 /** What metrics are made of in a trajectory (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -29,20 +29,16 @@ interface Mean {
   count: number;
 }
 
-interface PackedMean {
-  readonly sum: PackedSum;
+interface MeanData {
+  readonly sum: SumData;
   readonly count: number;
 }
 
-/** A tally as it goes from one thread to another. */
-export interface PackedTally {
-  readonly trajectories: number;
-  readonly groups: number;
-  readonly trainable: number;
-  readonly exceptions: number;
-  readonly reward: PackedMean;
-  readonly deviations: PackedMean;
-  readonly metrics: ReadonlyMap<string, PackedMean>;
+/** A tally as data: another thread gets this of it. */
+export interface TallyData extends Pick<Tally, "trajectories" | "groups" | "trainable" | "exceptions"> {
+  readonly reward: MeanData;
+  readonly deviations: MeanData;
+  readonly byName: ReadonlyMap<string, MeanData>;
 }
 
 /** What is known of a group as a whole. */
@@ -59,27 +55,18 @@ const closedOf = ({ trajectories, exceptions }: MeasuredGroup): ClosedGroup => (
 
 /** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
 export class Tally {
-  #trajectories = 0;
-  #groups = 0;
-  #trainable = 0;
-  #exceptions = 0;
-  readonly #reward: Mean = { sum: new ExactSum(), count: 0 };
-  readonly #deviations: Mean = { sum: new ExactSum(), count: 0 };
-  readonly #metrics = new Map<string, Mean>();
-
-  /** Groups that were added. */
-  get groups(): number {
-    return this.#groups;
-  }
-
-  /** Trajectories that were added. */
-  get trajectories(): number {
-    return this.#trajectories;
-  }
+  /** Trajectories, groups and trainable groups that were added, and exceptions that took the place of trajectories. */
+  trajectories = 0;
+  groups = 0;
+  trainable = 0;
+  exceptions = 0;
+  readonly reward: Mean = { sum: new ExactSum(), count: 0 };
+  readonly deviations: Mean = { sum: new ExactSum(), count: 0 };
+  readonly byName = new Map<string, Mean>();
 
   /** Names of metrics that were counted. */
   get names(): number {
-    return this.#metrics.size;
+    return this.byName.size;
   }
 
   /** Adds a group with its trajectories. */
@@ -110,60 +97,47 @@ export class Tally {
   }
 
   #close({ rewards, exceptions }: ClosedGroup, sign: 1 | -1): void {
-    this.#groups += sign;
-    this.#exceptions += sign * exceptions;
+    this.groups += sign;
+    this.exceptions += sign * exceptions;
     const finite = areFinite(rewards) ? rewards : Array.from(rewards).filter(Number.isFinite);
     if (finite.length < 2) return;
-    this.#deviations.sum.add(sign * deviation(finite));
-    this.#deviations.count += sign;
-    if (!areEqual(finite)) this.#trainable += sign;
+    this.deviations.sum.add(sign * deviation(finite));
+    this.deviations.count += sign;
+    if (!areEqual(finite)) this.trainable += sign;
   }
 
   /** Adds another tally. */
-  merge(other: PackedTally): void {
-    this.#trajectories += other.trajectories;
-    this.#groups += other.groups;
-    this.#trainable += other.trainable;
-    this.#exceptions += other.exceptions;
-    mergeMean(this.#reward, other.reward);
-    mergeMean(this.#deviations, other.deviations);
-    for (const [key, mean] of other.metrics) mergeMean(this.#mean(key), mean);
-  }
-
-  /** The tally so far, to be added to another. */
-  pack(): PackedTally {
-    return {
-      trajectories: this.#trajectories,
-      groups: this.#groups,
-      trainable: this.#trainable,
-      exceptions: this.#exceptions,
-      reward: packMean(this.#reward),
-      deviations: packMean(this.#deviations),
-      metrics: new Map(Array.from(this.#metrics, ([key, mean]) => [key, packMean(mean)])),
-    };
+  merge(other: TallyData): void {
+    this.trajectories += other.trajectories;
+    this.groups += other.groups;
+    this.trainable += other.trainable;
+    this.exceptions += other.exceptions;
+    mergeMean(this.reward, other.reward);
+    mergeMean(this.deviations, other.deviations);
+    for (const [key, mean] of other.byName) mergeMean(this.#mean(key), mean);
   }
 
   /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const own = new Map<string, number>();
-    if (this.#reward.count > 0) own.set("reward", meanOf(this.#reward));
-    own.set("reward_std_dev", this.#deviations.count === 0 ? 0 : meanOf(this.#deviations));
-    const tried = this.#trajectories + this.#exceptions;
-    if (tried > 0) own.set("exception_rate", this.#exceptions / tried);
-    for (const [key, mean] of [...this.#metrics].sort(byName)) if (mean.count > 0) own.set(key, meanOf(mean));
+    if (this.reward.count > 0) own.set("reward", meanOf(this.reward));
+    own.set("reward_std_dev", this.deviations.count === 0 ? 0 : meanOf(this.deviations));
+    const tried = this.trajectories + this.exceptions;
+    if (tried > 0) own.set("exception_rate", this.exceptions / tried);
+    for (const [key, mean] of [...this.byName].sort(byName)) if (mean.count > 0) own.set(key, meanOf(mean));
     const counts = {
-      "data/step_num_scenarios": this.#groups,
-      "data/step_num_trajectories": this.#trajectories,
-      "data/step_num_groups_submitted": this.#groups,
-      ...(split === "train" ? { "data/step_num_groups_trainable": this.#trainable } : {}),
+      "data/step_num_scenarios": this.groups,
+      "data/step_num_trajectories": this.trajectories,
+      "data/step_num_groups_submitted": this.groups,
+      ...(split === "train" ? { "data/step_num_groups_trainable": this.trainable } : {}),
     };
     return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
   }
 
   #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
-    this.#trajectories += sign;
-    if (Number.isFinite(reward)) countValue(this.#reward, reward, sign);
+    this.trajectories += sign;
+    if (Number.isFinite(reward)) countValue(this.reward, reward, sign);
     if (metrics === undefined || metrics === null) return;
     for (const key of Object.keys(metrics)) {
       const value = metricValue(metrics[key]);
@@ -172,10 +146,10 @@ export class Tally {
   }
 
   #mean(key: string): Mean {
-    let mean = this.#metrics.get(key);
+    let mean = this.byName.get(key);
     if (mean === undefined) {
       mean = { sum: new ExactSum(), count: 0 };
-      this.#metrics.set(key, mean);
+      this.byName.set(key, mean);
     }
     return mean;
   }
@@ -186,12 +160,10 @@ const countValue = (mean: Mean, value: number, sign: 1 | -1): void => {
   mean.count += sign;
 };
 
-const mergeMean = (into: Mean, from: PackedMean): void => {
+const mergeMean = (into: Mean, from: MeanData): void => {
   into.sum.merge(from.sum);
   into.count += from.count;
 };
-
-const packMean = ({ sum, count }: Mean): PackedMean => ({ sum: sum.pack(), count });
 
 const meanOf = ({ sum, count }: Mean): number => sum.mean(count);
 

@@ -88,65 +88,42 @@ interface PlacedReward {
   readonly trajectory: number;
 }
 
-/** The smallest rewards, the smallest first, and the largest ones, the largest first. */
+/** The rewards of a source: what is usual there is known of each source alone. */
 export interface Extremes {
-  smallest: PlacedReward[];
-  largest: PlacedReward[];
-  /** All rewards as they came, where the picture has those of other sources too: the ends are then looked for in the end. */
-  readonly all?: RewardColumns | undefined;
+  readonly rewards: Sketch;
+  /** The smallest rewards, the smallest first, and the largest ones, the largest first. */
+  readonly smallest: PlacedReward[];
+  readonly largest: PlacedReward[];
 }
 
-/** Rewards, each with its part, and the position of its trajectory in that. */
-interface RewardColumns {
-  readonly rewards: number[];
-  readonly parts: number[];
-  readonly trajectories: number[];
-}
-
-/** Extremes of nothing. */
-export const newExtremes = (): Extremes => ({ smallest: [], largest: [] });
-
-/** Extremes of a source whose picture is that of others too. */
-export const newOwnExtremes = (): Extremes => ({
-  ...newExtremes(),
-  all: { rewards: [], parts: [], trajectories: [] },
+/** Extremes of nothing. @param maxValues different rewards up to which each is counted */
+export const newExtremes = (maxValues?: number): Extremes => ({
+  rewards: newSketch(maxValues),
+  smallest: [],
+  largest: [],
 });
 
-/** Looks at the reward of a trajectory. */
+/** Adds the finite reward of a trajectory. */
 export const lookAtReward = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
-  const { all } = extremes;
-  if (all === undefined) {
-    if (isExtreme(extremes, reward)) addExtreme(extremes, { reward, part, trajectory });
-    return;
-  }
-  all.rewards.push(reward);
-  all.parts.push(part);
-  all.trajectories.push(trajectory);
-};
-
-/** The rewards at both ends, of a source whose picture is that of others too. */
-export const endsOf = ({ rewards, parts, trajectories }: RewardColumns): Extremes => {
-  const extremes = newExtremes();
-  for (const [at, reward] of rewards.entries()) lookAtReward(extremes, reward, parts[at] ?? 0, trajectories[at] ?? 0);
-  return extremes;
+  addTo(extremes.rewards, reward);
+  if (mayHold(extremes, [reward, reward])) addExtreme(extremes, { reward, part, trajectory });
 };
 
 /** Rewards kept at each end. */
 const kept = 16;
 
-/** Whether a reward between two ends may be one of the smallest or largest so far, or is wanted whatever it is. */
-export const mayHold = (extremes: Extremes, [least, most]: readonly [number, number]): boolean =>
-  extremes.all !== undefined || isExtreme(extremes, least) || isExtreme(extremes, most);
+/** True if a reward between two ends may be one of the smallest or largest so far. */
+export const mayHold = ({ smallest, largest }: Extremes, [least, most]: readonly [number, number]): boolean =>
+  !(least >= (smallest[kept - 1]?.reward ?? Number.NaN) && most <= (largest[kept - 1]?.reward ?? Number.NaN));
 
-/** Whether a reward is one of the smallest or largest so far. */
-const isExtreme = ({ smallest, largest }: Extremes, reward: number): boolean =>
-  !(reward >= (smallest[kept - 1]?.reward ?? Number.NaN) && reward <= (largest[kept - 1]?.reward ?? Number.NaN));
-
-/** Adds a reward where it is one of the smallest or largest. */
-const addExtreme = (extremes: Extremes, placed: PlacedReward): void => {
-  insert(extremes.smallest, placed, (a, b) => a.reward < b.reward);
-  insert(extremes.largest, placed, (a, b) => a.reward > b.reward);
+/** Adds a reward if it is one of the smallest or largest. */
+export const addExtreme = ({ smallest, largest }: Extremes, placed: PlacedReward): void => {
+  insert(smallest, placed, isSmaller);
+  insert(largest, placed, isLarger);
 };
+
+const isSmaller = (a: PlacedReward, b: PlacedReward): boolean => a.reward < b.reward;
+const isLarger = (a: PlacedReward, b: PlacedReward): boolean => a.reward > b.reward;
 
 const insert = (
   list: PlacedReward[],
@@ -163,10 +140,8 @@ const insert = (
 
 /** Adds those of a later range, whose first part has a position. */
 export const mergeExtremes = (into: Extremes, from: Extremes, firstPart: number): void => {
-  for (const placed of from.smallest) {
-    insert(into.smallest, { ...placed, part: placed.part + firstPart }, (a, b) => a.reward < b.reward);
-  }
-  for (const placed of from.largest) {
-    insert(into.largest, { ...placed, part: placed.part + firstPart }, (a, b) => a.reward > b.reward);
-  }
+  mergeSketch(into.rewards, from.rewards);
+  const moved = (placed: PlacedReward): PlacedReward => ({ ...placed, part: placed.part + firstPart });
+  for (const placed of from.smallest) insert(into.smallest, moved(placed), isSmaller);
+  for (const placed of from.largest) insert(into.largest, moved(placed), isLarger);
 };

@@ -18,6 +18,8 @@ export interface Sketch {
   /** Running mean, and the sum of squared distances from it: for people, not for metrics. */
   mean: number;
   squares: number;
+  /** Different values up to which each is counted. */
+  readonly maxValues: number;
   /** How often each value came, as long as there are few different ones. */
   values: Map<number, number> | undefined;
   /** How often a value of each bucket came, once there are many. */
@@ -27,7 +29,8 @@ export interface Sketch {
 const double = new DataView(new ArrayBuffer(8));
 
 /** A sketch of nothing. */
-export const newSketch = (): Sketch => ({
+export const newSketch = (maxValues = mostValues): Sketch => ({
+  maxValues,
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
@@ -56,7 +59,7 @@ const count = (sketch: Sketch, value: number, times: number): void => {
     buckets[at] = (buckets[at] ?? 0) + times;
   } else if (values !== undefined) {
     values.set(value, (values.get(value) ?? 0) + times);
-    if (values.size > mostValues) toBuckets(sketch);
+    if (values.size > sketch.maxValues) toBuckets(sketch);
   }
 };
 
@@ -71,8 +74,9 @@ const toBuckets = (sketch: Sketch): void => {
 export const mergeSketch = (into: Sketch, from: Sketch): void => {
   if (from.count === 0) return;
   if (into.count === 0) {
+    const { maxValues } = into;
     const values = from.values === undefined ? undefined : new Map(from.values);
-    Object.assign(into, { ...from, values, buckets: from.buckets?.slice() });
+    Object.assign(into, { ...from, maxValues, values, buckets: from.buckets?.slice() });
     return;
   }
   const total = into.count + from.count;

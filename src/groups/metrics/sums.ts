@@ -2,8 +2,8 @@
 
 import { limbCount } from "./constants.ts";
 
-/** A sum as it goes from one thread to another, in units of 2^-1074: every double is so many of them. */
-export type PackedSum = bigint;
+/** A sum as data: another thread gets this of it. */
+export type SumData = Pick<ExactSum, "units" | "limbs">;
 
 const lowestExponent = -1074;
 
@@ -17,9 +17,10 @@ const double = new DataView(new ArrayBuffer(8));
  * Superaccumulators" (2015), 32 bits to a limb. Shewchuk's expansions grow with what is added; these merge in any order.
  */
 export class ExactSum {
-  #units: PackedSum = 0n;
+  /** In units of 2^-1074: every double is so many of them. */
+  units = 0n;
   /** What was added since, 32 bits to each. */
-  readonly #limbs = new Float64Array(limbCount);
+  readonly limbs = new Float64Array(limbCount);
   #added = 0;
 
   /** Adds a finite double; the negative of one that was added takes it away again. */
@@ -39,29 +40,24 @@ export class ExactSum {
   }
 
   #take(limb: number, part: number): void {
-    this.#limbs[limb] = (this.#limbs[limb] ?? 0) + part;
+    this.limbs[limb] = (this.limbs[limb] ?? 0) + part;
   }
 
   #empty(): void {
-    this.#units += unitsOf(this.#limbs);
-    this.#limbs.fill(0);
+    this.units += unitsOf(this.limbs);
+    this.limbs.fill(0);
     this.#added = 0;
   }
 
   /** Adds another sum. */
-  merge(other: PackedSum): void {
-    this.#units += other;
-  }
-
-  /** The sum so far, to be added to another. */
-  pack(): PackedSum {
-    this.#empty();
-    return this.#units;
+  merge({ units, limbs }: SumData): void {
+    this.units += units + unitsOf(limbs);
   }
 
   /** The sum, rounded once, divided by a count; finite even where the sum is larger than any double. */
   mean(count: number): number {
-    const { value, exponent } = rounded(this.pack());
+    this.#empty();
+    const { value, exponent } = rounded(this.units);
     const sum = value * 2 ** exponent;
     // A negative zero is a zero.
     return (Number.isFinite(sum) ? sum / count : (value / count) * 2 ** exponent) + 0;
@@ -69,7 +65,7 @@ export class ExactSum {
 }
 
 /** The sum that limbs make, 32 bits each, the lowest first. */
-export const unitsOf = (limbs: Float64Array | BigInt64Array): PackedSum => {
+export const unitsOf = (limbs: Float64Array | BigInt64Array): bigint => {
   let units = 0n;
   for (let at = limbs.length - 1; at >= 0; at--) units = (units << 32n) + BigInt(limbs[at] ?? 0);
   return units;
@@ -79,7 +75,7 @@ export const unitsOf = (limbs: Float64Array | BigInt64Array): PackedSum => {
 const roundedBits = 64;
 
 /** The double nearest to so many units, ties to even, and by which power of two it is to be multiplied, without another rounding. */
-const rounded = (units: PackedSum): { readonly value: number; readonly exponent: number } => {
+const rounded = (units: bigint): { readonly value: number; readonly exponent: number } => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
   const top = size >> below;

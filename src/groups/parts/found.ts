@@ -1,8 +1,7 @@
-/** What was found in a range of a source, and how it is put to what was found before it. */
-
+/** What was found in a range of a source, and how it is added to what was found before it. */
 import type { Judgement } from "../../check/rules/judgement.ts";
 import { type PackedProblems, Problems } from "../../check/rules/problems.ts";
-import { type PackedTally, Tally } from "../metrics/metrics.ts";
+import { Tally, type TallyData } from "../metrics/metrics.ts";
 import {
   type Extremes,
   mergeExtremes,
@@ -11,9 +10,9 @@ import {
   newPicture,
   type Picture,
 } from "../metrics/picture.ts";
-import { type PackedParts, Parts } from "./columns.ts";
-import { GroupKeys, type PackedKeys } from "./group-keys.ts";
-import { type PackedRequests, Requests } from "./requests.ts";
+import { PartKeys, type PartKeysData } from "./part-keys.ts";
+import { Parts, type PartsData } from "./parts.ts";
+import { Requests, type RequestsData } from "./requests.ts";
 
 /** The shapes of input. */
 export type Shape = "requests" | "groups" | "trajectories";
@@ -21,41 +20,39 @@ export type Shape = "requests" | "groups" | "trajectories";
 /** What was found in a range of a source: the index, the metrics, the problems. */
 export interface Found {
   readonly parts: Parts;
-  /** Key of the group that a trajectory belongs to, by the part's position. */
-  readonly keys: GroupKeys;
+  /** Keys of the groups that trajectories belong to, until their parts are grouped. */
+  readonly keys: PartKeys;
   readonly tally: Tally;
   readonly problems: Problems;
   readonly requests: Requests;
   readonly shapes: Set<Shape>;
-  /** Distributions over the valid trajectories, and the rewards at their ends. */
+  /** Distributions over the valid trajectories, and the rewards of one source. */
   readonly picture: Picture;
   readonly extremes: Extremes;
 }
 
-/** The same as it goes from one thread to another: it can be cloned. */
-export interface PackedFound {
-  readonly parts: PackedParts;
-  readonly keys: PackedKeys;
-  readonly tally: PackedTally;
+/** The same as data, which can be handed to another thread. */
+export interface PackedFound extends Pick<Found, "picture" | "extremes"> {
+  readonly parts: PartsData;
+  readonly keys: PartKeysData;
+  readonly tally: TallyData;
   readonly problems: PackedProblems;
-  readonly requests: PackedRequests;
+  readonly requests: RequestsData;
   readonly shapes: ReadonlySet<Shape>;
-  readonly picture: Picture;
-  readonly extremes: Extremes;
 }
 
 /** What is kept of what is found. */
 interface Keeping {
   /** Rules of which no problem needs to be kept. */
   readonly enough?: ReadonlySet<string>;
-  /** Whether parts are marked (columns.ts); they are where nothing is said. */
+  /** Whether parts are marked (parts.ts). Default: true. */
   readonly isMarked?: boolean | undefined;
 }
 
 /** Nothing yet. */
 export const nothingFound = (judgement: Judgement, { enough, isMarked }: Keeping = {}): Found => ({
   parts: new Parts(isMarked),
-  keys: new GroupKeys(),
+  keys: new PartKeys(),
   tally: new Tally(),
   problems: new Problems(judgement, enough),
   requests: new Requests(),
@@ -64,15 +61,8 @@ export const nothingFound = (judgement: Judgement, { enough, isMarked }: Keeping
   extremes: newExtremes(),
 });
 
-/** What was found so far, to be put to something else; valid until more is found. */
-export const packFound = ({ parts, keys, tally, problems, requests, ...plain }: Found): PackedFound => ({
-  parts: parts.pack(),
-  keys: keys.pack(),
-  tally: tally.pack(),
-  problems: problems.pack(),
-  requests: requests.pack(),
-  ...plain,
-});
+/** What was found so far, as data. */
+export const packFound = (found: Found): PackedFound => ({ ...found, problems: found.problems.pack() });
 
 /** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
 export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => {

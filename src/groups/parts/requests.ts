@@ -22,61 +22,45 @@ export interface RequestFacts {
   readonly keySpots: ReadonlyMap<string, Spot>;
 }
 
-/** Requests as they go from one thread to another. */
-export interface PackedRequests {
-  readonly kept: ReadonlyMap<string, RequestFacts>;
-  readonly count: number;
-}
+/** Requests as data: another thread gets this of them. */
+export type RequestsData = Pick<Requests, "kept" | "count">;
 
-/** Different requests kept: more are not needed to say that they differ. */
-const keptRequests = 100;
+/** Different requests that are kept: more are not needed to say that they differ. */
+const maxKept = 100;
 
 /** The different things that requests say; a million that say the same are one. */
 export class Requests {
-  readonly #kept = new Map<string, RequestFacts>();
-  #count = 0;
-
+  /** By what they say, in the order they came. */
+  readonly kept = new Map<string, RequestFacts>();
   /** Number of requests added. */
-  get count(): number {
-    return this.#count;
-  }
+  count = 0;
 
   /** The different ones, in the order they came. */
   get different(): readonly RequestFacts[] {
-    return [...this.#kept.values()];
+    return [...this.kept.values()];
   }
 
-  /** Adds what a request says; where it says it is only asked for where it is new. */
+  /** Adds what a request says; its positions are only asked for if it says something new. */
   add({ split, keys, spotOf }: { split: string | undefined; keys: OwnKeys; spotOf: (key?: string) => Spot }): void {
-    this.#count++;
-    const print = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
-    if (this.#kept.has(print) || this.#kept.size >= keptRequests) return;
-    this.#kept.set(print, {
-      split,
-      keys,
-      spot: spotOf(),
-      splitSpot: spotOf("split"),
-      keySpots: new Map(Array.from(keys.keys(), (key) => [key, spotOf(key)])),
-    });
+    this.count++;
+    const says = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
+    if (this.kept.has(says) || this.kept.size >= maxKept) return;
+    const keySpots = new Map(Array.from(keys.keys(), (key) => [key, spotOf(key)]));
+    this.kept.set(says, { split, keys, spot: spotOf(), splitSpot: spotOf("split"), keySpots });
   }
 
   /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
-  merge(later: PackedRequests, lines: number): void {
-    this.#count += later.count;
-    for (const [print, facts] of later.kept) {
-      if (this.#kept.has(print) || this.#kept.size >= keptRequests) continue;
-      this.#kept.set(print, {
+  merge(later: RequestsData, lines: number): void {
+    this.count += later.count;
+    for (const [says, facts] of later.kept) {
+      if (this.kept.has(says) || this.kept.size >= maxKept) continue;
+      this.kept.set(says, {
         ...facts,
         spot: movedDown(facts.spot, lines),
         splitSpot: movedDown(facts.splitSpot, lines),
         keySpots: new Map(Array.from(facts.keySpots, ([key, spot]) => [key, movedDown(spot, lines)])),
       });
     }
-  }
-
-  /** Those so far, to be added to others. */
-  pack(): PackedRequests {
-    return { kept: this.#kept, count: this.#count };
   }
 }
 

@@ -1,6 +1,7 @@
 /** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
 import { isFailure } from "../../failure.ts";
 import { reportGroup } from "../../groups/dataset.ts";
+import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
 import { closeGroup, type Reading } from "../../groups/read.ts";
 import type { RunLedger } from "../../ledger/index.ts";
 import { type DeliverOptions, limitOf, rejectsPath } from "../deliver.ts";
@@ -12,15 +13,15 @@ import type { Job, SendResult } from "../requests.ts";
 import { graceMs } from "../retry.ts";
 import { Sender } from "../sender.ts";
 import { jobOfEntry, mayResend } from "../unknown.ts";
-import type { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
+import type { EarlierKeys } from "./earlier-keys.ts";
 
 /** What batches are made of. */
 interface BatchesOptions extends DeliverOptions {
   readonly file: string;
   readonly runLedger: RunLedger;
   readonly outcomes: GroupOutcomes;
-  readonly marks: GrowingMarks;
-  readonly earlier: EarlierMarks;
+  readonly marks: DedupKeys;
+  readonly earlier: EarlierKeys;
 }
 
 /** A group that is complete; `halted` where it came after what stops the run. */
@@ -161,7 +162,7 @@ export class Batches {
   /** Whether groups of a source wait to be sent. */
   isWaitingFor(source: number): boolean {
     const { groups, found } = this.#reading;
-    return this.#pending.some((group) => found.parts.sourceOf(groups.firstOf(group)) === source);
+    return this.#pending.some((group) => found.parts.columns.source.at(groups.firstOf(group)) === source);
   }
 
   get #limit(): number {

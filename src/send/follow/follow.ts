@@ -1,6 +1,7 @@
 /** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
+import { DedupKeys } from "../../groups/parts/dedup-keys.ts";
 import type { Reading } from "../../groups/read.ts";
 import { isRemote, plainName } from "../../input/remote-names.ts";
 import { inputChanged } from "../../input/source.ts";
@@ -9,9 +10,8 @@ import { type DeliverOptions, unsent } from "../deliver.ts";
 import { GroupOutcomes } from "../group-outcomes.ts";
 import type { LogResult } from "../result.ts";
 import { Batches } from "./batches.ts";
-import { type FollowedFile, type FollowedFileOptions, FollowedFiles } from "./followed-file.ts";
-import type { Gathering } from "./groups-under-way.ts";
-import { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
+import { EarlierKeys } from "./earlier-keys.ts";
+import { type FollowedFile, type FollowedFileOptions, FollowedFiles, type Gathering } from "./followed-file.ts";
 import { followedResult, isChanged } from "./result.ts";
 
 /** How a file is followed. */
@@ -66,8 +66,8 @@ class Follow {
   readonly #runLedger: RunLedger;
   readonly #files: FollowedFiles;
   readonly #outcomes = new GroupOutcomes(0);
-  readonly #earlier: EarlierMarks;
-  readonly #marks = new GrowingMarks();
+  readonly #earlier: EarlierKeys;
+  readonly #marks = new DedupKeys();
   readonly #gathering: Gathering;
   readonly #batches: Batches;
 
@@ -76,7 +76,7 @@ class Follow {
     this.#options = options;
     this.#runLedger = runLedger;
     this.#files = new FollowedFiles(options);
-    this.#earlier = new EarlierMarks({ input: basename(file), resendLogged });
+    this.#earlier = new EarlierKeys({ input: basename(file), resendLogged });
     const { reading } = this.#files;
     const [marks, earlier] = [this.#marks, this.#earlier];
     this.#batches = new Batches(reading, {
@@ -89,13 +89,11 @@ class Follow {
       earlier,
     });
     this.#gathering = {
-      found: reading.found,
-      groups: reading.groups,
-      marks,
-      earlier,
+      dedupKeys: marks,
       byKey: groupBy !== undefined,
       size,
       elapsed: host.elapsed,
+      wasSent: (key) => !earlier.runs.isEmpty && earlier.outcomeOf(key) !== "not_sent",
       onInvalid: () => this.#batches.halt(),
       onComplete: (group) => this.#batches.add(group),
     };
@@ -159,7 +157,7 @@ class Follow {
   async #catchUp(): Promise<void> {
     if (!(await this.#runLedger.hasNews())) return;
     await this.#batches.catchUp();
-    for (const { underWay } of this.#files.all) underWay.completeKnown();
+    for (const { underWay } of this.#files.all) underWay.completeSent();
   }
 
   /** Reads what was written to a file; whether the one that took its name may be read. @throws Failure `input-changed` where something of it is not sent */
@@ -168,7 +166,7 @@ class Follow {
     const { underWay, tail, index } = file;
     if (file.isGone) return true;
     if (await tail.isRewritten()) {
-      if (underWay.open.length > 0 || this.#batches.isWaitingFor(index)) throw inputChanged(name);
+      if (underWay.incomplete.length > 0 || this.#batches.isWaitingFor(index)) throw inputChanged(name);
       file.isGone = true;
       return true;
     }

@@ -7,7 +7,10 @@ import { Scan } from "../../check/scan/scan.ts";
 import { kernelForGrowing } from "../../check/scan/scan-source.ts";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
+import { GrowingGroups, type GrowingOptions } from "../../groups/growing.ts";
+import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
 import { type Found, nothingFound } from "../../groups/parts/found.ts";
+import { Groups } from "../../groups/parts/groups.ts";
 import { invalidInput, type Reading } from "../../groups/read.ts";
 import type { Host } from "../../host.ts";
 import { blocksOf } from "../../input/lines.ts";
@@ -16,8 +19,6 @@ import { sniff } from "../../input/sniff.ts";
 import { Shrunk, type Source } from "../../input/source.ts";
 import { identityOf, NotAFile, Tail } from "../../input/tail.ts";
 import { markLength } from "../../json/walk.ts";
-import { type Gathering, GroupsUnderWay } from "./groups-under-way.ts";
-import { GrowingGroups } from "./growing-groups.ts";
 
 /** How a file is read that grows. */
 export interface FollowedFileOptions {
@@ -33,12 +34,17 @@ export interface FollowedFileOptions {
 /** What becomes of a file: it is not there yet; another one has its name; it was written anew. */
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
+/** How groups are gathered of all files. */
+export interface Gathering extends Omit<GrowingOptions, "found" | "groups" | "file" | "keys"> {
+  readonly dedupKeys: DedupKeys;
+}
+
 /** One file. It is read to its end also where another one has its name. */
 export interface FollowedFile {
   /** Its place among the sources. */
   readonly index: number;
   readonly tail: Tail;
-  readonly underWay: GroupsUnderWay;
+  readonly underWay: GrowingGroups;
   readonly scan: Scan;
   /** When lines of it were last read, or it was found to be moved. Monotonic milliseconds. */
   changedAt: number;
@@ -50,7 +56,7 @@ export interface FollowedFile {
 
 /** The files of one name as one reading that grows. */
 export class FollowedFiles {
-  readonly reading: Reading & { readonly groups: GrowingGroups };
+  readonly reading: Reading;
   /** In the order in which they were opened. */
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
@@ -71,7 +77,7 @@ export class FollowedFiles {
     this.reading = {
       sources,
       found,
-      groups: new GrowingGroups(found.parts),
+      groups: new Groups(found.parts),
       split: options.split,
       get ownKeys() {
         return found.requests.different[0]?.keys ?? new Map();
@@ -97,7 +103,13 @@ export class FollowedFiles {
       const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
       const scan = new Scan(tail.source, { index, groupBy, judgement, kernel: this.#kernel, found });
-      const underWay = new GroupsUnderWay({ ...gathering, file: tail.source.name });
+      const underWay = new GrowingGroups({
+        ...gathering,
+        found,
+        groups: this.reading.groups,
+        file: tail.source.name,
+        keys: gathering.dedupKeys.addInput(),
+      });
       this.all.push({ index, tail, scan, underWay, changedAt: host.elapsed(), isOver: false, isGone: false });
     } catch (thrown) {
       if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
@@ -131,7 +143,7 @@ export class FollowedFiles {
         await tail.skip(block.start);
         if (block.kind === "lines") tail.take(block.bytes);
         else await tail.skip(block.end);
-        underWay.take({ first, before: this.#misfit() });
+        underWay.take(first, this.#misfit());
         await onLines();
       }
       await tail.skip(end);

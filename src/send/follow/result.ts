@@ -4,6 +4,7 @@ import type { Judgement } from "../../check/rules/judgement.ts";
 import type { Problems } from "../../check/rules/problems.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { outsideOf, reportAmong } from "../../groups/dataset.ts";
+import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
 import { closeGroup, invalidInput, type Reading } from "../../groups/read.ts";
 import type { RunLedger } from "../../ledger/index.ts";
 import { type DeliverOptions, reportEarlier, takeBackRefused } from "../deliver.ts";
@@ -11,8 +12,8 @@ import type { GroupOutcomes } from "../group-outcomes.ts";
 import { nothingSent } from "../requests.ts";
 import { type LogResult, logResult } from "../result.ts";
 import type { Batches } from "./batches.ts";
+import type { EarlierKeys } from "./earlier-keys.ts";
 import type { FollowedFile } from "./followed-file.ts";
-import type { EarlierMarks, GrowingMarks } from "./growing-marks.ts";
 
 /** What the result is made of. */
 interface FollowedFacts {
@@ -23,8 +24,8 @@ interface FollowedFacts {
   readonly files: readonly FollowedFile[];
   readonly batches: Batches;
   readonly outcomes: GroupOutcomes;
-  readonly earlier: EarlierMarks;
-  readonly marks: GrowingMarks;
+  readonly earlier: EarlierKeys;
+  readonly marks: DedupKeys;
   readonly runLedger: RunLedger;
   /** What stopped the run; undefined where a signal did. */
   readonly stop: Failure | undefined;
@@ -36,7 +37,7 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
   const { host, modelId, split, batch, judgement } = options;
   const { found, groups, problems } = reading;
   const isThere = !files.some(({ isGone }) => isGone) && !isChanged(stop);
-  const open = files.flatMap(({ underWay }) => underWay.open);
+  const open = files.flatMap(({ underWay }) => underWay.incomplete);
   if (!isChanged(stop)) for (const group of open) await closeGroup(groups, group, reading);
   // Where it would be an error, it comes too late: what is judged by the whole file is sent already.
   if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(found) });
@@ -93,6 +94,6 @@ const reportLeft = (
   const elsewhere = [...outcomes.which("already_logged"), ...outcomes.which("unknown")].filter(isElsewhere).length;
   reportEarlier(problems, { ...options, runLedger, elsewhere, at: earlier.runs.loggedElsewhereAt });
   if (unsettled === 0) return;
-  const requests = earlier.runs.unknownEntries.filter((entry) => marks.holdsAny(entry.marks)).length;
+  const requests = earlier.runs.unknownEntries.filter((entry) => marks.hasAny(entry.marks)).length;
   problems.report("unknown-left", { requests, groups: unsettled }, () => ({}));
 };

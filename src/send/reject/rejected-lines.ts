@@ -6,7 +6,7 @@ import { Scan } from "../../check/scan/scan.ts";
 import { type Problem, problemFacts } from "../../failure.ts";
 import { Window } from "../../groups/look.ts";
 import { nothingFound } from "../../groups/parts/found.ts";
-import { groupClosing, groupOpening } from "../../groups/parts/group.ts";
+import { groupClosing, groupOpening } from "../../groups/parts/groups.ts";
 import type { Reading } from "../../groups/read.ts";
 import { type GroupPart, partsOf, unchanged } from "../../groups/whole.ts";
 import { memoryBytes, placeOfLine, type Source } from "../../input/source.ts";

@@ -1,0 +1,103 @@
+/** Dedup keys: what tells one group of an input from every other, its digest and how often it occurred before. */
+import { createHash } from "node:crypto";
+import { Digests, DigestTable, digestBytes } from "./digests.ts";
+import type { Groups } from "./groups.ts";
+
+/** Bytes of a dedup key: a million groups take 16 MB. */
+export const dedupKeyBytes = digestBytes;
+
+/**
+ * Dedup keys by the numbers of groups. The first group with a digest has the digest as its key, each later one a digest of it
+ * and of the number of times it came before. Equal groups are interchangeable, so their order does not matter.
+ */
+export class DedupKeys {
+  readonly #keys: Digests;
+  readonly #inputs: InputKeys[] = [];
+
+  /** @param digests those of the groups that are known, in their order; they stay as they are */
+  constructor(digests = new Digests()) {
+    this.#keys = digests.borrowed();
+  }
+
+  /** Number of groups. */
+  get count(): number {
+    return this.#keys.count;
+  }
+
+  /** `dedupKeyBytes` for each of as many groups as are asked for, from one on; zeros for a group without a key. */
+  slice(first: number, count: number): Uint8Array {
+    return this.#keys.slice(first, count);
+  }
+
+  /** Number of the group with the key that stands in `keys` at `offset`; -1 if there is none. */
+  readonly find = (keys: Uint8Array, offset: number): number => {
+    const key = keys.subarray(offset, offset + dedupKeyBytes);
+    for (const input of this.#inputs) {
+      const group = input.find(key);
+      if (group !== undefined) return group;
+    }
+    return -1;
+  };
+
+  /** True if any of adjacent keys is that of a group. */
+  hasAny(keys: Uint8Array): boolean {
+    for (let at = 0; at < keys.length; at += dedupKeyBytes) if (this.find(keys, at) >= 0) return true;
+    return false;
+  }
+
+  /** Begins an input: equal groups are counted in each anew, as by a run that reads that input alone. */
+  addInput(): InputKeys {
+    const input = new InputKeys(this.#keys);
+    this.#inputs.push(input);
+    return input;
+  }
+}
+
+/** The dedup keys of the groups of one input. */
+export class InputKeys {
+  readonly #keys: Digests;
+  readonly #table: DigestTable;
+  /** How often the digest of a group came again. */
+  readonly #repeats = new Map<number, number>();
+
+  constructor(keys: Digests) {
+    this.#keys = keys;
+    this.#table = new DigestTable(keys, keys.count);
+  }
+
+  find(key: Uint8Array): number | undefined {
+    return this.#table.find(key);
+  }
+
+  /** The key that the next group with a digest would have. */
+  next(digest: Uint8Array): Uint8Array {
+    const first = this.#table.find(digest);
+    return first === undefined ? digest : repeatedKey(digest, (this.#repeats.get(first) ?? 0) + 1);
+  }
+
+  /** Gives a group its key. Groups come in any order. */
+  assign(group: number, digest: Uint8Array): void {
+    this.#keys.set(group, digest);
+    this.add(group);
+  }
+
+  /** Gives a group its key whose digest stands in place of it. */
+  add(group: number): void {
+    for (let first = this.#table.add(group); first !== group; first = this.#table.add(group)) {
+      const before = (this.#repeats.get(first) ?? 0) + 1;
+      this.#repeats.set(first, before);
+      this.#keys.set(group, repeatedKey(this.#keys.at(first), before));
+    }
+  }
+}
+
+const repeatedKey = (digest: Uint8Array, before: number): Uint8Array =>
+  createHash("sha256").update(digest).update(`#${before}`).digest().subarray(0, dedupKeyBytes);
+
+/** Gives all groups of a run's input their keys. */
+export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
+  const keys = new DedupKeys(digests());
+  const input = keys.addInput();
+  for (let group = 0; group < keys.count; group++) input.add(group);
+  return keys;
+};

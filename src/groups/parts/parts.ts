@@ -1,0 +1,149 @@
+/** The index of all parts: a million of them in some fifty megabytes. */
+import { Column, type ColumnData } from "./column.ts";
+import { Digests, digestBytes } from "./digests.ts";
+
+/** The facts about parts, a column each. Whatever stands here is kept, appended and handed to other threads. */
+const newColumns = () => ({
+  /** Position of the part's source among the inputs. */
+  source: new Column("u32"),
+  /** Where its bytes are in the source. */
+  start: new Column("f64"),
+  length: new Column("u32"),
+  /** Line of its first byte, from 1. */
+  line: new Column("u32"),
+  /** CRC-32 of its bytes: what is sent is compared with it. 0 if parts are not marked. */
+  checksum: new Column("u32"),
+  /** The first `digestBytes` of the SHA-256 of its bytes, as words; none if parts are not marked. */
+  digest: new Column("u32"),
+  /** Position in `kinds`. */
+  kind: new Column("u8"),
+  valid: new Column("u8", 1),
+  /** 1 if a group's rewards are all equal; 0 for a trajectory. */
+  equal: new Column("u8"),
+  trajectories: new Column("u32", 1),
+  /** Reward of a trajectory; 0 for a group. */
+  reward: new Column("f64"),
+  /** The newest policy version in it; NaN if it names none. */
+  version: new Column("f64", Number.NaN),
+  /** What its trajectories have to train on, and what they lack, in bits (metrics/constants.ts). */
+  training: new Column("u8"),
+  /** Fingerprints of its trajectories, one for each; 0 if there is none. They are dropped once they were compared. */
+  fingerprint: new Column("u32"),
+});
+
+type Columns = ReturnType<typeof newColumns>;
+
+/** How a part arrived. */
+type PartKind = "group" | "trajectory" | "unreadable";
+
+const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
+
+/** A part of the input: a group, or a trajectory that becomes part of one. The facts are those of the columns. */
+export interface Part
+  extends Readonly<Record<Exclude<keyof Columns, "digest" | "fingerprint" | "kind" | "valid" | "equal">, number>> {
+  readonly kind: PartKind;
+  readonly valid: boolean;
+  readonly equal: boolean;
+}
+
+/** Parts as data: another thread gets this of them. */
+export interface PartsData {
+  readonly columns: Readonly<Record<string, ColumnData>>;
+}
+
+/** The memory of parts, which another thread may take over. */
+export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
+  Object.values(columns).flatMap(({ blocks }) => blocks.flatMap((block) => block?.buffer ?? []));
+
+/** All parts of the input, in its order. */
+export class Parts {
+  readonly columns = newColumns();
+  /**
+   * True if parts have checksums and digests. What is sent, chosen or compared with other inputs needs them; what is only
+   * looked at doesn't, and takes a quarter less time.
+   */
+  readonly isMarked: boolean;
+  readonly #digests = new Digests(this.columns.digest);
+  readonly #entries = Object.entries<Column>(this.columns);
+
+  constructor(isMarked = true) {
+    this.isMarked = isMarked;
+  }
+
+  get count(): number {
+    return this.columns.start.length;
+  }
+
+  get digests(): Digests {
+    return this.#digests;
+  }
+
+  /** The fingerprint of each trajectory; those of a part are adjacent. */
+  get prints(): Column {
+    return this.columns.fingerprint;
+  }
+
+  /** Adds a part. `hash` is the SHA-256 of its bytes; empty if parts are not marked. */
+  push({ kind, valid, equal, ...numbers }: Part, hash: Uint8Array): void {
+    const facts: Readonly<Record<string, number>> = {
+      ...numbers,
+      kind: kinds.indexOf(kind),
+      valid: Number(valid),
+      equal: Number(equal),
+    };
+    for (const [name, column] of this.#entries) {
+      const fact = facts[name];
+      if (fact !== undefined) column.push(fact);
+    }
+    this.#digests.append(hash.subarray(0, digestBytes));
+  }
+
+  /** Adds later parts, whose lines are counted from the last of `lines` lines on. */
+  append({ columns }: PartsData, lines = 0): void {
+    const before = this.count;
+    for (const [name, column] of this.#entries) {
+      const later = columns[name];
+      if (later !== undefined) column.appendColumn(later);
+    }
+    const { line } = this.columns;
+    for (let at = before; lines > 0 && at < this.count; at++) line.set(at, line.at(at) + lines);
+  }
+
+  kindOf(position: number): PartKind {
+    return kinds[this.columns.kind.at(position)] ?? "unreadable";
+  }
+
+  isValid(position: number): boolean {
+    return this.columns.valid.at(position) === 1;
+  }
+
+  /** True if all are valid groups whose rewards differ, as nearly all are. */
+  get areUsual(): boolean {
+    const { kind, valid, equal } = this.columns;
+    return kind.isDefault && valid.isDefault && equal.isDefault;
+  }
+
+  /** True if any is of a kind. */
+  has(kind: PartKind): boolean {
+    return this.columns.kind.includes(kinds.indexOf(kind));
+  }
+
+  /** The part at a position. */
+  at(position: number): Part {
+    const { columns } = this;
+    return {
+      source: columns.source.at(position),
+      start: columns.start.at(position),
+      length: columns.length.at(position),
+      line: columns.line.at(position),
+      checksum: columns.checksum.at(position),
+      kind: this.kindOf(position),
+      valid: this.isValid(position),
+      equal: columns.equal.at(position) === 1,
+      version: columns.version.at(position),
+      training: columns.training.at(position),
+      trajectories: columns.trajectories.at(position),
+      reward: columns.reward.at(position),
+    };
+  }
+}
