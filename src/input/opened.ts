@@ -103,7 +103,12 @@ const openWith = async (descriptor: number, name: string, opening: Opening): Pro
       return { name, bytes: opening.reopened.bytesOf({ name, size, head: ownHead }), touched: never };
     }
     isOwned = true;
-    const close = async () => closeSync(descriptor);
+    let isOpen = true;
+    // A descriptor that is closed twice could be another file's by then.
+    const close = async () => {
+      if (isOpen) closeSync(descriptor);
+      isOpen = false;
+    };
     const bytes = { ...descriptorBytes({ descriptor, name, size }), close };
     return { name, bytes, touched: touchedSince(descriptor, facts), replaced: replacedAt(name, facts, bytes) };
   } finally {

@@ -98,7 +98,8 @@ class Reader extends RandomAccessReader {
     try {
       read = this.#bytes.readNow(into.subarray(offset, offset + length), at);
     } catch (thrown) {
-      return done(thrown instanceof Error ? thrown : new Error());
+      done(thrown instanceof Error ? thrown : new Error());
+      return;
     }
     done(null, read);
   }

@@ -1,7 +1,7 @@
 /** What earlier runs made of the groups of a growing file, by their dedup keys. */
 import { dedupKeyBytes } from "../../groups/parts/dedup-keys.ts";
 import { Digests, DigestTable } from "../../groups/parts/digests.ts";
-import { type EarlierOutcome, EarlierRuns } from "../../ledger/earlier-runs.ts";
+import { type EarlierOutcome, EarlierRuns } from "../../ledger/index.ts";
 
 /** What earlier runs made of groups: which groups there will be, nobody knows yet. */
 export class EarlierKeys {
