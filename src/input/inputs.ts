@@ -7,7 +7,7 @@ import { namesOf, unfolded } from "./names.ts";
 import { type Opening, openInput } from "./opened.ts";
 import type { RemoteAccess } from "./remote.ts";
 import { isRemote } from "./remote-names.ts";
-import { OneOpenFile, type Source } from "./source.ts";
+import type { Source } from "./source.ts";
 import { openSharedSpool } from "./spool.ts";
 
 /** The inputs of a run, and the problems of those that could not be opened. */
@@ -64,11 +64,12 @@ const openNames = async (
   const { names, folders, repeated } = await unfolded(given, { problems, remotes, takesFolders });
   const sources: Source[] = [];
   const empty: string[] = [];
-  const reopened = names.length > maxOpenFiles ? new OneOpenFile() : undefined;
-  const openSpool = reopened !== undefined && remotes !== undefined ? openSharedSpool(host) : undefined;
+  const isReopened = names.length > maxOpenFiles;
+  const openSpool = isReopened && remotes !== undefined ? openSharedSpool(host) : undefined;
+  const opening = { host, isReopened, maxUnpackedBytes, takesContainers, remotes, openSpool };
   try {
     for (const name of names) {
-      const opened = await openInput(name, { host, reopened, maxUnpackedBytes, takesContainers, remotes, openSpool });
+      const opened = await openInput(name, opening);
       if (!("rule" in opened)) sources.push(opened);
       else if (opened.rule === "input-empty" && folders.has(name)) empty.push(name);
       else opened.report(problems);

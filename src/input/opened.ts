@@ -14,8 +14,8 @@ import { expandGlob, isGlob } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 import { isRemote, NothingThere } from "./remote-names.ts";
 import { markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, descriptorBytes, type OneOpenFile, readHead, type Source } from "./source.ts";
-import { type Spool, spoolStream } from "./spool.ts";
+import { type Bytes, descriptorBytes, readHead, readRange, reopenedBytes, type Source } from "./source.ts";
+import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 /** An input that cannot be used, with the rule that says why. */
 interface Unusable {
@@ -29,17 +29,11 @@ const unusable = <Name extends RuleName>(rule: Name, file: string, data: RuleDat
 });
 
 /** How an input is opened. */
-export interface Opening {
-  readonly host: Host;
-  /** Opens plain files when they are read. Default: they stay open. */
-  readonly reopened: OneOpenFile | undefined;
-  readonly maxUnpackedBytes: number;
-  /** True if other tools' files that are not text can be read. */
-  readonly takesContainers: boolean;
+export interface Opening extends SpoolOptions {
+  /** True if a plain file is opened for each read. Otherwise it stays open. */
+  readonly isReopened: boolean;
   /** The inputs that are addresses. */
   readonly remotes: Remotes | undefined;
-  /** Opens the spool for streams. Default: each stream has its own. */
-  readonly openSpool: (() => Promise<Spool>) | undefined;
 }
 
 /** Opens an input. @throws Failure `spool-failed`, `interrupted`, `remote-…` */
@@ -98,9 +92,9 @@ const openWith = async (descriptor: number, name: string, opening: Opening): Pro
     }
     const wrong = unfit(name, head, opening.takesContainers);
     if (wrong !== undefined) return wrong;
-    if (opening.reopened !== undefined) {
+    if (opening.isReopened) {
       const ownHead = Buffer.from(head.subarray(0, ownHeadBytes));
-      return { name, bytes: opening.reopened.bytesOf({ name, size, head: ownHead }), touched: never };
+      return { name, bytes: reopenedBytes({ name, size, head: ownHead }), touched: never };
     }
     isOwned = true;
     let isOpen = true;
@@ -177,26 +171,23 @@ const replacedAt =
   async () => {
     const now = await stat(name, { bigint: true }).catch(() => undefined);
     if (now === undefined || (now.ino === opened.ino && now.dev === opened.dev)) return false;
-    return !now.isFile() || now.size !== BigInt(bytes.size) || !(await hasBytes(name, bytes));
+    return !now.isFile() || now.size !== BigInt(bytes.size) || !(await hasBytes(name, bytes).catch(() => false));
   };
 
 /** Bytes of two files that are compared at once. */
 const comparedBytes = 2 ** 20;
 
 const hasBytes = async (name: string, bytes: Bytes): Promise<boolean> => {
-  const file = await open(name, "r").catch(() => undefined);
-  if (file === undefined) return false;
+  const descriptor = openSync(name, "r");
+  const other = descriptorBytes({ descriptor, name, size: bytes.size });
   try {
-    const [one, other] = [Buffer.allocUnsafe(comparedBytes), Buffer.allocUnsafe(comparedBytes)];
-    for (let at = 0; at < bytes.size; at += comparedBytes) {
-      const length = Math.min(comparedBytes, bytes.size - at);
-      const { bytesRead } = await file.read(other, 0, length, at);
-      const read = await bytes.read(one.subarray(0, length), at);
-      if (read !== bytesRead || one.compare(other, 0, read, 0, read) !== 0) return false;
+    for (let start = 0; start < bytes.size; start += comparedBytes) {
+      const range = { start, length: Math.min(comparedBytes, bytes.size - start) };
+      if (!(await readRange(bytes, range)).equals(await readRange(other, range))) return false;
     }
     return true;
   } finally {
-    await file.close().catch(() => undefined);
+    closeSync(descriptor);
   }
 };
 

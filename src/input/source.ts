@@ -126,37 +126,31 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Opens each of many files when it is read, and closes the one before, so that files need no descriptor each. */
-export class OneOpenFile {
-  #name: string | undefined;
-  #descriptor = -1;
-
-  /** Returns the bytes of a file, whose first bytes were read. Reading throws Failure `input-unreadable`. */
-  bytesOf({ name, size, head }: Pick<OpenFile, "name" | "size"> & { readonly head: Buffer }): Bytes {
-    const readNow: Bytes["readNow"] = (into, at) =>
-      at + into.length <= head.length
-        ? head.copy(into, 0, at)
-        : descriptorBytes({ descriptor: this.#open(name), name, size }).readNow(into, at);
-    return { size, read: async (into, at) => readNow(into, at), readNow, close: async () => this.#close() };
-  }
-
-  #open(name: string): number {
-    if (this.#name === name) return this.#descriptor;
-    this.#close();
+/** Returns the bytes of a file that is opened for each read, so that many files need no descriptor each. */
+export const reopenedBytes = ({
+  name,
+  size,
+  head,
+}: Pick<OpenFile, "name" | "size"> & { readonly head: Buffer }): Bytes => {
+  const readNow: Bytes["readNow"] = (into, at) => {
+    if (at + into.length <= head.length) return head.copy(into, 0, at);
+    const descriptor = openToRead(name);
     try {
-      this.#descriptor = openSync(name, "r");
-    } catch (thrown) {
-      throw unreadable(name, thrown);
+      return descriptorBytes({ descriptor, name, size }).readNow(into, at);
+    } finally {
+      closeSync(descriptor);
     }
-    this.#name = name;
-    return this.#descriptor;
-  }
+  };
+  return { size, read: async (into, at) => readNow(into, at), readNow, async close() {} };
+};
 
-  #close(): void {
-    if (this.#name !== undefined) closeSync(this.#descriptor);
-    this.#name = undefined;
+const openToRead = (name: string): number => {
+  try {
+    return openSync(name, "r");
+  } catch (thrown) {
+    throw unreadable(name, thrown);
   }
-}
+};
 
 /** A disk or a network file system can fail at any time. */
 const unreadable = (file: string, cause: unknown): Failure => {
@@ -167,24 +161,9 @@ const unreadable = (file: string, cause: unknown): Failure => {
 
 /** Returns bytes in memory. */
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
-  const starts: number[] = [];
-  let size = 0;
-  for (const chunk of chunks) {
-    starts.push(size);
-    size += chunk.length;
-  }
-  const readNow = (into: Buffer, at: number): number => {
-    let filled = 0;
-    for (const [index, chunk] of chunks.entries()) {
-      const from = at + filled - (starts[index] ?? 0);
-      if (from < 0 || from >= chunk.length || filled === into.length) continue;
-      const piece = chunk.subarray(from, from + into.length - filled);
-      into.set(piece, filled);
-      filled += piece.length;
-    }
-    return filled;
-  };
-  return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
+  const whole = Buffer.concat(chunks);
+  const readNow = (into: Buffer, at: number): number => whole.copy(into, 0, at);
+  return { size: whole.length, readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
 /** The failure for an input that changed after it was read. The same command reads it again. */

@@ -23,7 +23,8 @@ const alwaysAllowed = 2 ** 26;
 export const unpackedLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
   Math.min(maxUnpackedBytes, Math.max(alwaysAllowed, maxRatio * compressedBytes));
 
-interface SpoolOptions {
+/** How a stream is stored. */
+export interface SpoolOptions {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
   /** True if other tools' files that are not text can be read. */

@@ -115,6 +115,7 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 /** Whether a file may be imported by those outside of its room. */
 const isDoor = (path: string): boolean =>
   openRooms.has(roomOf(path)) ||
+  path === "src/input/index.ts" ||
   path === `src/${modulesOnPath.has(folderOf(path)) ? folderOf(path) : roomOf(path)}/index.ts` ||
   path === `src/${roomOf(path)}.ts`;
 

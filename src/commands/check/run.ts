@@ -3,6 +3,7 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, problemFacts } from "../../failure.ts";
 import type { ForeignChoice } from "../../formats/index.ts";
+import { modeOf } from "../../input/index.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import {
@@ -11,7 +12,6 @@ import {
   checkResult,
   drawnOf,
   type Judgement,
-  modeOf,
   problemsToShow,
   type Reading,
   reportAgainst,

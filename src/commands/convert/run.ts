@@ -4,12 +4,12 @@ import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { openDraft, requireFree, writeOut } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
+import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import {
   type CheckResult,
   checkResult,
   groupLines,
-  modeOf,
   type Reading,
   type StopOrSkip,
   writeRejected,

@@ -1,7 +1,7 @@
 /** What `rollcall view` does: shows what it reads, or what was logged; or writes what it read as a page. */
 
 import type { Context } from "../../context.ts";
-import { openStamp } from "../../trajectories.ts";
+import { openStamp } from "../../input/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { viewCalls, wantsCalls } from "./calls.ts";
 import { type Asked, askedFor, readerOf } from "./read.ts";

@@ -1,0 +1,38 @@
+/** Opens files, folders, pipes, compressed files and addresses as sources of bytes that can be read at any range. */
+export { type Columns, columnJson, TextBytes } from "./column-json.ts";
+export { unitsBefore } from "./columns.ts";
+export { decompressorOf } from "./decompress.ts";
+export { reportWithout } from "./folder.ts";
+export { openInputs } from "./inputs.ts";
+export { type Block, blockBytes, blocksOf, type Lines, type Range, textStart } from "./lines.ts";
+export { type Cut, cutsOf, openRecords, type Records } from "./records.ts";
+export type { Fetched, RemoteAccess } from "./remote.ts";
+export { isRemote, plainName } from "./remote-names.ts";
+export {
+  beginsAsOwn,
+  type Container,
+  holdsOwnKey,
+  ownHeadBytes,
+  ownKeyBytes,
+  sniff,
+  sniffedBytes,
+} from "./sniff.ts";
+export {
+  type Bytes,
+  descriptorBytes,
+  fileOf,
+  filesOf,
+  inputChanged,
+  longestDocument,
+  memoryBytes,
+  modeOf,
+  type Origin,
+  placeOfLine,
+  readRange,
+  Shrunk,
+  type Source,
+  textOf,
+} from "./source.ts";
+export { openSpool, type Spool } from "./spool.ts";
+export { openStamp } from "./stamp.ts";
+export { identityOf, NotAFile, Tail } from "./tail.ts";
