@@ -1,32 +1,24 @@
-/** Counts how far a byte is from the start of its line, for a person: back in the source, and only where somebody asks. */
+/** Computes columns for people. Reads back in the source, and only if somebody asks. */
 import { longestMark, markLength, newline } from "../json/walk.ts";
 import type { Element } from "./elements.ts";
 import { type Bytes, Shrunk } from "./source.ts";
 
-/** Bytes read at once when the start of a line is looked for. */
+/** Bytes that are read at once. */
 const stepBytes = 2 ** 16;
 
-/** How far the columns of a line were counted: UTF-16 units from the line's start to a byte. */
-interface Counted {
-  readonly line: number;
-  readonly at: number;
-  readonly units: number;
-}
-
-/** Of each source, the part that was located last: a line may hold a million of them, and is counted once. */
-const countedOf = new WeakMap<Bytes, Counted>();
-
-/** UTF-16 units between the start of a line and a byte in it. @throws Shrunk */
+/**
+ * Returns the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line, because
+ * a line can have a million elements. @throws Shrunk
+ */
 export const unitsBefore = (source: Bytes, { line, start }: Element): number => {
-  const last = countedOf.get(source);
-  const goesOn = last !== undefined && last.line === line && last.at <= start;
-  const from = goesOn ? last : { at: lineStart(source, start), units: 0 };
-  const units = from.units + unitsIn(source, from.at, start);
-  countedOf.set(source, { line, at: start, units });
+  const last = source.lastColumn;
+  const from = last?.line === line && last.at <= start ? last : { at: lineStart(source, start), units: 0 };
+  const units = from.units + unitsBetween(source, from.at, start);
+  source.lastColumn = { line, at: start, units };
   return units;
 };
 
-/** Offset of the first byte of the line that a byte stands in, behind a byte order mark. */
+/** Offset of the first byte of a line, after a byte order mark. */
 const lineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);
@@ -37,8 +29,8 @@ const lineStart = (source: Bytes, at: number): number => {
   return at < longestMark ? 0 : markLength(readNow(source, 0, longestMark));
 };
 
-/** UTF-16 units of the text between two bytes: one for each character, two where it takes four bytes. */
-const unitsIn = (source: Bytes, from: number, to: number): number => {
+/** UTF-16 units of a text: one per character, two if it has four bytes. */
+const unitsBetween = (source: Bytes, from: number, to: number): number => {
   let units = 0;
   for (let at = from; at < to; at += stepBytes) {
     for (const byte of readNow(source, at, Math.min(stepBytes, to - at))) {
@@ -48,7 +40,6 @@ const unitsIn = (source: Bytes, from: number, to: number): number => {
   return units;
 };
 
-/** Reads a little that was read before. */
 const readNow = (source: Bytes, start: number, length: number): Buffer => {
   const bytes = Buffer.allocUnsafe(length);
   if (source.readNow(bytes, start) < length) throw new Shrunk();

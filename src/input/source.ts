@@ -16,6 +16,8 @@ export interface Bytes {
   /** The same, synchronously: for a few bytes that were read before and are still in memory. */
   readNow(into: Buffer, at: number): number;
   close(): Promise<void>;
+  /** The column that was computed last: UTF-16 units between the start of a line and an offset in it. */
+  lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
 }
 
 /** One input. */
