@@ -16,20 +16,21 @@ export type { Sharing } from "./check/scan/sharing.ts";
 export type { Choosing } from "./groups/choose/choose.ts";
 export type { Sought } from "./groups/choose/search.ts";
 export type { RewardsKnown } from "./groups/choose/seen.ts";
-export { drawnOf, hasNoChoice, hasNoSignal } from "./groups/dataset.ts";
 export {
-  aboutOf,
   beginningOf,
+  groupLines,
   linesOf,
   rewardsOf,
   singleTrajectories,
   type TrajectoryLooked,
   trajectoriesOf,
-} from "./groups/look.ts";
+} from "./groups/contents.ts";
+export { hasNoChoice, hasNoSignal } from "./groups/dataset.ts";
+export { reportAgainst } from "./groups/duplicates.ts";
+export { drawnOf } from "./groups/measures.ts";
 export { momentsOf } from "./groups/metrics/sums.ts";
+export { aboutOf, type GroupsRead, spotOfGroup } from "./groups/positions.ts";
 export { type Reading, type ReadOptions, readTrajectories } from "./groups/read.ts";
-export { reportAgainst } from "./groups/twice.ts";
-export { type GroupsRead, groupLines, spotOfGroup } from "./groups/whole.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export type { FollowOptions } from "./send/follow/follow.ts";
 export type { FollowEvent } from "./send/follow/followed-file.ts";

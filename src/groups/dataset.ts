@@ -1,84 +1,72 @@
-/** Reports what only the whole input shows, from columns and sketches: groups without signal, versions that lag. */
+/** Reports what only the whole input shows, from the index and sketches: groups without signal, versions that lag, outliers. */
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
-import type { RuleData } from "../check/rules/rules.ts";
 import { groupingKeysOf, surenessOf } from "../check/scan/group-key.ts";
-import { reportMixed } from "../check/scan/type-checks.ts";
+import { partOf, partValue } from "./contents.ts";
+import { reportTwice } from "./duplicates.ts";
 import { rewardTolerance, withChoice } from "./metrics/constants.ts";
 import type { Extremes } from "./metrics/picture.ts";
-import { countOf, medianOf, quantileOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
+import { countOf, quantileOf, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
+import type { Scattered } from "./parts/grouping.ts";
+import { type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
 import { reportTraining } from "./training.ts";
-import { reportTwice } from "./twice.ts";
-import { type GroupsRead, partValue, reportOfGroup } from "./whole.ts";
 
-/** What groups are held against, and what ends that. */
+/** What groups are compared with, and what ends that. */
 interface Among {
   readonly outside: readonly Outside[];
-  /** Finding what comes twice reads again: that takes seconds where nearly all does. */
+  /** Finding what comes twice reads again: that takes seconds if nearly all does. */
   readonly signal?: AbortSignal;
 }
 
-/**
- * Reports whatever is wrong with the groups of all inputs as wholes. Where that is an error, the group is not valid.
- * @throws the signal's reason
- */
-export const reportWholes = async (whole: GroupsRead, among: Among): Promise<void> => {
-  const { groups } = whole;
-  const count = areUsual(whole) ? 0 : groups.count;
+/** Reports what is wrong with the groups of all inputs as wholes; an error makes the group invalid. @throws the signal's reason */
+export const reportWholes = async (read: GroupsRead, among: Among): Promise<void> => {
+  const { groups, found } = read;
+  const { areUsual, columns } = found.parts;
+  const isQuiet = groups.areParts && areUsual && columns.version.isDefault && !columns.trajectories.includes(1);
+  const count = isQuiet ? 0 : groups.count;
+  const report = groupReporter(read);
   for (let group = 0; group < count; group++) {
-    if (groups.isValid(group) && isUnusual(whole, group)) await reportGroup(whole, group);
+    // Hardly ever is there something to report: a million groups are not waited for.
+    const isAlone = groups.trajectoriesOf(group) === 1;
+    const isUnusual = isAlone || hasNoSignal(read, group) || versionsOf(read, group).length > 0;
+    if (isUnusual && groups.isValid(group)) await report(group);
   }
-  await reportAmong(whole, among);
+  await reportAmong(read, among);
 };
 
-/** Whether there is nothing to report of any, as the columns say at once. */
-const areUsual = ({ found: { parts }, groups }: GroupsRead): boolean =>
-  groups.areParts && parts.areUsual && parts.columns.version.isDefault && !parts.columns.trajectories.includes(1);
-
-/** Whether there is something to report of a group: hardly ever, so that a million others are not waited for. */
-const isUnusual = (whole: GroupsRead, group: number): boolean => {
-  const trajectories = whole.groups.trajectoriesOf(group);
-  return trajectories === 1 || hasNoSignal(whole, group) || versionsOf(whole, group).length > 0;
-};
-
-/** Reports what is wrong with one group. */
-export const reportGroup = async (whole: GroupsRead, group: number): Promise<void> => {
-  const trajectories = whole.groups.trajectoriesOf(group);
-  if (trajectories === 1)
-    await reportOfGroup(whole, "group-of-one", { data: { key: await groupingKey(whole) }, group });
-  else if (hasNoSignal(whole, group)) await reportOfGroup(whole, "group-no-signal", { data: { trajectories }, group });
-  let mixed: RuleData<"policy-mixed"> | undefined;
-  reportMixed(versionsOf(whole, group), (data) => {
-    mixed = data;
-  });
-  if (mixed !== undefined) await reportOfGroup(whole, "policy-mixed", { data: mixed, group });
+/** Opens what reports what is wrong with one group. */
+export const groupReporter = (read: GroupsRead): ((group: number) => Promise<void>) => {
+  let found: Promise<string | undefined> | undefined;
+  const key = async () => {
+    // The file may change meanwhile: what can no longer be found is not looked at.
+    found ??= findGroupingKey(read).catch(() => undefined);
+    return await found;
+  };
+  return async (group) => {
+    const trajectories = read.groups.trajectoriesOf(group);
+    if (trajectories === 1) await reportOfGroup(read, "group-of-one", { data: { key: await key() }, group });
+    else if (hasNoSignal(read, group)) await reportOfGroup(read, "group-no-signal", { data: { trajectories }, group });
+    const versions = versionsOf(read, group);
+    const least = versions.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+    const most = versions.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+    if (least < most) await reportOfGroup(read, "policy-mixed", { data: { least, most }, group });
+  };
 };
 
 /** Groups of one that are looked at for a key that repeats. */
-const lookedAt = 64;
-
-/** By the reading: it is looked for once. */
-const groupingKeys = new WeakMap<Found, Promise<string | undefined>>();
+const maxLookedAt = 64;
 
 /** A key that would put trajectories that are alone in their groups together, since several of the first have the same. */
-const groupingKey = async (whole: GroupsRead): Promise<string | undefined> => {
-  // The file may change meanwhile: what can no longer be found is not looked at.
-  const known = groupingKeys.get(whole.found) ?? findGroupingKey(whole).catch(() => undefined);
-  groupingKeys.set(whole.found, known);
-  return await known;
-};
-
-const findGroupingKey = async ({ sources, groups, found: { parts } }: GroupsRead): Promise<string | undefined> => {
+const findGroupingKey = async (read: GroupsRead): Promise<string | undefined> => {
+  const { groups } = read;
   const seen = new Map<string, Set<string>>();
   const repeated = new Set<string>();
-  for (let group = 0, looked = 0; group < groups.count && looked < lookedAt; group++) {
+  for (let group = 0, looked = 0; group < groups.count && looked < maxLookedAt; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
     looked++;
-    const part = parts.at(groups.firstOf(group));
-    const source = sources[part.source];
-    if (part.kind !== "trajectory" || !part.valid || source === undefined) continue;
-    const value = await partValue(source, part);
-    for (const { name, text } of groupingKeysOf(value)) {
+    const own = partOf(read, groups.firstOf(group));
+    if (own?.part.kind !== "trajectory" || !own.part.valid) continue;
+    for (const { name, text } of groupingKeysOf(await partValue(own.source, own.part))) {
       const values = seen.get(name) ?? new Set();
       if (values.has(text)) repeated.add(name);
       seen.set(name, values.add(text));
@@ -89,47 +77,47 @@ const findGroupingKey = async ({ sources, groups, found: { parts } }: GroupsRead
   return fit.sort((a, b) => surenessOf(a) - surenessOf(b))[0];
 };
 
-/** The policy versions of a group's trajectories that stand by themselves; of one on a line, its line was looked at. */
+/** The policy versions of a group's bare trajectories; those of a group on a line were compared with the line. */
 const versionsOf = ({ found: { parts }, groups }: GroupsRead, group: number): readonly number[] =>
   parts.columns.version.isDefault || parts.kindOf(groups.firstOf(group)) === "group"
     ? []
-    : Array.from(groups.partsOf(group), (at) => parts.columns.version.at(at)).filter(
-        (version) => !Number.isNaN(version),
-      );
+    : Array.from(groups.partsOf(group), (at) => parts.columns.version.at(at)).filter((one) => !Number.isNaN(one));
 
-/** Reports what is wrong with groups beside the others. @throws the signal's reason */
-export const reportAmong = async (whole: GroupsRead, { outside, signal }: Among): Promise<void> => {
-  await reportLags(whole);
-  for (const far of outside) await reportOutliers(whole, far);
-  await reportTraining(whole);
-  await reportTwice(whole, signal);
+/** Reports what is wrong with groups compared with the others. @throws the signal's reason */
+export const reportAmong = async (read: GroupsRead, { outside, signal }: Among): Promise<void> => {
+  await reportLags(read);
+  for (const far of outside) await reportOutliers(read, far);
+  await reportTraining(read);
+  await reportTwice(read, signal);
 };
 
-const reportLags = async (whole: GroupsRead): Promise<void> => {
-  const {
-    found: { parts },
-    groups,
-  } = whole;
-  if (parts.columns.version.isDefault) return;
+const reportLags = async (read: GroupsRead): Promise<void> => {
+  const { found, groups } = read;
+  const { columns } = found.parts;
+  if (columns.version.isDefault) return;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     const first = groups.firstOf(group);
-    const source = parts.columns.source.at(first);
-    const version = versionOf(whole, group);
+    const source = columns.source.at(first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
+    let version = Number.NEGATIVE_INFINITY;
+    for (const at of groups.partsOf(group)) {
+      const own = columns.version.at(at);
+      if (own > version) version = own;
+    }
+    // It names none.
+    if (version === Number.NEGATIVE_INFINITY) continue;
     if (version < newest.version) {
-      await reportOfGroup(whole, "policy-lags", {
+      await reportOfGroup(read, "policy-lags", {
         data: { version, newest: newest.version, line: newest.line },
         group,
       });
-    } else if (version > newest.version) {
-      newest = { source, version, line: parts.at(first).line };
-    }
+    } else if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
   }
 };
 
-/** Whether the rewards of a group are all equal. */
+/** True if the rewards of a group are all equal. */
 export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
@@ -142,53 +130,55 @@ export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: num
   return most - least <= rewardTolerance;
 };
 
-/** Whether no trajectory of a group has a turn that was sampled, where those of other groups do: what all of them lack is said once. */
+/** True if no trajectory of a group has a sampled turn, but those of other groups do: what all of them lack is said once. */
 export const hasNoChoice = ({ found: { parts, picture }, groups }: GroupsRead, group: number): boolean =>
   picture.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
-/** The newest policy version of a group; NaN where it names none. */
-const versionOf = ({ found: { parts }, groups }: GroupsRead, group: number): number => {
-  const first = groups.firstOf(group);
-  if (parts.kindOf(first) === "group") return parts.columns.version.at(first);
-  let version = Number.NaN;
-  for (const at of groups.partsOf(group)) {
-    const own = parts.columns.version.at(at);
-    if (!(own <= version)) version = Number.isNaN(own) ? version : own;
+/** Reports parts that are not adjacent to their groups. */
+export const reportScattered = async (read: GroupsRead, scattered: readonly Scattered[]): Promise<void> => {
+  const { parts, problems } = read.found;
+  for (const { part, first, key } of scattered) {
+    const data = { id: key, line: parts.columns.line.at(first) };
+    const spot = await spotToKeep(read, { rule: "group-scattered", part, path: () => ["group_id"] });
+    problems.report("group-scattered", data, () => spot);
   }
-  return version;
 };
 
-/** Reports groups that a line may belong to which can't be read: they are not valid, since they may not be whole. */
-export const reportInDoubt = async (whole: GroupsRead, byKey: boolean): Promise<void> => {
-  const { found, groups, sources } = whole;
+/** Reports groups that a line may belong to which can't be read: they are invalid, since they may not be whole. */
+export const reportInDoubt = async (read: GroupsRead, byKey: boolean): Promise<void> => {
+  const { found, groups, sources } = read;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
   const doubtful = groupsInDoubt(parts.count, {
     mayBeApart: byKey,
-    standingAt: (at) => ({
-      scope: byKey ? 0 : parts.columns.source.at(at),
-      group: groups.isKeyed(groups.groupOf(at)) ? groups.groupOf(at) : undefined,
-      isUnknown: parts.kindOf(at) === "unreadable",
-    }),
+    standingAt: (at) => {
+      const group = groups.groupOf(at);
+      return {
+        scope: byKey ? 0 : parts.columns.source.at(at),
+        group: groups.isKeyed(group) ? group : undefined,
+        isUnknown: parts.kindOf(at) === "unreadable",
+      };
+    },
   });
   for (const [group, at] of doubtful) {
-    const { source, line } = parts.at(at);
-    const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${sources[source]?.name ?? "the input"}`;
-    await reportOfGroup(whole, "group-in-doubt", { data: { place }, group });
+    const line = parts.columns.line.at(at);
+    const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
+    const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
+    await reportOfGroup(read, "group-in-doubt", { data: { place }, group });
   }
 };
 
 /** Rewards that a file must have before one of them can be far outside the others. */
-const fewestRewards = 10;
+const minRewards = 10;
 
 /** How many times the usual distance from the median is far outside. */
 const farOutside = 30;
 
 /** Share of the rewards that can be far outside: more of them are no exception. */
-const mostOutside = 0.01;
+const maxOutside = 0.01;
 
-/** Where rewards of a source are far outside the others, and its rewards at both ends. */
+/** Which rewards of a source are far outside the others, and its rewards at both ends. */
 export interface Outside {
   readonly median: number;
   /** Distance from the median that is far. */
@@ -196,11 +186,11 @@ export interface Outside {
   readonly extremes: Extremes;
 }
 
-/** What is far outside in a source; nothing where too few rewards say what is usual. */
-export const outsideOf = ({ extremes }: Found): readonly Outside[] => {
+/** What is far outside in a source; nothing if too few rewards say what is usual. */
+export const outsideOf = ({ extremes }: Pick<Found, "extremes">): readonly Outside[] => {
   const weights = weightsOf(extremes.rewards);
   const total = countOf(weights);
-  if (total < fewestRewards) return [];
+  if (total < minRewards) return [];
   const median = quantileOf(weights, 0.5);
   const distances = weights
     .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
@@ -209,59 +199,15 @@ export const outsideOf = ({ extremes }: Found): readonly Outside[] => {
   const others = distances.filter(({ value }) => value > 0);
   const distance = (quantileOf(distances, 0.5) || quantileOf(others, 0.5)) * farOutside;
   const outside = countOf(others.filter(({ value }) => value > distance));
-  if (outside === 0 || outside > total * mostOutside + 1) return [];
-  return [{ median, distance, extremes }];
+  return outside === 0 || outside > total * maxOutside + 1 ? [] : [{ median, distance, extremes }];
 };
 
-/** Reports rewards that are far outside. */
-const reportOutliers = async (whole: GroupsRead, { median, distance, extremes }: Outside): Promise<void> => {
-  const { found, groups } = whole;
-  const { smallest, largest } = extremes;
-  for (const { reward, part, trajectory } of [...smallest, ...largest]) {
+const reportOutliers = async (read: GroupsRead, { median, distance, extremes }: Outside): Promise<void> => {
+  const { found, groups } = read;
+  for (const { reward, part, trajectory } of [...extremes.smallest, ...extremes.largest]) {
     const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
     const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
-    await reportOfGroup(whole, "reward-outlier", { data: { reward, median }, group, part, path });
+    await reportOfGroup(read, "reward-outlier", { data: { reward, median }, group, part, path });
   }
-};
-
-/** A distribution: values in their order, and how often each came. */
-interface Distribution {
-  readonly count: number;
-  readonly least: number;
-  readonly most: number;
-  readonly mean: number;
-  readonly spread: number;
-  readonly median: number;
-  readonly weights: readonly Weight[];
-}
-
-const distributionOf = (sketch: Sketch): Distribution => {
-  const weights = weightsOf(sketch);
-  const { count, least, most, mean } = sketch;
-  return { count, least, most, mean, spread: spreadOf(sketch), median: medianOf(weights), weights };
-};
-
-/** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
-export const drawnOf = (reading: GroupsRead) => {
-  const { groups, found } = reading;
-  const { rewards, turns, characters, metrics, sampled } = found.picture;
-  const counts = { withSignal: 0, of: 0 };
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    counts.of++;
-    if (groups.trajectoriesOf(group) > 1 && !hasNoSignal(reading, group)) counts.withSignal++;
-  }
-  return {
-    rewards: distributionOf(rewards),
-    groups: counts,
-    sampled: { ...sampled, of: turns.count },
-    lengths: [
-      { name: "turns", distribution: distributionOf(turns) },
-      { name: "characters", distribution: distributionOf(characters) },
-    ],
-    metrics: Array.from(metrics, ([name, sketch]) => ({ name, distribution: distributionOf(sketch) })).sort((a, b) =>
-      a.name < b.name ? -1 : 1,
-    ),
-  };
 };

@@ -10,6 +10,21 @@ const lines = (name: string): (MeasuredTrajectory & Record<string, string>)[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
+/** Adds a group with its trajectories. */
+const addGroup = (
+  tally: Tally,
+  { trajectories, exceptions = [] }: { trajectories: readonly MeasuredTrajectory[]; exceptions?: readonly unknown[] },
+): void => {
+  for (const trajectory of trajectories) tally.addTrajectory(trajectory);
+  tally.closeGroup({ rewards: trajectories.map(({ reward }) => reward), exceptions: exceptions.length });
+};
+
+const tallyOf = (...groups: readonly Parameters<typeof addGroup>[1][]): Tally => {
+  const tally = new Tally();
+  for (const group of groups) addGroup(tally, group);
+  return tally;
+};
+
 /** The exact value of a finite double, in units of 2^-1074. */
 const exactly = (value: number): bigint => {
   const view = new DataView(new ArrayBuffer(8));
@@ -44,13 +59,13 @@ const nearest = (units: bigint): number => {
 
 const rewardOf = (rewards: readonly number[]): number | undefined => {
   const tally = new Tally();
-  tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
+  addGroup(tally, { trajectories: rewards.map((reward) => ({ reward })) });
   return tally.metrics().reward;
 };
 
 const deviationOf = (rewards: readonly number[]): number | undefined => {
   const tally = new Tally();
-  tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
+  addGroup(tally, { trajectories: rewards.map((reward) => ({ reward })) });
   return tally.metrics().reward_std_dev;
 };
 
@@ -64,7 +79,7 @@ describe("the metrics", () => {
   it("equal the sample's figures to the last digit", () => {
     const tally = new Tally();
     for (const line of readFileSync("test/samples/airline.groups.jsonl", "utf8").trimEnd().split("\n"))
-      tally.add(JSON.parse(line));
+      addGroup(tally, JSON.parse(line));
     expect(tally.metrics("train")).toMatchObject({
       "train/reward": 0.25,
       "train/reward_std_dev": 0.22320508075688772,
@@ -84,13 +99,13 @@ describe("the metrics", () => {
       const key = line.prompt_id ?? "";
       groups[key] = [...(groups[key] ?? []), line];
     }
-    for (const trajectories of Object.values(groups)) tally.add({ trajectories });
+    for (const trajectories of Object.values(groups)) addGroup(tally, { trajectories });
     expect(tally.metrics()).toMatchObject({ reward: 1.2320991181688887, reward_std_dev: 0.2348228268039439 });
   });
 
   it("have the defined names and no others", () => {
     const tally = new Tally();
-    tally.add({
+    addGroup(tally, {
       trajectories: [{ reward: 1, metrics: { solved: true, steps: 3 } }, { reward: 0 }],
       exceptions: ["no"],
     });
@@ -114,7 +129,7 @@ describe("the metrics", () => {
 
   it("omit values that are not finite, values that are not numbers, and keys with a calculated name", () => {
     const tally = new Tally();
-    tally.add({
+    addGroup(tally, {
       trajectories: [
         { reward: Number.POSITIVE_INFINITY, metrics: { steps: 1, reward: 9, reward_std_dev: 9, exception_rate: 9 } },
         { reward: 1, metrics: { steps: Number.POSITIVE_INFINITY, word: "x", ["__proto__"]: 2 } },
@@ -130,7 +145,7 @@ describe("the metrics", () => {
   it("count a group as trainable if its rewards differ by more than 1e-12", () => {
     const trainable = (rewards: readonly number[]) => {
       const tally = new Tally();
-      tally.add({ trajectories: rewards.map((reward) => ({ reward })) });
+      addGroup(tally, { trajectories: rewards.map((reward) => ({ reward })) });
       return tally.metrics("train")["data/step_num_groups_trainable"];
     };
     expect([[1], [1, 1], [0.3, 0.1 + 0.2], [0, 1e-12], [0, 2e-12], [0, 1, 0]].map(trainable)).toEqual([
@@ -176,11 +191,11 @@ describe("the metrics", () => {
         fc.infiniteStream(fc.nat()),
         (groups, cuts, order) => {
           const whole = new Tally();
-          for (const one of groups) whole.add(one);
+          for (const one of groups) addGroup(whole, one);
           const parts = [new Tally(), new Tally(), new Tally(), new Tally()];
           const shuffled = groups.map((one) => ({ one, at: order.next().value ?? 0 })).sort((a, b) => a.at - b.at);
           for (const [at, { one }] of shuffled.entries())
-            parts[cuts[at] ?? 0]?.add({ ...one, trajectories: one.trajectories.toReversed() });
+            addGroup(parts[cuts[at] ?? 0] ?? whole, { ...one, trajectories: one.trajectories.toReversed() });
           const merged = new Tally();
           for (const part of parts.toReversed()) merged.merge(part);
           expect(merged.metrics("train")).toEqual(whole.metrics("train"));
@@ -194,7 +209,9 @@ describe("the metrics", () => {
       fc.property(fc.array(someValue, { minLength: 1 }), fc.array(someValue), (kept, removed) => {
         const tally = new Tally();
         for (const reward of [...kept, ...removed]) tally.addTrajectory({ reward, metrics: { x: reward } });
-        for (const reward of removed) tally.removeTrajectory({ reward, metrics: { x: reward } });
+        const taken = new Tally();
+        for (const reward of removed) taken.addTrajectory({ reward, metrics: { x: reward } });
+        tally.subtract(taken);
         const plain = new Tally();
         for (const reward of kept) plain.addTrajectory({ reward, metrics: { x: reward } });
         expect(tally.metrics()).toEqual(plain.metrics());
@@ -206,10 +223,10 @@ describe("the metrics", () => {
     const kept = { trajectories: [{ reward: 0 }, { reward: 1 }], exceptions: ["a"] };
     const removed = { trajectories: [{ reward: 0.1 }, { reward: 0.3 }], exceptions: ["b", "c"] };
     const tally = new Tally();
-    for (const group of [kept, removed]) tally.add(group);
-    tally.remove(removed);
+    for (const group of [kept, removed]) addGroup(tally, group);
+    tally.subtract(tallyOf(removed));
     const plain = new Tally();
-    plain.add(kept);
+    addGroup(plain, kept);
     expect(tally.metrics("train")).toEqual(plain.metrics("train"));
     expect(tally.metrics().exception_rate).toBe(1 / 3);
   });

@@ -194,7 +194,12 @@ export class Indexer {
     const group = checkGroup(unit.value, report);
     reporter.reportSecrets();
     const valid = group !== undefined && !reporter.failed;
-    if (valid) this.found.tally.add(group);
+    if (valid) {
+      const { tally } = this.found;
+      for (const trajectory of group.trajectories) tally.addTrajectory(trajectory);
+      const exceptions = Array.isArray(group.exceptions) ? group.exceptions.length : 0;
+      tally.closeGroup({ rewards: group.trajectories.map(({ reward }) => reward), exceptions });
+    }
     const measured = valid
       ? this.#measure(
           context.text,

@@ -6,9 +6,9 @@ import type { Host } from "../../host.ts";
 import { fileOf, type Source } from "../../input/source.ts";
 import { openKeeper } from "../../input/spool.ts";
 import { isObject, type JsonObject, type Span } from "../../json/walk.ts";
-import { trajectorySpans } from "../look.ts";
+import { lineOfGroup, trajectorySpans } from "../contents.ts";
+import { spotOfGroup, unreadableIn } from "../positions.ts";
 import { type LeftOutBy, type Reading, type ReadOptions, readSources, tellInInput } from "../read.ts";
-import { lineOfGroup, spotOfGroup, unreadableIn } from "../whole.ts";
 import { factsOf, parseWhere, rewardOf, type Wanted } from "./expression.ts";
 import { chosenName, errorsOf, type Kept, originOf } from "./origin.ts";
 

@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Problems } from "../../check/rules/problems.ts";
 import { filesOf, type Origin, textOf } from "../../input/source.ts";
+import { bytesOf, partsOf } from "../contents.ts";
+import { firstFileOf, locate, spotOfGroup } from "../positions.ts";
 import type { Reading } from "../read.ts";
-import { bytesOf, firstFileOf, locate, partsOf, spotOfGroup } from "../whole.ts";
 
 /** What is kept of a group: positions of its trajectories, in their order. */
 export interface Kept {

@@ -3,9 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { lineText } from "../../check/rules/places.ts";
 import { inputChanged } from "../../input/source.ts";
 import { spellingsOf } from "../../json/spellings.ts";
-import { partAt } from "../part-at.ts";
+import { partAt, spotOfGroup } from "../positions.ts";
 import type { Reading } from "../read.ts";
-import { spotOfGroup } from "../whole.ts";
 import { factsOf, neededBy, parseWhere } from "./expression.ts";
 import { type RewardsKnown, SeenGroups } from "./seen.ts";
 
@@ -92,7 +91,7 @@ async function* groupsWith(
       if ((await source.bytes.read(bytes, start)) < length) throw inputChanged(source.name);
       let next = start + Math.max(1, length - longest + 1);
       for (let at = firstOf(bytes, needles, 0); at >= 0; ) {
-        const part = partAt(found.parts, index, { line: undefined, offset: start + at });
+        const part = partAt(found.parts, index, { offset: start + at });
         const end = part === undefined ? 0 : found.parts.columns.start.at(part) + found.parts.columns.length.at(part);
         // Between groups stands what is none of them.
         if (part !== undefined && start + at < end) yield { group: groups.groupOf(part), share: (before + start) / of };

@@ -1,9 +1,7 @@
 /** Groups as an expression sees them: no more of them is read, and parsed, than it may look at. */
-import { rootOf } from "../../json/table.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
-import { membersAt, trajectoriesWith, Window } from "../look.ts";
+import { membersIn, partsOf, Window } from "../contents.ts";
 import type { Reading } from "../read.ts";
-import { partsOf } from "../whole.ts";
 import type { Needed } from "./expression.ts";
 
 /** The rewards of a group, where they are known already. */
@@ -47,8 +45,7 @@ export class SeenGroups {
         if (isGroup && isObject(value)) return { ...value, trajectories: objectsIn(value.trajectories) };
         trajectories.push(...objectsIn([value]));
       } else {
-        const own = isGroup ? trajectoriesWith(bytes, this.#members) : [membersAt(rootOf(bytes), this.#members)];
-        trajectories.push(...own);
+        trajectories.push(...membersIn(bytes, part.part, this.#members));
       }
     }
     return { trajectories };

@@ -6,12 +6,6 @@ import { type Doubles, deviation, ExactSum, type SumData } from "./sums.ts";
 /** What metrics are made of in a trajectory (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
-/** What metrics are made of in a group: its trajectories, and the exceptions that took the place of others. */
-interface MeasuredGroup {
-  readonly trajectories: readonly MeasuredTrajectory[];
-  readonly exceptions?: unknown;
-}
-
 /** Names that are calculated, so that a key of `metrics` can't have them. */
 export const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
@@ -48,11 +42,6 @@ interface ClosedGroup {
   readonly exceptions: number;
 }
 
-const closedOf = ({ trajectories, exceptions }: MeasuredGroup): ClosedGroup => ({
-  rewards: trajectories.map(({ reward }) => reward),
-  exceptions: Array.isArray(exceptions) ? exceptions.length : 0,
-});
-
 /** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
 export class Tally {
   /** Trajectories, groups and trainable groups that were added, and exceptions that took the place of trajectories. */
@@ -69,52 +58,44 @@ export class Tally {
     return this.byName.size;
   }
 
-  /** Adds a group with its trajectories. */
-  add(group: MeasuredGroup): void {
-    for (const trajectory of group.trajectories) this.addTrajectory(trajectory);
-    this.#close(closedOf(group), 1);
-  }
-
-  /** Takes back a group that was added. */
-  remove(group: MeasuredGroup): void {
-    for (const trajectory of group.trajectories) this.removeTrajectory(trajectory);
-    this.#close(closedOf(group), -1);
-  }
-
   /** Adds a trajectory of a group that is closed later. */
-  addTrajectory(trajectory: MeasuredTrajectory): void {
-    this.#count(trajectory, 1);
+  addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
+    this.trajectories++;
+    if (Number.isFinite(reward)) addValue(this.reward, reward, 1);
+    for (const key of Object.keys(metrics ?? {})) {
+      const value = metricValue(metrics?.[key]);
+      if (value !== undefined && !calculatedNames.has(key)) addValue(this.#mean(key), value, 1);
+    }
   }
 
-  /** Takes back a trajectory that was added, of a group that is never closed. */
-  removeTrajectory(trajectory: MeasuredTrajectory): void {
-    this.#count(trajectory, -1);
-  }
-
-  /** Adds what is known of a group as a whole, once all its trajectories were added. */
-  closeGroup(group: ClosedGroup): void {
-    this.#close(group, 1);
-  }
-
-  #close({ rewards, exceptions }: ClosedGroup, sign: 1 | -1): void {
+  /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */
+  closeGroup({ rewards, exceptions }: ClosedGroup, sign: 1 | -1 = 1): void {
     this.groups += sign;
     this.exceptions += sign * exceptions;
     const finite = areFinite(rewards) ? rewards : Array.from(rewards).filter(Number.isFinite);
     if (finite.length < 2) return;
-    this.deviations.sum.add(sign * deviation(finite));
-    this.deviations.count += sign;
+    addValue(this.deviations, deviation(finite), sign);
     if (!areEqual(finite)) this.trainable += sign;
   }
 
   /** Adds another tally. */
   merge(other: TallyData): void {
-    this.trajectories += other.trajectories;
-    this.groups += other.groups;
-    this.trainable += other.trainable;
-    this.exceptions += other.exceptions;
-    mergeMean(this.reward, other.reward);
-    mergeMean(this.deviations, other.deviations);
-    for (const [key, mean] of other.byName) mergeMean(this.#mean(key), mean);
+    this.#add(other, 1);
+  }
+
+  /** Takes back a tally that was added. */
+  subtract(other: TallyData): void {
+    this.#add(other, -1);
+  }
+
+  #add(other: TallyData, sign: 1 | -1): void {
+    this.trajectories += sign * other.trajectories;
+    this.groups += sign * other.groups;
+    this.trainable += sign * other.trainable;
+    this.exceptions += sign * other.exceptions;
+    addMean(this.reward, other.reward, sign);
+    addMean(this.deviations, other.deviations, sign);
+    for (const [key, mean] of other.byName) addMean(this.#mean(key), mean, sign);
   }
 
   /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
@@ -135,16 +116,6 @@ export class Tally {
     return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
   }
 
-  #count({ reward, metrics }: MeasuredTrajectory, sign: 1 | -1): void {
-    this.trajectories += sign;
-    if (Number.isFinite(reward)) countValue(this.reward, reward, sign);
-    if (metrics === undefined || metrics === null) return;
-    for (const key of Object.keys(metrics)) {
-      const value = metricValue(metrics[key]);
-      if (value !== undefined && !calculatedNames.has(key)) countValue(this.#mean(key), value, sign);
-    }
-  }
-
   #mean(key: string): Mean {
     let mean = this.byName.get(key);
     if (mean === undefined) {
@@ -155,14 +126,14 @@ export class Tally {
   }
 }
 
-const countValue = (mean: Mean, value: number, sign: 1 | -1): void => {
+const addValue = (mean: Mean, value: number, sign: 1 | -1): void => {
   mean.sum.add(sign * value);
   mean.count += sign;
 };
 
-const mergeMean = (into: Mean, from: MeanData): void => {
-  into.sum.merge(from.sum);
-  into.count += from.count;
+const addMean = (into: Mean, { sum, count }: MeanData, sign: 1 | -1): void => {
+  into.sum.merge(sum, sign);
+  into.count += sign * count;
 };
 
 const meanOf = ({ sum, count }: Mean): number => sum.mean(count);

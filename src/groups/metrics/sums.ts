@@ -49,9 +49,9 @@ export class ExactSum {
     this.#added = 0;
   }
 
-  /** Adds another sum. */
-  merge({ units, limbs }: SumData): void {
-    this.units += units + unitsOf(limbs);
+  /** Adds another sum, or takes it away. */
+  merge({ units, limbs }: SumData, sign: 1 | -1 = 1): void {
+    this.units += BigInt(sign) * (units + unitsOf(limbs));
   }
 
   /** The sum, rounded once, divided by a count; finite even where the sum is larger than any double. */

@@ -1,9 +1,10 @@
 /** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
 import { isFailure } from "../../failure.ts";
-import { reportGroup } from "../../groups/dataset.ts";
+import { groupReporter } from "../../groups/dataset.ts";
+import { closeGroup } from "../../groups/measures.ts";
 import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
-import { closeGroup, type Reading } from "../../groups/read.ts";
 import type { RunLedger } from "../../ledger/index.ts";
+import type { Reading } from "../../groups/read.ts";
 import { type DeliverOptions, limitOf, rejectsPath } from "../deliver.ts";
 import type { GroupOutcomes } from "../group-outcomes.ts";
 import { cutRequests, frameOf, reportOversized } from "../plan.ts";
@@ -34,6 +35,7 @@ interface Completed {
 export class Batches {
   readonly #reading: Reading;
   readonly #options: BatchesOptions;
+  readonly #report: (group: number) => Promise<void>;
   /** Path of the rejects file; undefined where nothing is rejected. */
   readonly #rejects: string | undefined;
   #sender: Sender | undefined;
@@ -54,6 +56,7 @@ export class Batches {
   constructor(reading: Reading, options: BatchesOptions) {
     this.#reading = reading;
     this.#options = options;
+    this.#report = groupReporter(reading);
     this.#rejects = rejectsPath(options.file, options);
   }
 
@@ -102,9 +105,9 @@ export class Batches {
     this.#completed = [];
     let stopped = false;
     for (const { group, halted } of completed) {
-      if (groups.isValid(group)) await reportGroup(this.#reading, group);
+      if (groups.isValid(group)) await this.#report(group);
       stopped ||= !groups.isValid(group) && onInvalid === "stop";
-      await closeGroup(groups, group, this.#reading);
+      await closeGroup(this.#reading, group);
       outcomes.grow(group + 1);
       if (groups.isValid(group)) this.#take(group, { halted: halted || stopped });
       else if (onInvalid === "skip") {

@@ -4,9 +4,10 @@ import type { Judgement } from "../../check/rules/judgement.ts";
 import type { Problems } from "../../check/rules/problems.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { outsideOf, reportAmong } from "../../groups/dataset.ts";
+import { closeGroup } from "../../groups/measures.ts";
 import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
-import { closeGroup, invalidInput, type Reading } from "../../groups/read.ts";
 import type { RunLedger } from "../../ledger/index.ts";
+import { invalidInput, type Reading } from "../../groups/read.ts";
 import { type DeliverOptions, reportEarlier, takeBackRefused } from "../deliver.ts";
 import type { GroupOutcomes } from "../group-outcomes.ts";
 import { nothingSent } from "../requests.ts";
@@ -38,7 +39,7 @@ export const followedResult = async (reading: Reading, facts: FollowedFacts): Pr
   const { found, groups, problems } = reading;
   const isThere = !files.some(({ isGone }) => isGone) && !isChanged(stop);
   const open = files.flatMap(({ underWay }) => underWay.incomplete);
-  if (!isChanged(stop)) for (const group of open) await closeGroup(groups, group, reading);
+  if (!isChanged(stop)) for (const group of open) await closeGroup(reading, group);
   // Where it would be an error, it comes too late: what is judged by the whole file is sent already.
   if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(found) });
   const isUnfinished = !isChanged(stop) && (await reportUnfinished(files, problems));

@@ -4,11 +4,10 @@ import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems, problemOf } from "../../check/rules/problems.ts";
 import { Scan } from "../../check/scan/scan.ts";
 import { type Problem, problemFacts } from "../../failure.ts";
-import { Window } from "../../groups/look.ts";
+import { type GroupPart, partsOf, unchanged, Window } from "../../groups/contents.ts";
 import { nothingFound } from "../../groups/parts/found.ts";
 import { groupClosing, groupOpening } from "../../groups/parts/groups.ts";
 import type { Reading } from "../../groups/read.ts";
-import { type GroupPart, partsOf, unchanged } from "../../groups/whole.ts";
 import { memoryBytes, placeOfLine, type Source } from "../../input/source.ts";
 import { newline, skipWhite } from "../../json/walk.ts";
 

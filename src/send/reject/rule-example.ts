@@ -4,8 +4,8 @@ import { problemOf } from "../../check/rules/problems.ts";
 import type { Example, Inputs } from "../../check/rules/rule.ts";
 import { type RuleData, type RuleName, ruleOf } from "../../check/rules/rules.ts";
 import type { Problem } from "../../failure.ts";
+import { reportAgainst } from "../../groups/duplicates.ts";
 import { type Reading, readSources } from "../../groups/read.ts";
-import { reportAgainst } from "../../groups/twice.ts";
 import { memoryBytes, type Source } from "../../input/source.ts";
 import { problemsToShow } from "./shown-problems.ts";
 

@@ -1,0 +1,225 @@
+/** The bytes of parts and groups, as they were read: for bodies, files, expressions and whoever looks at them. */
+import { crc32 } from "node:zlib";
+import { Scan } from "../check/scan/scan.ts";
+import { inputChanged, memoryBytes, placeOfLine, readRange, type Source } from "../input/source.ts";
+import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
+import { type JsonObject, newline, onOneLine, type Span } from "../json/walk.ts";
+import { type Found, nothingFound } from "./parts/found.ts";
+import { groupClosing, groupOpening } from "./parts/groups.ts";
+import type { Part } from "./parts/parts.ts";
+import { type GroupsRead, spotOf } from "./positions.ts";
+
+/** A part of a group, and the input that it is in. */
+export interface GroupPart {
+  readonly source: Source;
+  readonly part: Part;
+}
+
+/** The part at a position; undefined if its source is none of a reading. */
+export const partOf = (
+  { sources, found }: Pick<GroupsRead, "sources" | "found">,
+  at: number,
+): GroupPart | undefined => {
+  const part = found.parts.at(at);
+  const source = sources[part.source];
+  return source === undefined ? undefined : { source, part };
+};
+
+/** The parts of a group, in their order. */
+export const partsOf = (read: GroupsRead, group: number): readonly GroupPart[] =>
+  Array.from(read.groups.partsOf(group)).flatMap((at) => partOf(read, at) ?? []);
+
+/** Bytes that are read at once: many groups, if they are adjacent. */
+const windowBytes = 2 ** 20;
+
+/** Bytes of parts that follow each other, read a piece of a file at a time. */
+export class Window {
+  #source: Source | undefined;
+  #start = 0;
+  #bytes = Buffer.alloc(0);
+
+  /** As many bytes from an offset on, as far as there are any. */
+  async at(source: Source, start: number, length: number): Promise<Buffer> {
+    const end = start + length;
+    if (this.#source !== source || start < this.#start || end > this.#start + this.#bytes.length) {
+      const room = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
+      this.#bytes = room.subarray(0, await source.bytes.read(room, start));
+      this.#source = source;
+      this.#start = start;
+    }
+    return this.#bytes.subarray(start - this.#start, end - this.#start);
+  }
+
+  /** The bytes of a part. @throws Failure `input-changed` if they are not those that were read */
+  async of(own: GroupPart): Promise<Buffer> {
+    return unchanged(await this.at(own.source, own.part.start, own.part.length), own);
+  }
+}
+
+/** Bytes that are those of a part. @throws Failure `input-changed` if they are not */
+export const unchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
+  if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
+  throw inputChanged(source.name);
+};
+
+/** The bytes of a part, in memory of their own. @throws Failure `input-changed` if they are not those that were read */
+export const bytesOf = async (own: GroupPart): Promise<Buffer> => unchanged(await rangeOf(own.source, own.part), own);
+
+/** A range of a source. @throws Failure `input-changed` if it is not there any more */
+const rangeOf = async ({ name, bytes }: Source, range: Pick<Part, "start" | "length">): Promise<Buffer> =>
+  await readRange(bytes, range).catch(() => {
+    throw inputChanged(name);
+  });
+
+/** The value of a part, as it is in its source now. */
+export const partValue = async ({ bytes }: Source, part: Part): Promise<unknown> =>
+  JSON.parse((await readRange(bytes, part)).toString("utf8"));
+
+/** Checks the bytes of a value once more, alone: what is found is in nothing else. */
+export const checkAgain = (bytes: Buffer, { problems: { judgement } }: Pick<Found, "problems">): Found => {
+  const source = { name: "", bytes: memoryBytes([]), touched: async () => false };
+  const found = nothingFound(judgement, { isMarked: false });
+  const scan = new Scan(source, { index: 0, groupBy: undefined, judgement, found });
+  scan.takeLines({ kind: "lines", bytes: onOneLine(bytes), start: 0, last: false });
+  return found;
+};
+
+/** A group as one line, without its end: the bytes of its parts, but for line ends between values. @throws Failure `input-changed` */
+export const lineOfGroup = async (read: GroupsRead, group: number): Promise<Buffer> => {
+  const pieces: Buffer[] = [];
+  for (const own of partsOf(read, group)) {
+    const line = onOneLine(await bytesOf(own));
+    if (own.part.kind !== "trajectory") return line;
+    pieces.push(pieces.length === 0 ? groupOpening : comma, line);
+  }
+  return Buffer.concat([...pieces, groupClosing]);
+};
+
+const comma = Buffer.from(",");
+
+/** The valid groups, a line each. @throws Failure `input-changed` */
+export async function* groupLines(read: GroupsRead): AsyncGenerator<Buffer, void> {
+  for (let group = 0; group < read.groups.count; group++) {
+    if (read.groups.isValid(group)) yield Buffer.concat([await lineOfGroup(read, group), Buffer.from("\n")]);
+  }
+}
+
+/** Where the trajectories are in the bytes of a group. */
+export const trajectorySpans = (bytes: Uint8Array): readonly Span[] => trajectoriesIn(bytes).map(spanOf);
+
+const trajectoriesIn = (group: Uint8Array): readonly Place[] => elementsOf(memberAt(rootOf(group), "trajectories"));
+
+/** The trajectories in the bytes of a part, with nothing but some members. */
+export const membersIn = (bytes: Uint8Array, { kind }: Part, names: Iterable<string>): readonly JsonObject[] => {
+  const own = kind === "group" ? trajectoriesIn(bytes) : [rootOf(bytes)];
+  return own.map((trajectory) =>
+    Object.fromEntries(
+      Array.from(names).flatMap((name) => {
+        const value = memberAt(trajectory, name);
+        return value === undefined ? [] : [[name, parsedAt(value)]];
+      }),
+    ),
+  );
+};
+
+/** A trajectory as it is in the input. */
+export interface TrajectoryLooked {
+  readonly bytes: Buffer;
+  /** The file and line that it begins on. */
+  readonly place: { readonly file: string; readonly line: number };
+}
+
+/** The trajectories of a group, byte for byte; what can't be read as JSON is one of them. @throws Failure `input-changed` */
+export const trajectoriesOf = async (read: GroupsRead, group: number): Promise<readonly TrajectoryLooked[]> => {
+  const looked: TrajectoryLooked[] = [];
+  for (const at of read.groups.partsOf(group)) {
+    const own = partOf(read, at);
+    if (own === undefined) continue;
+    const bytes = await bytesOf(own);
+    const isGroup = own.part.kind === "group";
+    const spans = isGroup ? trajectorySpans(bytes) : [{ start: 0, end: bytes.length }];
+    for (const [index, { start, end }] of spans.entries()) {
+      const spot = await spotOf(read, at, isGroup ? ["trajectories", index] : []);
+      const { file, line } = { ...placeOfLine(own.source, own.part.line), ...spot };
+      looked.push({ bytes: bytes.subarray(start, end), place: { file, line } });
+    }
+  }
+  return looked;
+};
+
+/** The first bytes of a group, at most as many as asked for. @throws Failure `input-changed` */
+export const beginningOf = async (read: GroupsRead, group: number, most: number): Promise<Buffer> => {
+  const [own] = partsOf(read, group);
+  if (own === undefined) return Buffer.alloc(0);
+  return await rangeOf(own.source, { start: own.part.start, length: Math.min(own.part.length, most) });
+};
+
+/** The rewards of a group. */
+interface GroupRewards {
+  readonly group: number;
+  /** In the order of its trajectories. */
+  readonly rewards: readonly number[];
+  /** All of the group, if it had to be read. */
+  readonly bytes: Buffer | undefined;
+}
+
+/** The rewards of the valid groups, in their order. @throws Failure `input-changed`; the signal's reason */
+export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGenerator<GroupRewards, void> {
+  const { groups, found } = read;
+  const { parts } = found;
+  const window = new Window();
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    if (parts.kindOf(groups.firstOf(group)) === "trajectory") {
+      const rewards = Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at));
+      yield { group, rewards, bytes: undefined };
+      continue;
+    }
+    signal.throwIfAborted();
+    const own = partOf(read, groups.firstOf(group));
+    if (own === undefined) continue;
+    const bytes = await window.of(own);
+    const values = membersIn(bytes, own.part, ["reward"]);
+    const rewards = values.map(({ reward }) => (typeof reward === "number" ? reward : Number.NaN));
+    yield { group, rewards, bytes };
+  }
+}
+
+/** The bare trajectories of valid groups, in the order of the files. @throws Failure `input-changed`; the signal's reason */
+export async function* singleTrajectories(
+  read: GroupsRead,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly group: number; readonly bytes: Buffer }, void> {
+  const { groups, found } = read;
+  const window = new Window();
+  for (let at = 0; at < found.parts.count; at++) {
+    const group = groups.groupOf(at);
+    if (found.parts.kindOf(at) !== "trajectory" || !groups.isValid(group)) continue;
+    signal.throwIfAborted();
+    const own = partOf(read, at);
+    if (own !== undefined) yield { group, bytes: await window.of(own) };
+  }
+}
+
+/** Names of files whose lines are not the lines that were read. */
+const compressed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;
+
+/** The file and the lines that contain a group and nothing else; undefined if it is not on lines of its own. */
+export const linesOf = async (
+  read: GroupsRead,
+  group: number,
+): Promise<{ readonly file: string; readonly lines: readonly number[] } | undefined> => {
+  const own = partsOf(read, group);
+  const [first] = own;
+  if (first === undefined || first.source.origin !== undefined || compressed.test(first.source.name)) return undefined;
+  for (const one of own) if (one.source !== first.source || !(await isWholeLine(one))) return undefined;
+  return { file: first.source.name, lines: own.map(({ part }) => part.line) };
+};
+
+const isWholeLine = async ({ source: { bytes }, part: { start, length } }: GroupPart): Promise<boolean> => {
+  const [from, to] = [Math.max(0, start - 1), Math.min(bytes.size, start + length + 1)];
+  const around = await readRange(bytes, { start: from, length: to - from });
+  const isBegun = start === 0 || around[0] === newline;
+  const isEnded = to === start + length || around.at(-1) === newline || around.at(-1) === 0x0d;
+  return isBegun && isEnded && around.subarray(start - from, -1).indexOf(newline) < 0;
+};

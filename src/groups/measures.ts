@@ -1,0 +1,87 @@
+/** The metrics of groups as wholes: added once all their trajectories are known, taken back if they are invalid or refused. */
+import { inputChanged, readRange, Shrunk, type Source } from "../input/source.ts";
+import { checkAgain, partsOf } from "./contents.ts";
+import { hasNoSignal } from "./dataset.ts";
+import { medianOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
+import type { Part } from "./parts/parts.ts";
+import type { GroupsRead } from "./positions.ts";
+
+/** Adds what is known of groups as wholes, and takes back trajectories of invalid ones. @throws Failure `input-changed` */
+export const closeGroups = async (read: GroupsRead): Promise<void> => {
+  const { groups, found } = read;
+  if (groups.areValid() && !found.parts.has("trajectory")) return;
+  for (let group = 0; group < groups.count; group++) await closeGroup(read, group);
+};
+
+/** The same of one group. What arrived as a group, and is valid, was closed when it was read. @throws Failure `input-changed` */
+export const closeGroup = async (read: GroupsRead, group: number): Promise<void> => {
+  if (read.groups.isValid(group)) closeBare(read, group, 1);
+  else await subtractParts(read, group);
+};
+
+/** Takes groups back that are part of the metrics, and that the service refused. @throws Failure `input-changed` */
+export const takeBackGroups = async (read: GroupsRead, refused: readonly number[]): Promise<void> => {
+  for (const group of refused) {
+    await subtractParts(read, group);
+    closeBare(read, group, -1);
+  }
+};
+
+/** Closes a group whose trajectories are parts of their own, or opens it again. */
+const closeBare = ({ found: { parts, tally }, groups }: GroupsRead, group: number, sign: 1 | -1): void => {
+  if (parts.kindOf(groups.firstOf(group)) !== "trajectory") return;
+  const rewards = Float64Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at));
+  tally.closeGroup({ rewards, exceptions: 0 }, sign);
+};
+
+/** Takes back what the valid parts of a group added when they were read. */
+const subtractParts = async (read: GroupsRead, group: number): Promise<void> => {
+  for (const { source, part } of partsOf(read, group)) {
+    if (!part.valid) continue;
+    const again = checkAgain(await readAgain(source, part), read.found);
+    if (!again.parts.isValid(0)) throw inputChanged(source.name);
+    read.found.tally.subtract(again.tally);
+  }
+};
+
+const readAgain = async ({ name, bytes }: Source, part: Part): Promise<Buffer> =>
+  await readRange(bytes, part).catch((thrown: unknown) => {
+    throw thrown instanceof Shrunk ? inputChanged(name) : thrown;
+  });
+
+/** A distribution: values in their order, and how often each came. */
+interface Distribution extends Pick<Sketch, "count" | "least" | "most" | "mean"> {
+  readonly spread: number;
+  readonly median: number;
+  readonly weights: readonly Weight[];
+}
+
+const distributionOf = (sketch: Sketch): Distribution => {
+  const weights = weightsOf(sketch);
+  const { count, least, most, mean } = sketch;
+  return { count, least, most, mean, spread: spreadOf(sketch), median: medianOf(weights), weights };
+};
+
+/** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
+export const drawnOf = (read: GroupsRead) => {
+  const { groups, found } = read;
+  const { rewards, turns, characters, metrics, sampled } = found.picture;
+  const counts = { withSignal: 0, of: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    counts.of++;
+    if (groups.trajectoriesOf(group) > 1 && !hasNoSignal(read, group)) counts.withSignal++;
+  }
+  return {
+    rewards: distributionOf(rewards),
+    groups: counts,
+    sampled: { ...sampled, of: turns.count },
+    lengths: [
+      { name: "turns", distribution: distributionOf(turns) },
+      { name: "characters", distribution: distributionOf(characters) },
+    ],
+    metrics: Array.from(metrics, ([name, sketch]) => ({ name, distribution: distributionOf(sketch) })).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    ),
+  };
+};

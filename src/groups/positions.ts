@@ -1,0 +1,181 @@
+/** Positions: from a part and a path in it to file, line and column, and from a problem back to its group. */
+import { Locator, type Path, Places } from "../check/rules/places.ts";
+import type { Spot } from "../check/rules/problems.ts";
+import type { RuleData, RuleName } from "../check/rules/rules.ts";
+import type { Problem } from "../failure.ts";
+import { unitsBefore } from "../input/columns.ts";
+import { fileOf, placeOfLine, readRange, type Source } from "../input/source.ts";
+import type { Found } from "./parts/found.ts";
+import type { Groups } from "./parts/groups.ts";
+import type { Part, Parts } from "./parts/parts.ts";
+
+/** What was read, and its groups. */
+export interface GroupsRead {
+  readonly sources: readonly Source[];
+  readonly found: Found;
+  readonly groups: Groups;
+  /** Finds positions. Default: `locate`. */
+  readonly find?: typeof locate;
+}
+
+/** The position of the value at a path of a part, or of the deepest value on the way to it. */
+export const locate = async (
+  source: Source,
+  { part, path }: { readonly part: Part; readonly path: Path },
+): Promise<Spot> => await (await openLocator(source, part))(path);
+
+/** Finds positions like `locate`, each at or after the one before: a part is read and walked over once for all of its. */
+export const locatingInOrder = (): typeof locate => {
+  let last:
+    | { readonly source: Source; readonly start: number; readonly find: (path: Path) => Promise<Spot> }
+    | undefined;
+  return async (source, { part, path }) => {
+    if (last?.source !== source || last.start !== part.start) {
+      last = { source, start: part.start, find: await openLocator(source, part) };
+    }
+    return await last.find(path);
+  };
+};
+
+const openLocator = async (
+  { name, bytes: source, origin }: Source,
+  part: Part,
+): Promise<(path: Path) => Promise<Spot>> => {
+  const { start, line } = part;
+  if (origin !== undefined) {
+    return async (path) => ({ ...(await origin.spotOf(line, path)), readAt: `${name}:${line}`, readPath: path });
+  }
+  const bytes = await readRange(source, part);
+  const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
+  const locator = new Locator(bytes, { start: 0, end: bytes.length });
+  return async (path) => {
+    const at = locator.find(path).start;
+    places.mark(at);
+    return { file: name, ...places.of(at), path };
+  };
+};
+
+/** The position of a value of a part. The part itself need not be read for its own. */
+export const spotOf = async (
+  { sources, found, find = locate }: GroupsRead,
+  position: number,
+  path: Path,
+): Promise<Spot> => {
+  const part = found.parts.at(position);
+  const source = sources[part.source];
+  if (source === undefined) return {};
+  const place = placeOfLine(source, part.line);
+  try {
+    if (source.origin !== undefined || path.length > 0) return await find(source, { part, path });
+    return { ...place, column: unitsBefore(source.bytes, part) + 1, path, offset: part.start };
+  } catch {
+    // The file changed meanwhile: what can no longer be found is not looked at.
+    return place;
+  }
+};
+
+/** The position of a value of a part if a problem of a rule there would be kept; what is reported next is of the part's input. */
+export const spotToKeep = async (
+  read: GroupsRead,
+  { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
+): Promise<Spot> => {
+  const { parts, problems } = read.found;
+  problems.of(read.sources[parts.columns.source.at(part)]?.name);
+  return problems.isKept(rule) ? await spotOf(read, part, await path()) : {};
+};
+
+/** Reports a problem of a group, at a path of one of its parts or at its first part; an error makes the group invalid. */
+export const reportOfGroup = async <Name extends RuleName>(
+  read: GroupsRead,
+  rule: Name,
+  {
+    data,
+    group,
+    part = read.groups.firstOf(group),
+    path = [],
+  }: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
+): Promise<void> => {
+  const spot = await spotToKeep(read, { rule, part, path: () => path });
+  if (read.found.problems.report(rule, data, () => spot) === "error") read.groups.reject(group);
+};
+
+/** The first file of what was read, or the first that it was made of, as it was named. */
+export const firstFileOf = ({ sources: [first] }: Pick<GroupsRead, "sources">): string =>
+  first === undefined ? "-" : fileOf(first);
+
+/** The file and line of a part. */
+export const placeOfPart = (
+  { sources, found: { parts } }: Pick<GroupsRead, "sources" | "found">,
+  position: number,
+): { readonly file: string; readonly line: number } => {
+  const line = parts.columns.line.at(position);
+  const source = sources[parts.columns.source.at(position)];
+  return source === undefined ? { file: "the input", line } : placeOfLine(source, line);
+};
+
+/** The file and line of a group's first part. */
+export const spotOfGroup = (read: GroupsRead, group: number): { readonly file: string; readonly line: number } =>
+  placeOfPart(read, read.groups.firstOf(group));
+
+/** Lines that can't be read, or records of another tool whose group is unknown: each of them counts as a group. */
+export const unreadableIn = ({
+  found: { parts },
+  conversion,
+}: GroupsRead & { readonly conversion?: { readonly unplaced: number } | undefined }): number => {
+  if (conversion !== undefined) return conversion.unplaced;
+  let lines = 0;
+  const count = parts.areUsual ? 0 : parts.count;
+  for (let at = 0; at < count; at++) if (parts.kindOf(at) === "unreadable") lines++;
+  return lines;
+};
+
+/** The last part of a source that begins at or before a line or an offset; undefined if none does. */
+export const partAt = (
+  { columns, count }: Parts,
+  source: number,
+  { line = -1, offset }: { readonly line?: number | undefined; readonly offset?: number | undefined },
+): number | undefined => {
+  const isBefore = (at: number): boolean =>
+    columns.source.at(at) === source
+      ? offset === undefined
+        ? columns.line.at(at) <= line
+        : columns.start.at(at) <= offset
+      : columns.source.at(at) < source;
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && columns.source.at(low - 1) === source ? low - 1 : undefined;
+};
+
+/** What a problem is about, as far as that is known. */
+interface About {
+  readonly group: number;
+  readonly trajectory: number | undefined;
+  /** Position in `messages_and_choices`. */
+  readonly message: number | undefined;
+}
+
+/** The group that a problem is about, and its trajectory and message there. */
+export const aboutOf = ({ sources, found, groups }: GroupsRead, problem: Problem): About | undefined => {
+  const { file, line, offset, readAt } = problem;
+  // Of what was made of another file, the path that was read is meant.
+  const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
+  const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
+  const source = sources.findIndex((one) => one.name === (name ?? file));
+  const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
+  const part = source < 0 ? undefined : partAt(found.parts, source, at);
+  if (part === undefined) return undefined;
+  const group = groups.groupOf(part);
+  const isAlone = found.parts.kindOf(part) !== "group";
+  const trajectory = isAlone ? groups.partsOf(group).indexOf(part) : stepAfter(path, "trajectories");
+  const message = trajectory === undefined ? undefined : stepAfter(path, "messages_and_choices");
+  return { group, trajectory, message };
+};
+
+const stepAfter = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
+  const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
+  return typeof step === "number" ? step : undefined;
+};
