@@ -39,7 +39,7 @@ const groups = [
   // The local service has them too.
   { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
-  { name: "trajectories", test: /\/src\/trajectories\.ts$/ },
+  { name: "trajectories", test: /\/src\/(trajectories|groups\/index)\.ts$/ },
   { name: "send", test: /\/src\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/ledger\/postgres-ledger\.ts$/ },
@@ -62,7 +62,7 @@ export const program = {
   plugins: [mcpSdkBeside, kernel(), raw(), page([listed]), plainFunctions(), listed],
   preserveEntrySignatures: "allow-extension",
   // What a file does not use of a room, its door does not bring along.
-  treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs)\//, sideEffects: false }] },
+  treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
   logLevel: "warn",
   output: {
     dir: "dist",

@@ -1,7 +1,6 @@
 /** Bytes on disk → requests, and back from a refusal to a line. */
 
-import type { ChooseOptions } from "./groups/choose/choose.ts";
-import type { Reading } from "./groups/read.ts";
+import type { Reading } from "./groups/index.ts";
 import { loadLedger } from "./ledger/index.ts";
 import type { DeliverOptions } from "./send/deliver.ts";
 import type { Followed, FollowOptions } from "./send/follow/follow.ts";
@@ -13,24 +12,6 @@ export type { RuleCount } from "./check/rules/problems.ts";
 export type { Inputs } from "./check/rules/rule.ts";
 export { quietMessage, type RuleName, ruleNames, rules, subjectOf } from "./check/rules/rules.ts";
 export type { Sharing } from "./check/scan/sharing.ts";
-export type { Choosing } from "./groups/choose/choose.ts";
-export type { Sought } from "./groups/choose/search.ts";
-export type { RewardsKnown } from "./groups/choose/seen.ts";
-export {
-  beginningOf,
-  groupLines,
-  linesOf,
-  rewardsOf,
-  singleTrajectories,
-  type TrajectoryLooked,
-  trajectoriesOf,
-} from "./groups/contents.ts";
-export { hasNoChoice, hasNoSignal } from "./groups/dataset.ts";
-export { reportAgainst } from "./groups/duplicates.ts";
-export { drawnOf } from "./groups/measures.ts";
-export { momentsOf } from "./groups/metrics/sums.ts";
-export { aboutOf, type GroupsRead, spotOfGroup } from "./groups/positions.ts";
-export { type Reading, type ReadOptions, readTrajectories } from "./groups/read.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export type { FollowOptions } from "./send/follow/follow.ts";
 export type { FollowEvent } from "./send/follow/followed-file.ts";
@@ -63,22 +44,6 @@ export const checkCompression = async (form: Compression | undefined): Promise<v
 /** Loads what delivers, and what opens the ledger: before they are used, while there is time for it. */
 export const readyDelivery = async (ledger: string | undefined): Promise<void> =>
   void (await Promise.all([import("./send/deliver.ts"), loadLedger(ledger)]));
-
-/** Whether an expression can be read, before anything else is. @throws Failure `where-wrong` */
-export const checkWhere = async (text: string): Promise<void> =>
-  void (await import("./groups/choose/expression.ts")).parseWhere(text);
-
-/** Searches the groups of a reading. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
-export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
-  await (await import("./groups/choose/search.ts")).searchGroups(...asked);
-type Search = typeof import("./groups/choose/search.ts").searchGroups;
-
-/**
- * Reads once more what is wanted of a reading, which is closed with it.
- * @throws Failure `where-wrong`, `spool-failed`, `input-changed`; the signal's reason
- */
-export const chooseOf = async (reading: Reading, options: ChooseOptions): Promise<Reading> =>
-  await (await import("./groups/choose/choose.ts")).chooseOf(reading, options);
 
 /**
  * Writes what of a reading is not valid to a file of its own, which must not be there, with the reasons beside it; gives

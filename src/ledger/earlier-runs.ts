@@ -1,7 +1,6 @@
 /** What earlier runs made of a run's groups, and what follows for each: one decision, for files that are whole and for those that grow. */
 
-import { Column } from "../groups/parts/column.ts";
-import { dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
+import { Column, dedupKeyBytes } from "../groups/index.ts";
 import { type Entry, type EntryState, isUnknown } from "./entries.ts";
 
 /** What a run has to take a group for because of earlier ones. */

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { DatabaseServer } from "../database/index.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
+import { dedupKeyBytes } from "../groups/index.ts";
 import { type Entry, entryColumns, entryOf, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 import { free, isOver, leaseEnd, type Run, takeOver } from "./lease.ts";
 import {

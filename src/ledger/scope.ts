@@ -1,7 +1,7 @@
 /** Reads and writes the ledger's entries of one scope, and names scopes and requests by digests. */
 import { createHash } from "node:crypto";
 import type { Database, Row } from "../database/index.ts";
-import { dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
+import { dedupKeyBytes } from "../groups/index.ts";
 import { type Entry, type EntryState, entriesWhere, idOf, type LedgerScope, rowIdOf } from "./entries.ts";
 
 /** What a request is recorded with, before its first byte. */

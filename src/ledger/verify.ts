@@ -2,9 +2,8 @@
 
 import { problemOf, type RuleCount, type Spot } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
-import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
-import { spotOfGroup } from "../groups/positions.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
+import { assignDedupKeys, type DedupKeys, dedupKeyBytes, spotOfGroup } from "../groups/index.ts";
 import type { Entry } from "./entries.ts";
 import { scopeDigest } from "./scope.ts";
 

@@ -2,8 +2,8 @@
 import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
-import { groupClosing, groupOpening } from "../groups/parts/groups.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
+import { groupClosing, groupOpening } from "../groups/index.ts";
 import { inputChanged } from "../input/source.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 

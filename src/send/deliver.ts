@@ -3,10 +3,14 @@ import { basename } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Client } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { takeBackGroups } from "../groups/measures.ts";
-import { assignDedupKeys, type DedupKeys } from "../groups/parts/dedup-keys.ts";
-import { firstFileOf } from "../groups/positions.ts";
-import { invalidInput, type Reading } from "../groups/read.ts";
+import {
+  assignDedupKeys,
+  type DedupKeys,
+  firstFileOf,
+  invalidInput,
+  type Reading,
+  takeBackGroups,
+} from "../groups/index.ts";
 import { isRemote } from "../input/remote-names.ts";
 import { EarlierRuns, openRunLedger, type RunLedger, type RunLedgerOptions } from "../ledger/index.ts";
 import { chunksOf } from "./body.ts";

@@ -1,7 +1,7 @@
 /** What became of each group of a run's input, one byte a group. */
 
-import { Column } from "../groups/parts/column.ts";
-import type { Groups } from "../groups/parts/groups.ts";
+import type { Groups } from "../groups/index.ts";
+import { Column } from "../groups/index.ts";
 
 /** What can become of a group. */
 type GroupOutcome = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";

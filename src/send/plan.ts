@@ -1,8 +1,8 @@
 /** Decides which groups make up which request: near-equal parts, cut only between groups, the same for the same input. */
 import { createHash } from "node:crypto";
 import { Failure } from "../failure.ts";
-import { spotOfGroup } from "../groups/positions.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
+import { spotOfGroup } from "../groups/index.ts";
 
 /** One request. */
 export interface PlannedRequest {

@@ -3,8 +3,7 @@
 import { lineText } from "../check/rules/places.ts";
 import { problemOf } from "../check/rules/problems.ts";
 import { type About, Failure, isFailure, type Problem, type ReasonData } from "../failure.ts";
-import { spotOfGroup, unreadableIn } from "../groups/positions.ts";
-import { invalidInput, type LeftOutBy, type Reading } from "../groups/read.ts";
+import { invalidInput, type LeftOutBy, type Reading, spotOfGroup, unreadableIn } from "../groups/index.ts";
 import type { Answer, Answers } from "./answers.ts";
 import type { Counts, GroupOutcomes } from "./group-outcomes.ts";
 import type { PlannedRequest } from "./plan.ts";

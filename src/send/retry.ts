@@ -2,7 +2,7 @@
 import type { Attempt, Client, Patience } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
 import { callsTextOf, noCalls } from "./answers.ts";

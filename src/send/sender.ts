@@ -1,8 +1,8 @@
 /** Sends planned requests, writes down what becomes of each before and after, and stops where it must. */
 import type { Attempt, Patience } from "../client/index.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
-import { type DedupKeys, dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
+import { type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { inputChanged } from "../input/source.ts";
 import type { Settlement } from "../ledger/index.ts";

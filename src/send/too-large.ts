@@ -3,8 +3,8 @@
 import { problemOf } from "../check/rules/problems.ts";
 import type { Attempt } from "../client/index.ts";
 import { Failure } from "../failure.ts";
-import { spotOfGroup } from "../groups/positions.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
+import { spotOfGroup } from "../groups/index.ts";
 import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
 import type { RefusedGroup } from "./requests.ts";
 

@@ -1,7 +1,7 @@
 /** Requests of earlier runs whose outcome is unknown: which of them are sent again, and as exactly what they were. */
 
-import { type DedupKeys, dedupKeyBytes } from "../groups/parts/dedup-keys.ts";
-import type { Reading } from "../groups/read.ts";
+import type { Reading } from "../groups/index.ts";
+import { type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { Entry, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { type Frame, requestOf } from "./plan.ts";

@@ -1,7 +1,8 @@
 /** One group, looked at: its trajectories with their rewards, what they have in common, and the command that logs it. */
+
+import { linesOf, spotOfGroup, type TrajectoryLooked, trajectoriesOf } from "../groups/index.ts";
 import { elementSpans, isObject, memberSpans, parsedJson, wholeOf } from "../json/walk.ts";
 import { commandLine } from "../shell-words.ts";
-import { linesOf, spotOfGroup, type TrajectoryLooked, trajectoriesOf } from "../trajectories.ts";
 import { untrainable } from "./measures.ts";
 import type { Table } from "./rows.ts";
 import type { GroupDetail, Member } from "./shapes.ts";

@@ -1,6 +1,6 @@
 /** Problems by what they are about: so that a group's row counts its own, and a message has them beside it. */
 import type { Problem } from "../failure.ts";
-import { aboutOf, type Reading } from "../trajectories.ts";
+import { aboutOf, type Reading } from "../groups/index.ts";
 import type { Finding, Findings } from "./shapes.ts";
 
 /** The problems of a reading, each with the group that it is about. */

@@ -1,8 +1,8 @@
 /** The page in a browser: its server, on this machine alone. */
 import { randomBytes } from "node:crypto";
+import type { Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { listen } from "../service/index.ts";
-import type { Reading } from "../trajectories.ts";
 import { appOf } from "./app.ts";
 import type { ShownCalls } from "./calls.ts";
 import { Looked } from "./looked.ts";

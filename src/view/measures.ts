@@ -6,7 +6,7 @@ import {
   momentsOf,
   rewardsOf,
   singleTrajectories,
-} from "../trajectories.ts";
+} from "../groups/index.ts";
 import { edgesOf, isWithin, type Range, shareIn } from "./range.ts";
 import type { Bar, Dot, Untrainable } from "./shapes.ts";
 import { spentIn } from "./spent.ts";

@@ -1,7 +1,7 @@
 /** Which groups a table shows, in which order; only the rows on the screen are read. */
 
+import { beginningOf, checkWhere, type Reading, trajectoriesOf } from "../groups/index.ts";
 import { elements, isObject, memberSpans, parsedJson, skipWhite, textOf } from "../json/walk.ts";
-import { beginningOf, checkWhere, type Reading, trajectoriesOf } from "../trajectories.ts";
 import type { FindingsByGroup } from "./findings.ts";
 import { type Measures, untrainable } from "./measures.ts";
 import type { Runs } from "./runs.ts";

@@ -1,5 +1,5 @@
 /** Files side by side: the steps or runs that groups come from, where there are several. */
-import { momentsOf, type Reading, spotOfGroup } from "../trajectories.ts";
+import { momentsOf, type Reading, spotOfGroup } from "../groups/index.ts";
 import { type Measures, untrainable } from "./measures.ts";
 import type { Run } from "./shapes.ts";
 

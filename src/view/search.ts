@@ -1,5 +1,5 @@
 /** Searches in the background: what each found so far can be asked for; one that nobody asks for any more ends. */
-import { type Reading, type RewardsKnown, type Sought, searchGroups } from "../trajectories.ts";
+import { type Reading, type RewardsKnown, type Sought, searchGroups } from "../groups/index.ts";
 import type { Searched } from "./shapes.ts";
 
 /** Searches that are kept, for as many tabs. */

@@ -108,7 +108,11 @@ const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(
 const roomOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
 
 /** Modules of the trajectory path that have an `index.ts`: it is their only file that others import. */
-const modulesOnPath = new Set(["formats", "ledger"]);
+const modulesOnPath = new Set(["formats", "groups", "ledger"]);
+
+/** The checker pushes what it finds into the index and the metrics, which stand below it. */
+const isPushed = (path: string, to: string): boolean =>
+  folderOf(path) === "check" && /^src\/groups\/(parts|metrics)\//.test(to);
 
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
@@ -133,7 +137,9 @@ const wrongImport = (path: string, { to, isType }: Import): string | undefined =
   if (!to.startsWith("src/")) return `${to} is no part of the program`;
   const other = roomOf(to);
   const isInner = modulesOnPath.has(folderOf(to)) && folderOf(to) !== folderOf(path) && !isDoor(to);
-  if (isInner) return `of ${folderOf(to)} only its door is open, not ${to}`;
+  if (isInner && !isPushed(path, to) && !sideDoors.has(`src/${own} → ${to}`)) {
+    return `of ${folderOf(to)} only its door is open, not ${to}`;
+  }
   if (other === own) return own === "trajectories" && !isType ? wrongFloor(path, to) : undefined;
   if (sideDoors.has(`src/${own} → ${to}`)) return undefined;
   if (!has(room.opens, other) && !ground.has(other)) return `${other} is closed to ${own}`;
@@ -142,7 +148,7 @@ const wrongImport = (path: string, { to, isType }: Import): string | undefined =
 
 const wrongFloor = (path: string, to: string): string | undefined => {
   const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(1, -1).join("/"))) as [number, number];
-  return path.endsWith("trajectories.ts") || of <= at ? undefined : `${to} is above ${path}`;
+  return /(trajectories|\/index)\.ts$/.test(path) || of <= at ? undefined : `${to} is above ${path}`;
 };
 
 /** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die, or a store fails. */

@@ -18,17 +18,12 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Attempt } from "../../src/client/index.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
+import type { Reading } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
 import { RunLedger } from "../../src/ledger/run-ledger.ts";
 import { nothingWritten, writeRejects } from "../../src/send/reject/rejects-file.ts";
 import { mayResend } from "../../src/send/unknown.ts";
-import {
-  type DeliverOptions,
-  deliverReading,
-  type LogResult,
-  planRequests,
-  type Reading,
-} from "../../src/trajectories.ts";
+import { type DeliverOptions, deliverReading, type LogResult, planRequests } from "../../src/trajectories.ts";
 import { testHost } from "../support/host.ts";
 import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../support/inputs.ts";
 

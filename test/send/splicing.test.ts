@@ -3,9 +3,9 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/failure.ts";
+import type { Reading } from "../../src/groups/index.ts";
 import { chunksOf } from "../../src/send/body.ts";
 import { frameOf, requestOf } from "../../src/send/plan.ts";
-import type { Reading } from "../../src/trajectories.ts";
 import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 

@@ -5,17 +5,11 @@ import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
+import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Picture } from "../../src/groups/metrics/picture.ts";
 import type { Sketch } from "../../src/groups/metrics/sketch.ts";
 import type { Host } from "../../src/host.ts";
-import {
-  type DeliverOptions,
-  type Judgement,
-  type Reading,
-  readTrajectories,
-  type Sharing,
-  warningRules,
-} from "../../src/trajectories.ts";
+import { type DeliverOptions, type Judgement, type Sharing, warningRules } from "../../src/trajectories.ts";
 import { testHost } from "./host.ts";
 
 /** Whether this Node can unpack zstd. */

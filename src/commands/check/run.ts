@@ -3,19 +3,11 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, problemFacts } from "../../failure.ts";
 import type { ForeignChoice } from "../../formats/index.ts";
+import { type Choosing, drawnOf, type Reading, reportAgainst } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import {
-  type CheckResult,
-  type Choosing,
-  checkResult,
-  drawnOf,
-  type Judgement,
-  problemsToShow,
-  type Reading,
-  reportAgainst,
-} from "../../trajectories.ts";
+import { type CheckResult, checkResult, type Judgement, problemsToShow } from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { fetchedText, foreignTyped, type TypedForeign, tellConversion } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

@@ -1,7 +1,7 @@
 /** `--where`, `--best`, `--sample` and `--shard`: what of the input `convert`, `check`, `log` and `ledger` take. */
 import type { Command } from "commander";
 import { Failure } from "../../failure.ts";
-import { type Choosing, checkWhere } from "../../trajectories.ts";
+import { type Choosing, checkWhere } from "../../groups/index.ts";
 
 /** The options as commander gives them. */
 export interface TypedChoosing {

@@ -4,9 +4,9 @@ import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { writeOut, writeWhole } from "../../files.ts";
 import { type ForeignChoice, formatNames, readRewards } from "../../formats/index.ts";
+import type { Reading } from "../../groups/index.ts";
 import { type Fetched, modeOf } from "../../input/index.ts";
 import { nearest } from "../../nearest.ts";
-import type { Reading } from "../../trajectories.ts";
 
 /** How far an input at an address is, for a person. */
 export const fetchedText = ({ bytes, of }: Fetched): string =>

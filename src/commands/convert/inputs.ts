@@ -3,9 +3,9 @@
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import type { Failure } from "../../failure.ts";
+import { type Choosing, chooseOf, type Reading, type ReadOptions, readTrajectories } from "../../groups/index.ts";
 import type { Fetched } from "../../input/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import { type Choosing, chooseOf, type Reading, type ReadOptions, readTrajectories } from "../../trajectories.ts";
 
 /** What is read, and how; who is told how far that is. */
 interface InputsAsked

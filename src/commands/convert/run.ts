@@ -4,16 +4,10 @@ import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { openDraft, requireFree, writeOut } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
+import { groupLines, type Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import {
-  type CheckResult,
-  checkResult,
-  groupLines,
-  type Reading,
-  type StopOrSkip,
-  writeRejected,
-} from "../../trajectories.ts";
+import { type CheckResult, checkResult, type StopOrSkip, writeRejected } from "../../trajectories.ts";
 import { printFacts, sayWarnings, withFrames } from "../log/findings.ts";
 import type { TypedJudging } from "../log/judging.ts";
 import { judgementTyped } from "../log/options.ts";

@@ -5,6 +5,7 @@ import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
+import type { Reading } from "../../groups/index.ts";
 import {
   type Entry,
   type EntryFilter,
@@ -17,7 +18,7 @@ import {
 } from "../../ledger/index.ts";
 import { printDocument, printList } from "../../output/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
-import { checkResult, judgementOf, type Reading } from "../../trajectories.ts";
+import { checkResult, judgementOf } from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

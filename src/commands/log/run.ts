@@ -3,17 +3,15 @@ import { logDestination, openClient, readyClient, settingsInForce } from "../../
 import type { Context } from "../../context.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { requireFree } from "../../files.ts";
+import { type Choosing, drawnOf, type Reading } from "../../groups/index.ts";
 import { type Meter, printPicture, printRaw } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import {
-  type Choosing,
   checkCompression,
   type DeliverOptions,
   deliverReading,
-  drawnOf,
   followFile,
   type LogResult,
-  type Reading,
   readyDelivery,
   unreadResult,
 } from "../../trajectories.ts";

@@ -1,7 +1,7 @@
 /** How `rollcall view` reads what it shows. */
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { Reading } from "../../trajectories.ts";
+import type { Reading } from "../../groups/index.ts";
 import type { AskedFor } from "../../view/index.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";

@@ -3,9 +3,10 @@
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
+import type { Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { checkResult, type Reading } from "../../trajectories.ts";
+import { checkResult } from "../../trajectories.ts";
 import { mostHeld, pageOf, requirePageFile, type WrittenPage, writePageFile } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { withFrames } from "../log/findings.ts";

@@ -1,10 +1,8 @@
 /** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
 import { isFailure } from "../../failure.ts";
-import { groupReporter } from "../../groups/dataset.ts";
-import { closeGroup } from "../../groups/measures.ts";
-import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
+import type { DedupKeys, Reading } from "../../groups/index.ts";
+import { closeGroup, groupReporter } from "../../groups/index.ts";
 import type { RunLedger } from "../../ledger/index.ts";
-import type { Reading } from "../../groups/read.ts";
 import { type DeliverOptions, limitOf, rejectsPath } from "../deliver.ts";
 import type { GroupOutcomes } from "../group-outcomes.ts";
 import { cutRequests, frameOf, reportOversized } from "../plan.ts";

@@ -1,6 +1,6 @@
 /** What earlier runs made of the groups of a growing file, by their dedup keys. */
-import { dedupKeyBytes } from "../../groups/parts/dedup-keys.ts";
-import { Digests, DigestTable } from "../../groups/parts/digests.ts";
+
+import { Digests, DigestTable, dedupKeyBytes } from "../../groups/index.ts";
 import { type EarlierOutcome, EarlierRuns } from "../../ledger/index.ts";
 
 /** What earlier runs made of groups: which groups there will be, nobody knows yet. */

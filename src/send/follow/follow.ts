@@ -1,8 +1,8 @@
 /** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
-import { DedupKeys } from "../../groups/parts/dedup-keys.ts";
-import type { Reading } from "../../groups/read.ts";
+import type { Reading } from "../../groups/index.ts";
+import { DedupKeys } from "../../groups/index.ts";
 import { isRemote, plainName } from "../../input/remote-names.ts";
 import { inputChanged } from "../../input/source.ts";
 import { openRunLedger, type RunLedger } from "../../ledger/index.ts";

@@ -7,11 +7,16 @@ import { Scan } from "../../check/scan/scan.ts";
 import { kernelForGrowing } from "../../check/scan/scan-source.ts";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
-import { GrowingGroups, type GrowingOptions } from "../../groups/growing.ts";
-import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
-import { type Found, nothingFound } from "../../groups/parts/found.ts";
-import { Groups } from "../../groups/parts/groups.ts";
-import { invalidInput, type Reading } from "../../groups/read.ts";
+import type { DedupKeys } from "../../groups/index.ts";
+import {
+  type Found,
+  Groups,
+  GrowingGroups,
+  type GrowingOptions,
+  invalidInput,
+  nothingFound,
+  type Reading,
+} from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
 import { decompressorOf } from "../../input/decompress.ts";
 import { blocksOf } from "../../input/lines.ts";

@@ -3,11 +3,9 @@
 import type { Judgement } from "../../check/rules/judgement.ts";
 import type { Problems } from "../../check/rules/problems.ts";
 import { Failure, isFailure } from "../../failure.ts";
-import { outsideOf, reportAmong } from "../../groups/dataset.ts";
-import { closeGroup } from "../../groups/measures.ts";
-import type { DedupKeys } from "../../groups/parts/dedup-keys.ts";
+import type { DedupKeys } from "../../groups/index.ts";
+import { closeGroup, invalidInput, outsideOf, type Reading, reportAmong } from "../../groups/index.ts";
 import type { RunLedger } from "../../ledger/index.ts";
-import { invalidInput, type Reading } from "../../groups/read.ts";
 import { type DeliverOptions, reportEarlier, takeBackRefused } from "../deliver.ts";
 import type { GroupOutcomes } from "../group-outcomes.ts";
 import { nothingSent } from "../requests.ts";

@@ -4,10 +4,16 @@ import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems, problemOf } from "../../check/rules/problems.ts";
 import { Scan } from "../../check/scan/scan.ts";
 import { type Problem, problemFacts } from "../../failure.ts";
-import { type GroupPart, partsOf, unchanged, Window } from "../../groups/contents.ts";
-import { nothingFound } from "../../groups/parts/found.ts";
-import { groupClosing, groupOpening } from "../../groups/parts/groups.ts";
-import type { Reading } from "../../groups/read.ts";
+import type { Reading } from "../../groups/index.ts";
+import {
+  type GroupPart,
+  groupClosing,
+  groupOpening,
+  nothingFound,
+  partsOf,
+  unchanged,
+  Window,
+} from "../../groups/index.ts";
 import { memoryBytes, placeOfLine, type Source } from "../../input/source.ts";
 import { newline, skipWhite } from "../../json/walk.ts";
 

@@ -5,7 +5,7 @@ import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import { clearDrafts, codeOf, type Draft, openDraft } from "../../files.ts";
-import type { Reading } from "../../groups/read.ts";
+import type { Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/source.ts";
 import { noRejects, type Rejected, type RejectsSoFar, rejectedLines } from "./rejected-lines.ts";
 

@@ -4,8 +4,7 @@ import { problemOf } from "../../check/rules/problems.ts";
 import type { Example, Inputs } from "../../check/rules/rule.ts";
 import { type RuleData, type RuleName, ruleOf } from "../../check/rules/rules.ts";
 import type { Problem } from "../../failure.ts";
-import { reportAgainst } from "../../groups/duplicates.ts";
-import { type Reading, readSources } from "../../groups/read.ts";
+import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/source.ts";
 import { problemsToShow } from "./shown-problems.ts";
 

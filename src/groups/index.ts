@@ -1,0 +1,57 @@
+/** Groups of trajectories: the index of all that was read, its metrics, the bytes and positions of groups, and a choice of them. */
+import type { ChooseOptions } from "./choose/choose.ts";
+import type { Reading } from "./read.ts";
+
+export type { Choosing } from "./choose/choose.ts";
+export type { Sought } from "./choose/search.ts";
+export type { RewardsKnown } from "./choose/seen.ts";
+export {
+  beginningOf,
+  type GroupPart,
+  groupLines,
+  linesOf,
+  partsOf,
+  partValue,
+  rewardsOf,
+  singleTrajectories,
+  type TrajectoryLooked,
+  trajectoriesOf,
+  unchanged,
+  Window,
+} from "./contents.ts";
+export { groupReporter, hasNoChoice, hasNoSignal, outsideOf, reportAmong } from "./dataset.ts";
+export { reportAgainst } from "./duplicates.ts";
+export { GrowingGroups, type GrowingOptions } from "./growing.ts";
+export { closeGroup, drawnOf, takeBackGroups } from "./measures.ts";
+export { momentsOf } from "./metrics/sums.ts";
+export { Column } from "./parts/column.ts";
+export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./parts/dedup-keys.ts";
+export { Digests, DigestTable } from "./parts/digests.ts";
+export { type Found, nothingFound } from "./parts/found.ts";
+export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
+export type { Part } from "./parts/parts.ts";
+export { aboutOf, firstFileOf, type GroupsRead, locate, spotOfGroup, unreadableIn } from "./positions.ts";
+export {
+  invalidInput,
+  type LeftOutBy,
+  type Reading,
+  type ReadOptions,
+  readSources,
+  readTrajectories,
+} from "./read.ts";
+
+/** Parses an expression before anything is read. @throws Failure `where-wrong` */
+export const checkWhere = async (text: string): Promise<void> =>
+  void (await import("./choose/expression.ts")).parseWhere(text);
+
+/** Searches the groups of a reading. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
+export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
+  await (await import("./choose/search.ts")).searchGroups(...asked);
+type Search = typeof import("./choose/search.ts").searchGroups;
+
+/**
+ * Chooses among the groups of a reading, which is closed with the choice.
+ * @throws Failure `where-wrong`, `spool-failed`, `input-changed`; the signal's reason
+ */
+export const chooseOf = async (reading: Reading, options: ChooseOptions): Promise<Reading> =>
+  await (await import("./choose/choose.ts")).chooseOf(reading, options);
