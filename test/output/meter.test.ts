@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { barText } from "../../src/output/index.ts";
+import { barText, openScreen, screenWords } from "../../src/output/index.ts";
+import { testHost } from "../support/host.ts";
 
 const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups: 4558 };
 
@@ -38,5 +39,16 @@ describe("the progress bar", () => {
   it("uses the singular for one group", () => {
     expect(barText({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
     expect(barText({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
+  });
+});
+
+describe("progress as events", () => {
+  it("has an event for each phase, and no other within a second", async () => {
+    const host = testHost();
+    const meter = openScreen({ host, words: screenWords({}) }).meter("json");
+    for (const phase of ["fetching", "checking", "checking", "sending"]) meter.show({ ...half, phase });
+    await expect
+      .poll(() => host.said().match(/"event":"[^"]*"/g))
+      .toEqual(["fetching", "checking", "sending"].map((phase) => `"event":"${phase}"`));
   });
 });

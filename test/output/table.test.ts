@@ -99,6 +99,11 @@ describe("a table", () => {
     expect(await drawn(columns, rows, { width: 1 })).toEqual(["…", "…", "b", "c"]);
   });
 
+  it("omits the last of several columns with the same rank", async () => {
+    const equal = [columnAt(0, { heading: "id" }), columnAt(1, { rank: 1 }), columnAt(2, { rank: 1 })];
+    expect(await drawn(equal, [["a", "left", "right"]], { width: 20 })).toEqual(["id  column 1", "a   left"]);
+  });
+
   it("cuts other cells before names that people type", async () => {
     const named = [
       columnAt(0, { heading: "op" }),

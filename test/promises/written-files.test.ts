@@ -67,4 +67,18 @@ describe.concurrent("files made of inputs", () => {
     expect((await runHere(["convert", ...inputs, "--out", place.path("out")])).code).toBe(0);
     expect(statSync(place.path("out")).mode & 0o777).toBe(0o600);
   });
+
+  it("replace an empty file, and no file with content", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "http://127.0.0.1:9");
+    const [input, out] = [place.write("a.jsonl", linesOf(groupOf(1))), place.write("out", "")];
+    expect((await runHere(["convert", input, "--out", out])).code).toBe(0);
+    const written = readFileSync(out, "utf8");
+    expect(written).not.toBe("");
+    expect(await runHere(["convert", input, "--out", out])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${out} is there already`),
+    });
+    expect(readFileSync(out, "utf8")).toBe(written);
+  });
 });

@@ -71,6 +71,16 @@ describe("the service's log operation (interface 4.1)", () => {
     expect(logged.body.metrics).toMatchObject({ "train/exception_rate": 0.5 });
   });
 
+  it("counts the exceptions of a group in a request with a duplicate key", async () => {
+    const service = await running();
+    const group = JSON.stringify({
+      trajectories: [trajectory(1)],
+      exceptions: ["a", "b", "c"].map((message) => ({ message })),
+    });
+    const logged = await service.log(`{"run":1,"split":"train","trajectory_groups":[${group}],"run":2}`);
+    expect(logged.body.metrics).toMatchObject({ "train/exception_rate": 0.75 });
+  });
+
   it("keeps acknowledged calls over a restart", async () => {
     const dataDir = newDataDir();
     const before = await running({ dataDir });

@@ -159,6 +159,18 @@ describe("the table of calls", () => {
     expect(await table.call("b")).toBeUndefined();
   });
 
+  it("counts a call as unread until it is read, however often that fails", async () => {
+    const json = Buffer.from('{"id":"a"}');
+    const found: CallRead = { kind: "found", json, head: readHead(json), lines: () => [] };
+    const answers = [unread("not now"), unread("not then"), found];
+    const table = tableOf(["a"], async () => answers.shift() ?? found);
+    for (const count of [1, 1, 0]) {
+      await expect.poll(() => table.progress().phase).toBe("read");
+      expect(table.summary().unread).toBe(count);
+      await table.call("a");
+    }
+  });
+
   it("stops if all further calls would fail the same way", async () => {
     const ids = Array.from({ length: 20 }, (_, at) => `${at}`);
     let asked = 0;

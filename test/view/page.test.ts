@@ -39,6 +39,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect
       .poll(async () => await page.getByRole("columnheader", { name: "mean" }).getAttribute("aria-sort"))
       .toBe("descending");
+    await page.getByRole("link", { name: "mean 0, spread 0 ×" }).click();
+    await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
     expect(troubles).toEqual([]);
   });
 

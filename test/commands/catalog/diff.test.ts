@@ -218,6 +218,24 @@ describe("rollcall catalog diff", () => {
     );
   });
 
+  it("compares only the catalog of --catalog with its history", async () => {
+    const server = await scriptedServer([
+      { when: ({ path }) => path.includes("/analysis/"), answer: json({ data: before }) },
+      { when: ({ path }) => path.includes("/router/"), answer: json({ data: before }) },
+      { when: ({ path }) => path.includes("/router/"), answer: json({ data: after }) },
+    ]);
+    const env = {
+      ROLLCALL_BASE_URL: server.url,
+      ROLLCALL_ANALYSIS_PROVIDER: "x",
+      ROLLCALL_ROUTER_PROVIDER: "y",
+      ROLLCALL_DATA_DIR: files().folder,
+    };
+    await runHere(["catalog", "all"], { env });
+    const { code, stdout } = await diff(["--since", "1d", "--catalog", "router", "--json"], { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).compared).toMatchObject([{ from: { catalog: "router" }, to: { catalog: "router" } }]);
+  });
+
   it("prints the result and exits with 10 with --exit-code if the catalogs differ", async () => {
     const { older, newer } = files();
     expect(await diff([older, older, "--exit-code", "-q"])).toEqual({ code: 0, stdout: "", stderr: "" });

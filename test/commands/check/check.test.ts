@@ -106,6 +106,15 @@ describe("rollcall check", () => {
     expect((await check([bad, "--report", "junit", "--report", "github"])).code).toBe(2);
   });
 
+  it("writes over its own report of warnings", async () => {
+    const report = join(newFolder(), "r.txt");
+    for (const round of [1, 2]) {
+      const { code } = await check([...filesOf(line(1)), "--report", `github=${report}`]);
+      expect({ round, code }).toEqual({ round, code: 0 });
+    }
+    expect(readFileSync(report, "utf8")).toMatch(/^::warning /);
+  });
+
   it("prints no metrics if nothing is valid", async () => {
     expect((await document(filesOf(line('"x"')))).document.metrics).toEqual({});
   });

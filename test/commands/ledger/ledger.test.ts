@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { describe, it } from "vitest";
 import { groupOf, linesOf, oneEach, type Place, placeAt } from "../../promises/place.ts";
-import { type accept, faultyService } from "../../support/raw-server.ts";
+import { type accept, faultyService, refuse } from "../../support/raw-server.ts";
 import { seeLine } from "../../support/terminal.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
@@ -88,6 +88,20 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await idsOf(place, ["--until", "2020-01-01"])).toEqual([]);
     expect(await idsOf(place, ["--until", "1h"])).toEqual([]);
     expect((await place.run(["ledger", "calls", "--since", "tomorrow"])).stderr).toContain("yesterday, or a date");
+  });
+
+  it("counts refused groups as not logged in `ledger verify`", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    service.next(refuse(422));
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", two);
+    expect((await place.log([file])).code).toBe(6);
+    const { code, stderr } = await place.run(["ledger", "verify", file]);
+    expect({ code, stderr }).toMatchObject({
+      code: 10,
+      stderr: expect.stringContaining("0 of 2 groups logged once: 2 not logged\n"),
+    });
   });
 });
 
