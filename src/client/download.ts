@@ -1,4 +1,4 @@
-/** Gets files by their addresses, which are no part of the service's interface: what comes is a stream. */
+/** Downloads files by their addresses, which are not part of the service's interface. The body of a reply is a stream. */
 import type { IncomingMessage } from "node:http";
 import { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
@@ -13,40 +13,39 @@ import { openPatience, readSilenceMs, triesBeforeNotice } from "./retry.ts";
 import { traceReply, traceRequest } from "./trace.ts";
 import { isHostMissing, isPermanent, Trouble, troubleOf } from "./trouble.ts";
 
-/** How files are got. */
 export type DownloadOptions = Pick<
   ClientOptions,
   "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onAgain" | "trace"
 >;
 
-/** The head of an answer, with its body to come. */
+/** The head of a reply, with its body to come. */
 export interface Got {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** How long the server asks to wait; undefined where it asks nothing that can be read. */
+  /** How long the server asks to wait; undefined if it does not ask. */
   readonly retryAfterMs: number | undefined;
   readonly tries: number;
-  /** Gives the body to whom it is asked by, as it comes. @throws Failure `no-connection` where it breaks off; the signal's reason */
+  /** Yields the body as it arrives. @throws Failure `no-connection` if it is cut; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
-  /** Gives up what is still to come. */
+  /** Gives up the rest of the body. */
   drop(): void;
 }
 
-/** Gets files over connections that are used again. Must be closed. */
+/** Downloads over connections that are reused. The caller closes them. */
 export interface Downloads {
   /**
-   * Asks until an answer comes that says something for good, or patience is over: then with the last one.
+   * Repeats a request until the reply is final, or patience is over. Returns the last reply.
    * @throws Failure `no-connection`, `proxy-unusable`; the signal's reason
    */
   get(url: URL, headers: Headers): Promise<Got>;
   patience(): Patience;
   announce(why: Failure): void;
-  /** The same, until a signal ends it too. */
+  /** Returns the same downloads, which this signal ends, too. */
   within(signal: AbortSignal): Downloads;
   close(): void;
 }
 
-/** Opens downloads. Nothing is connected before something is asked for. */
+/** Opens downloads. Connects when something is requested. */
 export const openDownloads = (options: DownloadOptions): Downloads => {
   let isAnnounced = false;
   const onAgain: DownloadOptions["onAgain"] = (why, maxWaitMs) => {
@@ -56,127 +55,110 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
   return downloadsOver({ ...options, onAgain }, { connections: new Connections(), reached: new Set() });
 };
 
-/** What the downloads of a run have in common: their connections, and the origins that have answered. */
-interface Ground {
+/** What all downloads of a run share: connections, and the origins that have replied. */
+interface Shared {
   readonly connections: Connections;
   readonly reached: Set<string>;
 }
 
-const downloadsOver = (options: DownloadOptions, ground: Ground): Downloads => {
+const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
   const { host, maxWaitMs, waitsForHost, onAgain } = options;
-  const { connections, reached } = ground;
+  const { connections, reached } = shared;
   const announce = (why: Failure) => onAgain?.(why, maxWaitMs);
   const patience = () => openPatience({ host, maxWaitMs });
   return {
     patience,
     announce,
-    within: (signal) => downloadsOver({ ...options, host: withSignal(host, signal) }, ground),
+    within: (signal) => downloadsOver({ ...options, host: withSignal(host, signal) }, shared),
     close: () => connections.destroy(),
     async get(url, headers) {
       const waits = patience();
+      const route = routeTo(addressOf(url.origin), host.env);
+      const own = [...headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
       for (let tries = 1; ; tries++) {
-        const one = new Exchange(options, { url, headers, tries });
-        const got = await one.send(connections).catch((thrown: unknown) => one.broken(thrown));
-        if (!(got instanceof Trouble)) {
+        const got = await request(options, { connections, url, route, headers: own, tries });
+        if ("status" in got) {
           reached.add(url.origin);
           if (!isPassing(got.status) || !(await waits.wait(got.retryAfterMs, got.drop))) return got;
           continue;
         }
-        const failure = one.failureOf(got);
-        const isThere = waitsForHost || reached.has(url.origin) || !isHostMissing(got);
-        if (!isThere || isPermanent(got) || !(await waits.wait(undefined))) throw failure;
+        const { trouble, failure } = got;
+        const isThere = waitsForHost || reached.has(url.origin) || !isHostMissing(trouble);
+        if (!isThere || isPermanent(trouble) || !(await waits.wait(undefined))) throw failure;
         if (tries >= triesBeforeNotice) announce(failure);
       }
     },
   };
 };
 
-class Exchange {
-  readonly #options: DownloadOptions;
-  readonly #url: URL;
-  readonly #headers: Headers;
-  readonly #tries: number;
-  readonly #route: Route;
-  readonly #silenceMs: number;
-  /** Why it was broken off from here. */
-  #stopped: Trouble | undefined;
+interface Wanted {
+  readonly connections: Connections;
+  readonly url: URL;
+  readonly route: Route;
+  readonly headers: Headers;
+  readonly tries: number;
+}
 
-  constructor(
-    options: DownloadOptions,
-    { url, headers, tries }: { readonly url: URL; readonly headers: Headers; readonly tries: number },
-  ) {
-    this.#options = options;
-    this.#url = url;
-    this.#headers = [...headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(options.host)]];
-    this.#tries = tries;
-    this.#route = routeTo(addressOf(url.origin), options.host.env);
-    this.#silenceMs = options.timeoutMs ?? readSilenceMs;
-  }
+/** A request without a reply. */
+interface NoReply {
+  readonly trouble: Trouble;
+  readonly failure: Failure<"no-connection">;
+}
 
-  /** @throws what sockets and Node's HTTP client throw */
-  async send(connections: Connections): Promise<Got> {
-    const { host, trace } = this.#options;
-    host.signal.throwIfAborted();
-    const started = host.elapsed();
-    traceRequest(trace, { method: "GET", url: plain(this.#url), headers: this.#headers, project: undefined });
-    const reply = await this.#head(connections);
-    const { statusCode: status = 0 } = reply;
-    const headers = flat(reply.headers);
-    const tookMs = host.elapsed() - started;
-    const bytes = Number(headers["content-length"] ?? 0);
-    traceReply(trace, { status, headers, bytes, trouble: undefined, tookMs });
-    const drop = () => void reply.destroy();
-    const chunks = () => this.#chunks(reply);
-    return { status, headers, retryAfterMs: retryAfterMs(headers, host.now()), tries: this.#tries, chunks, drop };
-  }
-
-  /** The trouble that was thrown. @throws what is none: the signal's reason */
-  broken(thrown: unknown): Trouble {
-    const { host, trace } = this.#options;
-    host.signal.throwIfAborted();
+/** Sends one request. @throws the signal's reason */
+const request = async (
+  { host, trace, timeoutMs: silenceMs = readSilenceMs }: DownloadOptions,
+  { connections, url, route, headers, tries }: Wanted,
+): Promise<Got | NoReply> => {
+  const { signal } = host;
+  // A query can have secrets.
+  const shown = { method: "GET", url: `${url.origin}${url.pathname}` };
+  let stopped: Trouble | undefined;
+  const noReply = (thrown: unknown): NoReply => {
+    signal.throwIfAborted();
     if (thrown instanceof Failure) throw thrown;
-    const trouble = this.#stopped ?? troubleOf(thrown);
+    const trouble = stopped ?? troubleOf(thrown);
     trace?.(`* ${trouble.code}`);
-    return trouble;
-  }
-
-  failureOf(trouble: Trouble): Failure<"no-connection"> {
-    const asked = { route: this.#route, silenceMs: this.#silenceMs, tries: this.#tries, setting: "the address" };
-    return noConnection(trouble, asked, { http: { method: "GET", url: plain(this.#url) } });
-  }
-
-  #head(connections: Connections): Promise<IncomingMessage> {
-    const { signal } = this.#options.host;
-    const path = `${this.#url.pathname}${this.#url.search}`;
-    const head = { method: "GET", route: this.#route, path, headers: this.#headers.flat() };
-    return new Promise((resolve, reject) => {
-      const sent = openRequest({ agent: connections }, head, signal);
-      sent.once("socket", (socket) => {
-        const stop = (why: Trouble) => {
-          this.#stopped = why;
-          sent.destroy();
-        };
-        const guard = guardOf(socket, { silenceMs: this.#silenceMs, wholeMs: longestTimerMs, signal }, { stop });
-        sent.once("close", guard.end);
-      });
-      // Kept for good: an error that comes when nobody asks any more is no crash.
-      sent.on("error", reject);
-      sent.once("response", resolve).once("close", () => reject(new Trouble("CUT")));
-      sent.end();
-    });
-  }
-
-  async *#chunks(reply: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+    const asked = { route, silenceMs, tries, setting: "the address" };
+    return { trouble, failure: noConnection(trouble, asked, { http: shown }) };
+  };
+  const chunksOf = async function* (reply: IncomingMessage): AsyncGenerator<Uint8Array, void> {
     try {
       for await (const chunk of reply) yield chunk;
       if (!reply.complete) throw new Trouble("CUT");
     } catch (thrown) {
-      throw this.failureOf(this.broken(thrown));
+      throw noReply(thrown).failure;
     } finally {
       reply.destroy();
     }
+  };
+  signal.throwIfAborted();
+  const started = host.elapsed();
+  traceRequest(trace, { ...shown, headers, project: undefined });
+  try {
+    const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+      const head = { method: "GET", route, path: `${url.pathname}${url.search}`, headers: headers.flat() };
+      const sent = openRequest({ agent: connections }, head, signal);
+      const stop = (why: Trouble) => {
+        stopped = why;
+        sent.destroy();
+      };
+      sent.once("socket", (socket) => {
+        const guard = guardOf(socket, { silenceMs, wholeMs: longestTimerMs, signal }, { stop });
+        sent.once("close", guard.end);
+      });
+      // Stays: a later error must not end the process.
+      sent.on("error", reject);
+      sent.once("response", resolve).once("close", () => reject(new Trouble("CUT")));
+      sent.end();
+    });
+    const replied = { status: reply.statusCode ?? 0, headers: flat(reply.headers) };
+    const bytes = Number(replied.headers["content-length"] ?? 0);
+    traceReply(trace, { ...replied, bytes, trouble: undefined, tookMs: host.elapsed() - started });
+    const asked = retryAfterMs(replied.headers, host.now());
+    const drop = () => void reply.destroy();
+    return { ...replied, retryAfterMs: asked, tries, chunks: () => chunksOf(reply), drop };
+  } catch (thrown) {
+    return noReply(thrown);
   }
-}
-
-/** An address without what may be secret in it. */
-const plain = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
+};
