@@ -1,8 +1,20 @@
-/** ART's Parquet, version 2: a trajectory a row, with the JSON of it and of its group, and columns for queries that say it again. */
+/** ART's Parquet, version 2: a trajectory per row, with the JSON of it and of its group, and columns for queries. */
 import { hash } from "node:crypto";
-import { saidAgain } from "./art-columns.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type Columns, columnJson } from "../input/column-json.ts";
+import { isObject, parsedJson } from "../json/walk.ts";
 import { type Built, list, replaced } from "./built.ts";
-import { type Format, type FormatRun, needed, type Rollout, rewardOf, type SourceRecord, Unfit } from "./format.ts";
+import {
+  type Converter,
+  type Format,
+  type FormatRun,
+  inGroup,
+  judge,
+  needed,
+  type Rollout,
+  type SourceRecord,
+  Unfit,
+} from "./format.ts";
 import type { Value } from "./value.ts";
 
 export const art: Format = {
@@ -12,10 +24,11 @@ export const art: Format = {
   records: { parquet: true },
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
   looksAt: ["format_version", "group_index", "trajectory_index", "group_json"],
+  jsonColumns: ["trajectory_json"],
   recognises: ({ value }) =>
     value.get("group_index") !== undefined &&
     (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
-  open: (run) => new Rows(run),
+  open: (run) => rows(run),
   left: Object.fromEntries(
     ["group_metadata", "group_metrics", "group_logs", "reward", "metrics", "metadata", "tools", "logs", "messages"].map(
       (column) => [column, "a column for queries: group_json and trajectory_json count, and say otherwise"],
@@ -26,144 +39,141 @@ export const art: Format = {
 /** The version that is read. */
 const version = 2;
 
-/** What was seen of a group: where its rows are, and what they say. */
-interface Seen {
+/** The rows of a group: their positions by `trajectory_index`, and digests of what they say of it. */
+interface GroupRows {
   readonly positions: Map<number, number>;
-  readonly texts: Set<string>;
+  readonly digests: Set<string>;
   readonly first: number;
   empty: number;
 }
 
-class Rows {
-  readonly #run: FormatRun;
-  readonly #files = new Map<string, Map<number, Seen>>();
-  readonly #faults = new Map<string, string>();
-  readonly #refused = new Map<string, number>();
-  /** The JSON of a group that was seen last, and its digest. */
-  #json: string | undefined;
-  #digest = "";
+const rows = (run: FormatRun): Converter => {
+  const files = new Map<string, Map<number, GroupRows>>();
+  /** What is wrong with rows, by file and position. */
+  const faults = new Map<string, string>();
+  /** The first row of another version in each file. */
+  const refused = new Map<string, number>();
+  /** The last JSON of a group, and its digest: the rows of a group repeat it. */
+  let last = { json: "", digest: "" };
 
-  constructor(run: FormatRun) {
-    this.#run = run;
-  }
-
-  /** Rows may stand in any order, so that only all of them tell whether one is missing. */
-  look({ value: row, file, position }: SourceRecord): void {
-    const groupIndex = row.numberAt("group_index");
-    if (row.numberAt("format_version") !== version || groupIndex === undefined) return;
-    const groups = this.#files.get(file) ?? new Map<number, Seen>();
-    this.#files.set(file, groups);
-    const seen: Seen = groups.get(groupIndex) ?? { positions: new Map(), texts: new Set(), first: position, empty: 0 };
-    groups.set(groupIndex, seen);
-    const fault = (wrong: string): void => void this.#faults.set(`${file} ${position}`, wrong);
-    const index = row.numberAt("trajectory_index");
-    if (index === undefined) seen.empty++;
-    else if (seen.positions.has(index)) fault(`trajectory_index ${index} stands twice in group ${groupIndex}`);
-    else seen.positions.set(index, position);
-    if (seen.positions.size > 0 ? seen.empty > 0 : seen.empty > 1) {
+  /** Rows can have any order: only all of them tell if one is missing. */
+  const lookAtColumns = (row: Columns, { file, position }: Omit<SourceRecord, "value">): void => {
+    const groupIndex = numberIn(row.group_index);
+    if (numberIn(row.format_version) !== version || groupIndex === undefined) return;
+    const groups = files.get(file) ?? new Map<number, GroupRows>();
+    files.set(file, groups);
+    const group = groups.get(groupIndex) ?? { positions: new Map(), digests: new Set(), first: position, empty: 0 };
+    groups.set(groupIndex, group);
+    const { positions, digests } = group;
+    const fault = (wrong: string): void => void faults.set(`${file} ${position}`, wrong);
+    const index = numberIn(row.trajectory_index);
+    if (index === undefined) group.empty++;
+    else if (positions.has(index)) fault(`trajectory_index ${index} stands twice in group ${groupIndex}`);
+    else positions.set(index, position);
+    if (positions.size > 0 ? group.empty > 0 : group.empty > 1) {
       fault(`a row says that group ${groupIndex} has no trajectories, and it has another row`);
     }
-    seen.texts.add(this.#digestOf(row.textAt("group_json") ?? ""));
-    if (seen.texts.size > 1) fault(`group_json says something else than in another row of group ${groupIndex}`);
-  }
+    const json = columnJson(row.group_json) ?? "";
+    if (json !== last.json) last = { json, digest: hash("sha256", json) };
+    digests.add(last.digest);
+    if (digests.size > 1) fault(`group_json says something else than in another row of group ${groupIndex}`);
+  };
 
-  /** A digest of the JSON of a group, which its rows repeat. */
-  #digestOf(json: string): string {
-    if (json !== this.#json) [this.#json, this.#digest] = [json, hash("sha256", json)];
-    return this.#digest;
-  }
+  /** Finds the rows that are missing in a file, once all were seen. */
+  const findMissing = (file: string): void => {
+    const groups = files.get(file);
+    if (groups === undefined) return;
+    files.delete(file);
+    const fault = (position: number, wrong: string): void => void faults.set(`${file} ${position}`, wrong);
+    for (const [at, [groupIndex, { positions, first }]] of inOrder(groups).entries()) {
+      const ordered = inOrder(positions);
+      const rank = ordered.findIndex(([index], position) => index !== position);
+      const [, position] = ordered[rank] ?? [];
+      if (position !== undefined) {
+        fault(position, `a row is missing: group ${groupIndex} has no trajectory_index ${rank}`);
+      }
+      if (groupIndex === at) continue;
+      fault(first, `rows are missing: there is no group_index ${at}`);
+      break;
+    }
+  };
 
-  convert(record: SourceRecord): readonly Rollout[] {
-    const { value: row, file, position } = record;
-    if (this.#isRefused(record)) return [];
-    this.#judge(file);
-    const groupIndex = needed(row, "group_index");
-    const group = groupIndex.raw;
-    if (!Number.isInteger(groupIndex.number)) throw new Unfit("group_index is no whole number", groupIndex, group);
-    const fault = this.#faults.get(`${file} ${position}`);
-    if (fault !== undefined) throw new Unfit(fault, row, group);
-    const own = objectIn(needed(row, "group_json", group), group);
-    const inside = own.get("trajectories");
-    if (inside !== undefined)
-      throw new Unfit("group_json holds trajectories, which have rows of their own", inside, group);
-    return [{ group, members: own.members(), ...this.#rollout(row, { group, own }) }];
-  }
-
-  /** Whether a row is of another version: the first one of a file says it for all. @throws Unfit */
-  #isRefused({ value: row, file, position }: SourceRecord): boolean {
-    if (row.numberAt("format_version") === version) return false;
+  /** True if a row has another version. The first of a file says it for all. @throws Unfit */
+  const isRefused = ({ value: row, file, position }: SourceRecord): boolean => {
     const own = row.get("format_version");
-    const first = this.#refused.get(file) ?? position;
-    this.#refused.set(file, first);
+    if (own?.number === version) return false;
+    const first = refused.get(file) ?? position;
+    refused.set(file, first);
     if (first !== position) return true;
     const wrong =
       own === undefined || own.number === 1
         ? "it is version 1, which records neither finish_reason nor logprobs"
         : `it is version ${own.raw}`;
     throw new Unfit(`${wrong}: only version ${version} is read`, own ?? row);
-  }
+  };
 
-  #rollout(
-    row: Value,
-    { group, own }: { readonly group: string; readonly own: Value },
-  ): Omit<Rollout, "group" | "members"> {
-    const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
-    const also = () => saidAgain(row, { group: own, trajectory: text?.inner });
-    if (index === undefined) {
-      if (text !== undefined) throw new Unfit("trajectory_index is missing beside trajectory_json", row, group);
-      return { also, known: [own] };
-    }
-    if (!Number.isInteger(index.number)) throw new Unfit("trajectory_index is no whole number", index, group);
-    const trajectory = objectIn(text ?? needed(row, "trajectory_json", group), group);
-    refuseExchanges(trajectory, group);
-    const { rewardFrom, rewards } = this.#run.asked;
-    const ids = [`${group}/${index.raw}`];
-    const { reward, identity } = rewardOf(this.#run, { record: trajectory, ids, own: trajectory.get("reward"), group });
-    return {
-      index: index.number,
-      identity,
-      known: [own, trajectory],
-      also,
-      trajectory: whole(trajectory, rewardFrom === undefined && rewards === undefined ? {} : { reward }),
-    };
-  }
+  return {
+    lookAtColumns,
+    convert: (record) => {
+      const { value: row, file, position } = record;
+      if (isRefused(record)) return [];
+      findMissing(file);
+      const groupIndex = needed(row, "group_index");
+      const group = groupIndex.raw;
+      return inGroup(group, () => {
+        if (!Number.isInteger(groupIndex.number)) throw new Unfit("group_index is no whole number", groupIndex);
+        const fault = faults.get(`${file} ${position}`);
+        if (fault !== undefined) throw new Unfit(fault, row);
+        const own = objectIn(needed(row, "group_json"));
+        const inside = own.get("trajectories");
+        if (inside !== undefined) {
+          throw new Unfit("group_json holds trajectories, which have rows of their own", inside);
+        }
+        return [{ group, members: own.members(), ...rolloutOf(run, row, own) }];
+      });
+    },
+  };
+};
 
-  /** Says of groups once what all rows of the file tell. */
-  #judge(file: string): void {
-    const groups = this.#files.get(file);
-    if (groups === undefined) return;
-    this.#files.delete(file);
-    const fault = (position: number, wrong: string): void => void this.#faults.set(`${file} ${position}`, wrong);
-    for (const [at, [groupIndex, { positions, first }]] of inOrder(groups).entries()) {
-      for (const [rank, [index, position]] of inOrder(positions).entries()) {
-        if (index !== rank) fault(position, `a row is missing: group ${groupIndex} has no trajectory_index ${rank}`);
-        if (index !== rank) break;
-      }
-      if (groupIndex === at) continue;
-      fault(first, `rows are missing: there is no group_index ${at}`);
-      break;
-    }
+const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> => {
+  const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
+  const also = () => repeated(row, group, text?.inner);
+  if (index === undefined) {
+    if (text !== undefined) throw new Unfit("trajectory_index is missing beside trajectory_json", row);
+    return { also, known: [group] };
   }
-}
+  if (!Number.isInteger(index.number)) throw new Unfit("trajectory_index is no whole number", index);
+  const trajectory = objectIn(text ?? needed(row, "trajectory_json"));
+  refuseExchanges(trajectory);
+  const { rewardFrom, rewards } = run.asked;
+  const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
+  const { reward, identity } = judge(run, { record: trajectory, ids, own: trajectory.get("reward") });
+  const isOwn = rewardFrom === undefined && rewards === undefined;
+  const known = [group, trajectory];
+  return { index: index.number, identity, known, also, trajectory: whole(trajectory, isOwn ? {} : { reward }) };
+};
+
+const numberIn = (value: unknown): number | undefined =>
+  typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
 
 const inOrder = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
 /** The JSON object in a text. @throws Unfit */
-const objectIn = (text: Value, group: string): Value => {
-  const { inner } = text;
-  if (inner?.isObject !== true) throw new Unfit("it holds no JSON object", text, group);
-  return inner;
+const objectIn = (value: Value): Value => {
+  const own = value.inner;
+  if (own?.isObject !== true) throw new Unfit("it holds no JSON object", value);
+  return own;
 };
 
-/** Newer writers may keep whole exchanges with the model in place of messages. @throws Unfit */
-const refuseExchanges = (trajectory: Value, group: string): void => {
+/** Newer writers can have whole exchanges with the model instead of messages. @throws Unfit */
+const refuseExchanges = (trajectory: Value): void => {
   const exchanges = trajectory.get("exchanges");
   const lists = exchanges === undefined ? [] : [exchanges, ...exchanges.members().map(([, one]) => one)];
   if (!lists.some((one) => one.items().length > 0) || exchanges === undefined) return;
-  throw new Unfit("exchanges are not read: only messages_and_choices are", exchanges, group);
+  throw new Unfit("exchanges are not read: only messages_and_choices are", exchanges);
 };
 
-/** A trajectory byte for byte, but for members of our own; its writer leaves messages_and_choices out where there are none. */
+/** A trajectory byte for byte, except members of our own. Its writer omits messages_and_choices if there are none. */
 const whole = (trajectory: Value, own: Readonly<Record<string, Built>>): Built => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
   const none = { messages_and_choices: list([]) };
@@ -173,4 +183,74 @@ const whole = (trajectory: Value, own: Readonly<Record<string, Built>>): Built =
     made.additional_histories = list(histories.map((one) => (lacks(one) ? replaced(one, none) : one)));
   }
   return Object.keys(made).length === 0 ? trajectory : replaced(trajectory, made);
+};
+
+/** Columns that tell rows apart, and columns for queries that repeat the JSON, each with the place of what it says. */
+function* repeated(
+  row: Value,
+  group: Value,
+  trajectory: Value | undefined,
+): Generator<readonly [value: Value, to: string]> {
+  const told = { format_version: "group", group_index: "group", trajectory_index: "group.trajectories[]" };
+  for (const [column, to] of Object.entries(told)) {
+    const value = row.get(column);
+    if (value !== undefined) yield [value, to];
+  }
+  const json = row.get("group_json");
+  if (json !== undefined && group.members().length === 0) yield [json, "group"];
+  const queries: readonly (readonly [column: string, to: string, said: unknown])[] = [
+    ["group_metadata", "group.metadata", jsonOf(group.get("metadata"))],
+    ["group_metrics", "group.metrics", jsonOf(group.get("metrics"))],
+    ["group_logs", "group.logs", textsOf(group.get("logs"))],
+    ["reward", "trajectory.reward", trajectory?.get("reward")?.number],
+    ["metrics", "trajectory.metrics", jsonOf(trajectory?.get("metrics"))],
+    ["metadata", "trajectory.metadata", jsonOf(trajectory?.get("metadata"))],
+    ["tools", "trajectory.tools", jsonOf(trajectory?.get("tools"))],
+    ["logs", "trajectory.logs", textsOf(trajectory?.get("logs"))],
+    ["messages", "trajectory.messages_and_choices", messagesOf(trajectory)],
+  ];
+  for (const [column, to, said] of queries) {
+    const value = row.get(column);
+    if (value !== undefined && isDeepStrictEqual(withoutSpelling(value.data), withoutSpelling(said))) yield [value, to];
+  }
+}
+
+/** A value with the JSON in its texts parsed: writers put white space into it as they like. */
+const withoutSpelling = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutSpelling);
+  if (isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSpelling(one)]));
+  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
+  const json = parsedJson(value);
+  return json === undefined ? value : json.value;
+};
+
+const jsonOf = (value: Value | undefined): string | undefined =>
+  value === undefined || (value.items().length === 0 && value.members().length === 0) ? undefined : value.raw;
+
+const textsOf = (value: Value | undefined): readonly string[] | undefined => {
+  const items = value?.items() ?? [];
+  const texts = items.flatMap(({ text }) => text ?? []);
+  return texts.length === 0 || texts.length !== items.length ? undefined : texts;
+};
+
+/** The messages flat; undefined if the content of one is not a text. */
+const messagesOf = (trajectory: Value | undefined): readonly object[] | undefined => {
+  if (trajectory === undefined) return undefined;
+  const messages = (trajectory.get("messages_and_choices")?.items() ?? []).map((item) => {
+    const trainable = item.members().some(([key]) => key === "finish_reason");
+    const message = trainable ? item.get("message") : item;
+    return { message, trainable };
+  });
+  if (messages.some(({ message }) => message?.get("content")?.isText === false)) return undefined;
+  return messages.map(({ message, trainable }) => {
+    const members = {
+      role: message?.textAt("role"),
+      content: message?.textAt("content"),
+      tool_calls: jsonOf(message?.get("tool_calls")),
+      tool_call_id: trainable ? undefined : message?.textAt("tool_call_id"),
+      trainable,
+    };
+    return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+  });
 };

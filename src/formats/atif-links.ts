@@ -1,57 +1,53 @@
-/** Which ATIF documents refer to each other: by the paths of files, and by ids. */
+/** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type FormatRun, type SourceRecord, Unfit } from "./format.ts";
 import type { Value } from "./value.ts";
 
-/** A document, and the file that it is. */
+/** A document, and its file. */
 export interface Located {
   readonly document: Value;
   readonly file: string;
 }
 
 /** What a document refers to another by. */
-interface Reference {
+export interface Reference {
   readonly path?: string | undefined;
   readonly trajectoryId?: string | undefined;
   readonly sessionId?: string | undefined;
 }
 
-/** What a reference says that is not there. */
-export const wordsOf = ({ path, trajectoryId, sessionId }: Reference): string =>
+/** A reference for people. */
+export const referenceText = ({ path, trajectoryId, sessionId }: Reference): string =>
   path ?? (trajectoryId === undefined ? `session_id ${sessionId}` : `trajectory_id ${trajectoryId}`);
 
-/** The file in which a document goes on. */
+/** The file in which a document continues. */
 export const continuationOf = (document: Value): Reference | undefined => {
-  const path = document.get("continued_trajectory_ref")?.text;
+  const path = document.textAt("continued_trajectory_ref");
   return path === undefined ? undefined : { path };
 };
 
-/** The documents of subagents that stand in another. */
+/** The documents of subagents that are in another. */
 export const embeddedIn = (document: Value): readonly Value[] =>
   (document.get("subagent_trajectories")?.items() ?? []).filter(({ isObject }) => isObject);
 
-/** The documents of subagents that steps refer to, and that stand in other files. */
+/** The documents of subagents that steps refer to, and that are other files. */
 export const subagentsOf = (document: Value): readonly Reference[] => {
-  const embedded = new Set(embeddedIn(document).map((own) => idOf(own)));
-  const results = (document.get("steps")?.items() ?? []).flatMap(
-    (step) => step.get("observation", "results")?.items() ?? [],
-  );
+  const embedded = new Set(embeddedIn(document).map((own) => own.textAt("trajectory_id") ?? own.textAt("session_id")));
+  const steps = document.get("steps")?.items() ?? [];
+  const results = steps.flatMap((step) => step.get("observation", "results")?.items() ?? []);
   return results
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
       return references?.isObject === true ? [references] : (references?.items() ?? []);
     })
     .map((reference) => ({
-      path: reference.get("trajectory_path")?.text,
-      trajectoryId: reference.get("trajectory_id")?.text,
-      sessionId: reference.get("session_id")?.text,
+      path: reference.textAt("trajectory_path"),
+      trajectoryId: reference.textAt("trajectory_id"),
+      sessionId: reference.textAt("session_id"),
     }))
     .filter(({ trajectoryId, sessionId }) => !embedded.has(trajectoryId ?? sessionId))
     .filter((reference) => Object.values(reference).some((value) => value !== undefined));
 };
-
-const idOf = (document: Value): string | undefined =>
-  document.get("trajectory_id")?.text ?? document.get("session_id")?.text;
 
 const referencesOf = (document: Value): readonly Reference[] => [
   ...[continuationOf(document) ?? []].flat(),
@@ -59,7 +55,7 @@ const referencesOf = (document: Value): readonly Reference[] => [
   ...embeddedIn(document).flatMap(referencesOf),
 ];
 
-/** Finds documents that others refer to, among those that were looked at and beside them. */
+/** Finds documents that others refer to, among those that were seen and next to them. */
 export class Links {
   readonly #run: FormatRun;
   /** What documents refer to, by their files. */
@@ -73,10 +69,10 @@ export class Links {
     this.#run = run;
   }
 
-  /** Remembers what a document is called, and what it refers to. */
+  /** Takes note of the ids of a document, and of its references. */
   look({ value, file: name }: Pick<SourceRecord, "value" | "file">): void {
     const file = join(name);
-    const [trajectory, session] = [value.get("trajectory_id")?.text, value.get("session_id")?.text];
+    const [trajectory, session] = [value.textAt("trajectory_id"), value.textAt("session_id")];
     if (trajectory !== undefined) addTo(this.#byTrajectory, trajectory, file);
     if (session !== undefined) {
       addTo(this.#bySession, session, file);
@@ -85,7 +81,7 @@ export class Links {
     this.#references.set(file, referencesOf(value));
   }
 
-  /** Whether another document refers to a file, so that it is a part of that. @throws Unfit where they refer to each other in a circle */
+  /** True if another document refers to a file, which is a part of that then. @throws Unfit if they refer to each other in a circle */
   isPart({ file, value }: Pick<SourceRecord, "value" | "file">): boolean {
     this.#owners ??= this.#ownersOfAll();
     const seen = new Set<string>();
@@ -96,7 +92,7 @@ export class Links {
     return seen.size > 1;
   }
 
-  /** The document that one refers to; undefined where it is not there. */
+  /** Returns the document that another refers to; undefined if there is none. */
   find(reference: Reference, from: string): Located | undefined {
     for (const file of this.#filesOf(reference, from)) {
       const document = this.#run.beside({ file: from }, relative(dirname(from), file));
@@ -105,18 +101,18 @@ export class Links {
     return undefined;
   }
 
-  /** Files that a reference may mean: that of its path, and those in the same folder or below that have its id alone. */
+  /** Files that a reference can mean: that of its path, and the only one in the same folder or below that has its id. */
   #filesOf({ path, trajectoryId, sessionId }: Reference, from: string): readonly string[] {
     const folder = dirname(join(from));
-    // A session is the whole run's in newer documents: what has the same one is not told by it.
-    const bySession = sessionId === undefined || this.#sessions.get(join(from)) === sessionId ? [] : sessionId;
-    const found = [
-      [trajectoryId ?? []].flat().flatMap((id) => this.#byTrajectory.get(id) ?? []),
-      [bySession].flat().flatMap((id) => this.#bySession.get(id) ?? []),
-    ].map((files) => files.filter((file) => file !== join(from) && isBelow(folder, file)));
+    const sameFolder = (files: readonly string[] = []): readonly string[] =>
+      files.filter((file) => file !== join(from) && !relative(folder, file).startsWith(".."));
+    const byTrajectory = trajectoryId === undefined ? [] : sameFolder(this.#byTrajectory.get(trajectoryId));
+    // In newer documents, a session is that of the whole run: the same one does not tell documents apart.
+    const isWholeRun = sessionId === undefined || this.#sessions.get(join(from)) === sessionId;
+    const bySession = isWholeRun ? [] : sameFolder(this.#bySession.get(sessionId));
     return [
       ...(path === undefined ? [] : [join(folder, withinFolder(path))]),
-      ...found.flatMap((files) => (files.length === 1 ? files : [])),
+      ...[byTrajectory, bySession].flatMap((files) => (files.length === 1 ? files : [])),
     ];
   }
 
@@ -138,7 +134,6 @@ const addTo = (lists: Map<string, string[]>, key: string, file: string): void =>
   else own.push(file);
 };
 
-const isBelow = (folder: string, file: string): boolean => !relative(folder, file).startsWith("..");
-
-/** A path that leads out of the folder is one of the machine that wrote it: its file's name is looked for. */
-const withinFolder = (path: string): string => (isAbsolute(path) || !isBelow("", path) ? basename(path) : path);
+/** A path that leads out of the folder is one of the machine that wrote it. The name of its file is looked for. */
+const withinFolder = (path: string): string =>
+  isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path;

@@ -1,16 +1,16 @@
-/** What a trajectory is made of: values that stay as they were written, words of our own, and objects and lists of both. */
+/** What a trajectory is built of: values as they were written, JSON of our own, and objects and lists of both. */
 import type { Path } from "../check/rules/places.ts";
+import { onOneLine } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
-/** JSON of our own, with the values of the record that it says. */
+/** JSON of our own, and the values of the record that it stands for. */
 export interface Said {
   readonly kind: "said";
   readonly json: string;
   readonly of: readonly Value[];
 }
 
-/** An object or a list that is put together. */
-export interface Composed {
+interface Composed {
   readonly kind: "object" | "list";
   /** The keys of an object's values; a list has none. */
   readonly keys: readonly string[];
@@ -19,7 +19,8 @@ export interface Composed {
 
 export type Built = Value | Said | Composed;
 
-const none: readonly Value[] = [];
+/** A member of an object; one without a value is left out. */
+export type Member = readonly [key: string, value: Built | undefined];
 
 /** JSON of our own, and the values that it stands for. */
 export const said = (data: unknown, ...of: readonly (Value | undefined)[]): Said => ({
@@ -28,110 +29,165 @@ export const said = (data: unknown, ...of: readonly (Value | undefined)[]): Said
   of: of.length === 0 ? none : of.filter((value) => value !== undefined),
 });
 
-/**
- * A text that holds a value as JSON, as it was written: what the arguments of a call are. Of what was indented, the
- * line ends go, so that it reads as Python's `json.dumps` writes it: no text of JSON holds one.
- */
-export const asText = (value: Value): Built => (value.isText ? value : said(asDumped(value.raw), value));
+const none: readonly Value[] = [];
 
-/** JSON that was indented, on one line. */
-export const asDumped = (json: string): string =>
+/**
+ * A string that contains a value as JSON, as it was written: the arguments of a call. Indented JSON loses its line ends, so
+ * that it reads as Python's `json.dumps` writes it. No string of JSON contains a line end.
+ */
+export const asText = (value: Value): Built => (value.isText ? value : said(onOneDumpedLine(value.raw), value));
+
+/** Indented JSON on one line, as Python's `json.dumps` writes it. */
+export const onOneDumpedLine = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
-/** An object of these members, in their order; those without a value are left out. */
+/** An object with these members in their order. Their keys are ours: those of a record go through `objectOf`. */
 export const object = (members: Readonly<Record<string, Built | undefined>>): Composed => {
-  const keys = Object.keys(members);
-  return withoutMissing(
-    keys,
-    keys.map((key) => members[key]),
-  );
-};
-
-/** The same of keys that come from the record. */
-export const objectOf = (members: Iterable<readonly [string, Built | undefined]>): Composed => {
   const keys: string[] = [];
-  const values: (Built | undefined)[] = [];
-  for (const [key, value] of members) {
+  const values: Built[] = [];
+  for (const key in members) {
+    const value = members[key];
+    if (value === undefined) continue;
     keys.push(key);
     values.push(value);
   }
-  return withoutMissing(keys, values);
+  return { kind: "object", keys, values };
 };
 
-const withoutMissing = (keys: readonly string[], values: readonly (Built | undefined)[]): Composed => ({
-  kind: "object",
-  keys: values.includes(undefined) ? keys.filter((_, at) => values[at] !== undefined) : keys,
-  values: values.filter((value) => value !== undefined),
-});
+/** An object with members that may come from a record. */
+export const objectOf = (members: Iterable<Member>): Composed => {
+  const keys: string[] = [];
+  const values: Built[] = [];
+  for (const [key, value] of members) {
+    if (value === undefined) continue;
+    keys.push(key);
+    values.push(value);
+  }
+  return { kind: "object", keys, values };
+};
 
-/** An object with members of our own in place of its, or behind them; undefined takes a member away. */
+/** The same; undefined if it has no members. */
+export const objectUnlessEmpty = (members: Iterable<Member>): Composed | undefined => {
+  const composed = objectOf(members);
+  return composed.values.length === 0 ? undefined : composed;
+};
+
+/** An object with members of our own in place of its members, or after them; undefined removes a member. */
 export const replaced = (value: Value, own: Readonly<Record<string, Built | undefined>>): Composed =>
   objectOf(new Map<string, Built | undefined>([...value.members(), ...Object.entries(own)]));
 
-/** A list of these. */
 export const list = (values: readonly Built[]): Composed => ({ kind: "list", keys: [], values });
 
-/** An object where it has members; undefined where it has none. */
-export const unlessEmpty = (composed: Composed): Composed | undefined =>
-  composed.values.length === 0 ? undefined : composed;
-
-/** What takes the bytes of JSON piece by piece. */
-export interface Sink {
-  text(text: string): void;
-  bytes(bytes: Buffer, start: number, end: number): void;
-}
-
-/** Writes JSON on one line: newlines that stood between values of a document become blanks. */
-export const write = (built: Built, sink: Sink): void => {
-  if (built instanceof Value) {
-    const { start, end } = built.span;
-    sink.bytes(built.bytes, start, end);
-  } else if (built.kind === "said") sink.text(built.json);
-  else {
-    const { values, keys } = built;
-    const isObject = built.kind === "object";
-    sink.text(isObject ? "{" : "[");
-    let at = 0;
-    for (const value of values) {
-      if (at > 0) sink.text(",");
-      if (isObject) sink.text(keyText(keys[at] ?? ""));
-      write(value, sink);
-      at++;
-    }
-    sink.text(isObject ? "}" : "]");
-  }
-};
-
-/** Keys as JSON, for those that most objects have. */
-const keyTexts = new Map<string, string>();
-const mostKeyTexts = 2 ** 10;
-
-const keyText = (key: string): string => {
-  let text = keyTexts.get(key);
-  if (text === undefined) {
-    text = `${JSON.stringify(key)}:`;
-    if (keyTexts.size < mostKeyTexts) keyTexts.set(key, text);
-  }
-  return text;
-};
-
-/** A value of the record, and the path from there. */
-export interface SourceSpot {
-  readonly value: Value;
-  readonly way: Path;
-}
-
-/** The value of the record that stands at a path of what was built; undefined where it is of our own. */
-export const sourceAt = (built: Built, path: Path): SourceSpot | undefined => {
-  if (built instanceof Value) return { value: built, way: path };
-  if (built.kind === "said") return built.of[0] === undefined ? undefined : { value: built.of[0], way: [] };
+/** The value of the record at a path of what was built, and the path that remains from there; undefined if it is our own. */
+export const sourceAt = (built: Built, path: Path): { readonly value: Value; readonly rest: Path } | undefined => {
+  if (built instanceof Value) return { value: built, rest: path };
+  if (built.kind === "said") return built.of[0] === undefined ? undefined : { value: built.of[0], rest: [] };
   const [key, ...rest] = path;
   const member = built.values[typeof key === "number" ? key : built.keys.indexOf(key ?? "")];
   if (member !== undefined) return sourceAt(member, rest);
-  // What lacks something is told by the first of what it was made of.
+  // If something is missing, the first value that the object was made of stands for it.
   for (const other of built.values) {
     const found = sourceAt(other, []);
     if (found !== undefined) return found;
   }
   return undefined;
+};
+
+/** What was built, as JSON on one line. */
+export const jsonOf = (built: Built): string => {
+  const writer = new LineWriter(shortText);
+  writer.write(built);
+  return writer.take().toString("utf8");
+};
+
+/** Characters or bytes that are copied one by one: a call into Node takes longer. */
+const shortText = 48;
+
+/** Writes JSON on one line: line ends between its values become blanks. */
+export class LineWriter {
+  #buffer: Buffer;
+  #length = 0;
+  /** Bytes that contain no line ends. */
+  withoutLines: Buffer | undefined;
+
+  /** @param size number of bytes that are usually written before they are taken */
+  constructor(size: number) {
+    this.#buffer = Buffer.allocUnsafe(size);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  write(built: Built): void {
+    if (built instanceof Value) {
+      const { start, end } = built.span;
+      this.bytes(built.bytes, start, end);
+    } else if (built.kind === "said") this.text(built.json);
+    else {
+      const { values, keys } = built;
+      const isObject = built.kind === "object";
+      this.text(isObject ? "{" : "[");
+      for (let at = 0; at < values.length; at++) {
+        const value = values[at];
+        if (at > 0) this.text(",");
+        if (isObject) this.text(keyJson(keys[at] ?? ""));
+        if (value !== undefined) this.write(value);
+      }
+      this.text(isObject ? "}" : "]");
+    }
+  }
+
+  text(text: string): void {
+    this.#reserve(3 * text.length);
+    if (text.length > shortText) {
+      this.#length += this.#buffer.write(text, this.#length);
+      return;
+    }
+    const start = this.#length;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code >= 0x80) {
+        this.#length = start + this.#buffer.write(text, start);
+        return;
+      }
+      this.#buffer[this.#length++] = code;
+    }
+  }
+
+  bytes(bytes: Buffer, start = 0, end = bytes.length): void {
+    const length = end - start;
+    this.#reserve(length);
+    if (length > shortText) this.#buffer.set(bytes.subarray(start, end), this.#length);
+    else for (let at = 0; at < length; at++) this.#buffer[this.#length + at] = bytes[start + at] ?? 0;
+    if (bytes !== this.withoutLines) onOneLine(this.#buffer.subarray(this.#length, this.#length + length));
+    this.#length += length;
+  }
+
+  /** Returns what was written. It is valid until more is written. */
+  take(): Buffer {
+    const taken = this.#buffer.subarray(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + more));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+}
+
+/** Keys with a colon, as JSON: most objects have the same ones. */
+const keyJsons = new Map<string, string>();
+const maxKeyJsons = 2 ** 10;
+
+const keyJson = (key: string): string => {
+  let json = keyJsons.get(key);
+  if (json === undefined) {
+    json = `${JSON.stringify(key)}:`;
+    if (keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
+  }
+  return json;
 };

@@ -7,8 +7,8 @@ import type { Source } from "../input/source.ts";
 import { openKeeper } from "../input/spool.ts";
 import { faultOf } from "../json/reader.ts";
 import { newline, type Span } from "../json/walk.ts";
-import { type Sink, write } from "./built.ts";
-import { type Converter, type Format, groupText, type Rollout, Unfit } from "./format.ts";
+import type { LineWriter } from "./built.ts";
+import { type Converter, type Format, type Rollout, Unfit } from "./format.ts";
 import { GroupLines } from "./group-lines.ts";
 import { type ConvertedFile, originOf, placeIn, recordIn, recordsMade, spotIn } from "./origin.ts";
 import type { Receipt } from "./receipt.ts";
@@ -87,7 +87,8 @@ class Conversion {
   }
 
   async run(): Promise<void> {
-    if (this.#options.converter.look !== undefined) await this.#look();
+    const { look, lookAtColumns } = this.#options.converter;
+    if ((look ?? lookAtColumns) !== undefined) await this.#look();
     for (const [file, { records }] of this.#files.entries()) {
       let record = 0;
       for await (const batch of records.batches()) {
@@ -108,9 +109,10 @@ class Conversion {
       for await (const batch of records.batches(format.looksAt)) {
         host.signal.throwIfAborted();
         for (const cut of batch) {
-          const value = recordIn(format, cut);
-          if (value !== undefined) converter.look?.({ value, file: name, position, member: cut.member });
-          position++;
+          const place = { file: name, position: position++, member: cut.member };
+          if (cut.columns !== undefined) converter.lookAtColumns?.(cut.columns, place);
+          const value = converter.look === undefined ? undefined : recordIn(format, cut);
+          if (value !== undefined) converter.look?.({ value, ...place });
         }
       }
     }
@@ -158,7 +160,7 @@ class Conversion {
         if (unfit === undefined) this.#add(rollout, value, { file: at.file, record: at.record, position });
         else
           this.#break(
-            groupText(group),
+            group,
             { ...at, span: of.span, isUnplaced },
             { wrong: unfit.message, spot: spotIn(cut, unfit.value) },
           );
@@ -167,13 +169,13 @@ class Conversion {
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
       this.#break(thrown.group, at, { wrong: thrown.message, spot: spotIn(cut, thrown.value) });
-      receipt?.takeBroken({ file: record.file, value });
+      receipt?.take(format, { file: record.file, value, rollouts: undefined });
     }
   }
 
   /** A record that is no JSON, or can't be read: its groups are known where its name says them, or NaN is all that is wrong. */
   #breakUnread(cut: Cut, at: RecordPlace): void {
-    const { converter, receipt } = this.#options;
+    const { converter, receipt, format } = this.#options;
     const fault = cut.wrong === undefined ? faultOf(cut.bytes) : undefined;
     const spot = placeIn(cut, fault?.at ?? 0);
     const value = fault === undefined ? undefined : Value.ofPython(cut.bytes);
@@ -184,7 +186,7 @@ class Conversion {
     }
     const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
     for (const group of this.#groupsIn(value, cut, at)) this.#break(group, at, { wrong: `${word} is not JSON`, spot });
-    receipt?.takeBroken({ file: this.#files[at.file]?.name ?? "", value });
+    receipt?.take(format, { file: this.#files[at.file]?.name ?? "", value, rollouts: undefined });
   }
 
   /** The groups that the rollouts of a record belong to, which can't be converted itself. */
@@ -192,7 +194,7 @@ class Conversion {
     const record = { value, file: this.#files[file]?.name ?? "", position, member: cut.member };
     try {
       const rollouts = this.#options.converter.convert(record) ?? [];
-      return new Set(rollouts.length === 0 ? [undefined] : rollouts.map(({ group }) => groupText(group)));
+      return new Set(rollouts.length === 0 ? [undefined] : rollouts.map(({ group }) => group));
     } catch (thrown) {
       if (!(thrown instanceof Unfit)) throw thrown;
       return new Set([thrown.group]);
@@ -207,8 +209,8 @@ class Conversion {
     if (isException) notes.set(failedRollout, (notes.get(failedRollout) ?? 0) + 1);
     const span = rollout.of?.span;
     const own = { file, record, position, start: 0, length: 0, span, isException, digest, index, next: undefined };
-    const writing = trajectory === undefined ? undefined : (sink: Sink) => write(trajectory, sink);
-    this.#lines.add(groupText(rollout.group), own, { beside: rollout, write: writing });
+    const writing = trajectory === undefined ? undefined : (sink: LineWriter) => sink.write(trajectory);
+    this.#lines.add(rollout.group, own, { beside: rollout, write: writing });
   }
 
   /** A record that is not as it should be makes its group one that can't be read; alone, where nobody knows its group. */

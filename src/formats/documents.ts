@@ -21,7 +21,7 @@ export class Documents {
   at(name: string, read: () => Buffer | undefined): Value | undefined {
     if (this.#held.has(name)) return this.#held.get(name);
     const bytes = read();
-    const value = bytes === undefined ? undefined : Value.of(bytes, name);
+    const value = bytes === undefined ? undefined : Value.of(bytes, { document: name });
     if (bytes !== undefined) this.read.add(name);
     this.#bytes += bytes?.length ?? 0;
     for (const [oldest, held] of this.#held) {

@@ -1,4 +1,4 @@
-/** Every format of another tool that is read, by the name that `--from` takes; none is loaded before files may be of it. */
+/** All formats of other tools, by the names that `--from` takes. None is loaded before a file may have it. */
 import type { Format } from "./format.ts";
 
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
@@ -10,24 +10,24 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   art: async () => (await import("./art.ts")).art,
   "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
   "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
-  "openai-chat": async () => (await import("./openai-chat.ts")).openaiChat,
-  trl: async () => (await import("./trl.ts")).trl,
-  sharegpt: async () => (await import("./sharegpt.ts")).shareGpt,
-  openrlhf: async () => (await import("./openrlhf.ts")).openrlhf,
-  verl: async () => (await import("./verl.ts")).verl,
-  skyrl: async () => (await import("./skyrl.ts")).skyrl,
-  "nemo-rl": async () => (await import("./nemo-rl.ts")).nemoRl,
+  "openai-chat": async () => (await import("./chat-rows.ts")).openaiChat,
+  trl: async () => (await import("./chat-rows.ts")).trl,
+  sharegpt: async () => (await import("./chat-rows.ts")).shareGpt,
+  openrlhf: async () => (await import("./chat-rows.ts")).openrlhf,
+  verl: async () => (await import("./chat-rows.ts")).verl,
+  skyrl: async () => (await import("./chat-rows.ts")).skyrl,
+  "nemo-rl": async () => (await import("./chat-rows.ts")).nemoRl,
   inspect: async () => (await import("./inspect.ts")).inspect,
   tau2: async () => (await import("./tau2.ts")).tau2,
 };
 
-/** The names, in the order in which files are held against them. */
+/** The names, in the order in which files are compared with the formats. */
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** The format of a name; undefined where there is none. */
+/** Loads the format of a name; undefined if there is none. */
 export const loadFormat = async (name: string): Promise<Format | undefined> =>
   Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
 
-/** All of them. */
+/** Loads all formats. */
 export const loadFormats = async (): Promise<readonly Format[]> =>
   await Promise.all(Object.values(formats).map(async (load) => await load()));

@@ -3,9 +3,8 @@
 import type { Host } from "../host.ts";
 import { type Bytes, readRange } from "../input/source.ts";
 import { type Keeper, openKeeper } from "../input/spool.ts";
-import type { Sink } from "./built.ts";
+import { LineWriter } from "./built.ts";
 import type { Rollout } from "./format.ts";
-import { LineWriter } from "./line-writer.ts";
 import { lineStart, RolloutGroup, type Written } from "./rollout-groups.ts";
 
 /** Bytes of what was made that are held before they are written. */
@@ -15,7 +14,7 @@ const heldBytes = 2 ** 20;
 interface Adding {
   readonly beside: Pick<Rollout, "exception" | "members">;
   /** Writes its trajectory, where it is one. */
-  readonly write?: ((sink: Sink) => void) | undefined;
+  readonly write?: ((sink: LineWriter) => void) | undefined;
 }
 
 /** The lines of groups. */

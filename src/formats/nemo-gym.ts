@@ -1,17 +1,29 @@
-/** Rollouts of NeMo Gym: a line each, a prompt and a response of the Responses API with what its verifier says. */
+/** Rollouts of NeMo Gym: a line each, with a prompt and a response of the Responses API, and the verdict of a verifier. */
 import { hash } from "node:crypto";
-import { type Built, type Composed, list, object, objectOf, said, unlessEmpty } from "./built.ts";
-import { type Format, type FormatRun, needed, type Rollout, rewardOf, type SourceRecord, Unfit } from "./format.ts";
+import { said } from "./built.ts";
+import {
+  type Converter,
+  exceptionOf,
+  type Format,
+  type FormatRun,
+  flatIn,
+  inGroup,
+  judge,
+  measuredIn,
+  needed,
+  type Rollout,
+  type SourceRecord,
+  trajectoryOf,
+  Unfit,
+} from "./format.ts";
+import { functionTools, systemTurn } from "./messages.ts";
 import { givenItems, sampledItems } from "./responses.ts";
-import { functionTools } from "./tool-calls.ts";
 import type { Value } from "./value.ts";
 
-/** Files beside the rollouts: of attempts that failed, and of what are no rollouts. */
+/** Files next to the rollouts: of attempts that failed, and of what are not rollouts. */
 const failures = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const others = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
 
-const asked = "the interface has no place for settings of a request";
-const answered = "the interface has no place for what a response says of itself";
 const item = "a chat message has no place for it";
 
 export const nemoGym: Format = {
@@ -25,81 +37,71 @@ export const nemoGym: Format = {
     (value.get("responses_create_params")?.isObject === true && value.get("response", "output")?.isList === true) ||
     (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
     (others.test(file) && value.isObject),
-  open: (run) => new Rows(run),
+  open: (run) => rows(run),
   left: {
     "responses_create_params.input[]": item,
     "responses_create_params.tools[]": "only function tools have a place",
-    responses_create_params: asked,
+    responses_create_params: "the interface has no place for settings of a request",
     "response.output[].generation_token_ids": "no logprobs are recorded with them",
     "response.output[].prompt_token_ids": "they are made of the messages",
     "response.output[]": item,
     "response.usage": "the interface has no place for usage",
-    response: answered,
+    response: "the interface has no place for what a response says of itself",
     agent_ref: "the trajectory's metadata holds no nested values",
   },
 };
 
-class Rows {
-  readonly #run: FormatRun;
-  /** Where a rollout succeeded, or failed first. */
-  readonly #settled = new Map<string, string>();
+const rows = (run: FormatRun): Converter => {
+  /** Where each rollout succeeded, or failed first. */
+  const settledAt = new Map<string, string>();
+  return {
+    convert: (record) => {
+      const { value, file, position } = record;
+      if (others.test(file)) {
+        run.note("a row of inputs or of a profile is no rollout");
+        return [];
+      }
+      const group = groupOf(record);
+      const place = `${position} ${file}`;
+      const rollout = value.get("_ng_rollout_index");
+      const id = rollout === undefined ? place : `${group} ${rollout.raw}`;
+      if (value.get("_ng_failure_class") === undefined && !failures.test(file)) {
+        settledAt.set(id, place);
+        return inGroup(group, () => [{ group, ...ownTrajectory(run, value) }]);
+      }
+      const settled = settledAt.get(id) ?? place;
+      settledAt.set(id, settled);
+      if (settled !== place) {
+        run.note("a failed attempt at a rollout that succeeded, or failed before, is left out");
+        run.leave(value, "the rollout succeeded, or failed before");
+        return [];
+      }
+      run.leave(value, "what failed is an exception: its messages and rewards have no place");
+      return [{ group, exception: failureOf(value) }];
+    },
+  };
+};
 
-  constructor(run: FormatRun) {
-    this.#run = run;
-  }
+const ownTrajectory = (run: FormatRun, row: Value): Partial<Rollout> => {
+  const params = needed(row, "responses_create_params");
+  const response = needed(row, "response");
+  const ids = [row.get("_ng_task_index"), response.get("id")];
+  const judged = judge(run, { record: row, ids, own: row.get("reward") });
+  const instructions = params.get("instructions");
+  const before = instructions === undefined ? [] : [systemTurn(instructions)];
+  // What the verifier gave.
+  const metrics = measuredIn(row).filter(([key]) => !key.startsWith("_") && key !== "reward");
+  const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
+  return trajectoryOf({
+    judged,
+    turns: [...before, ...givenItems(run, needed(params, "input")), ...sampledItems(run, response)],
+    tools: functionTools(params.get("tools")) ?? functionTools(response.get("tools")),
+    metrics,
+    metadata: [...flatIn(row).filter(([key]) => !taken.has(key)), ["agent_ref.name", row.get("agent_ref", "name")]],
+  });
+};
 
-  convert(record: SourceRecord): readonly Rollout[] {
-    const { value, file, position } = record;
-    if (others.test(file)) {
-      this.#run.note("a row of inputs or of a profile is no rollout");
-      return [];
-    }
-    const group = groupOf(record);
-    const place = `${position} ${file}`;
-    const rollout = value.get("_ng_rollout_index");
-    const id = rollout === undefined ? place : `${group} ${rollout.raw}`;
-    if (value.get("_ng_failure_class") === undefined && !failures.test(file)) {
-      this.#settled.set(id, place);
-      return [{ group, ...this.#trajectory(value, group) }];
-    }
-    const settled = this.#settled.get(id) ?? place;
-    this.#settled.set(id, settled);
-    if (settled !== place) {
-      this.#run.note("a failed attempt at a rollout that succeeded, or failed before, is left out");
-      this.#run.leave(value, "the rollout succeeded, or failed before");
-      return [];
-    }
-    this.#run.leave(value, "what failed is an exception: its messages and rewards have no place");
-    return [{ group, exception: exceptionOf(value) }];
-  }
-
-  #trajectory(row: Value, group: string): Pick<Rollout, "trajectory" | "identity"> {
-    const params = needed(row, "responses_create_params", group);
-    const response = needed(row, "response", group);
-    const ids = [row.get("_ng_task_index"), response.get("id")];
-    const { reward, identity } = rewardOf(this.#run, { record: row, ids, own: row.get("reward"), group });
-    const trajectory = object({
-      messages_and_choices: list(this.#turns(params, { response, group })),
-      tools: functionTools(params.get("tools")) ?? functionTools(response.get("tools")),
-      reward,
-      metrics: unlessEmpty(metricsOf(row)),
-      metadata: unlessEmpty(metadataOf(row)),
-    });
-    return { identity, trajectory };
-  }
-
-  #turns(params: Value, { response, group }: { readonly response: Value; readonly group: string }): readonly Built[] {
-    const reading = { run: this.#run, group };
-    const instructions = params.get("instructions");
-    return [
-      ...(instructions === undefined ? [] : [object({ role: said("system"), content: instructions })]),
-      ...givenItems(needed(params, "input", group), reading),
-      ...sampledItems(response, reading),
-    ];
-  }
-}
-
-/** A group's key: a task of the same index in another run's file is another. */
+/** The key of a group: a task with the same index in the file of another run is another one. */
 const groupOf = ({ value, file }: SourceRecord): string => {
   const run = file.replace(failures, "");
   const task = value.get("_ng_task_index");
@@ -110,23 +112,10 @@ const groupOf = ({ value, file }: SourceRecord): string => {
   return JSON.stringify([run, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
-/** Where a failure says what happened, the plainest first. */
+/** Where the message of a failure can be, the plainest first. */
 const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
 
-const exceptionOf = (row: Value): Built => {
+const failureOf = (row: Value) => {
   const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText === true);
-  return object({
-    type: row.get("_ng_failure_class") ?? said("error"),
-    message: message ?? said("it failed, and no message is recorded"),
-  });
-};
-
-/** Numbers and truth values at the top of a row that the verifier gave. */
-const metricsOf = (row: Value): Composed =>
-  objectOf(row.members().filter(([key, { isMeasured }]) => isMeasured && !key.startsWith("_") && key !== "reward"));
-
-const metadataOf = (row: Value): Composed => {
-  const metrics = new Set(metricsOf(row).keys);
-  const own = row.members().filter(([key, { isFlat }]) => isFlat && key !== "reward" && !metrics.has(key));
-  return objectOf([...own, ["agent_ref.name", row.get("agent_ref", "name")]]);
+  return exceptionOf(message ?? said("it failed, and no message is recorded"), row.get("_ng_failure_class"));
 };

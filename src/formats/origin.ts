@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { type Path, Places } from "../check/rules/places.ts";
 import type { Spot } from "../check/rules/problems.ts";
+import { rowWithTexts } from "../input/column-json.ts";
 import { unitsBefore } from "../input/columns.ts";
 import type { Cut, Records } from "../input/records.ts";
 import type { Origin } from "../input/source.ts";
@@ -10,7 +11,6 @@ import { sourceAt } from "./built.ts";
 import { type Converter, type Format, type Rollout, type SourceRecord, Unfit } from "./format.ts";
 import type { RecordMade } from "./receipt.ts";
 import type { RolloutGroup, Written } from "./rollout-groups.ts";
-import { Row } from "./row.ts";
 import { Value } from "./value.ts";
 
 /** A file that is converted. */
@@ -28,8 +28,14 @@ interface Made {
 }
 
 /** The value of a record; undefined where it is no JSON. */
-export const recordIn = ({ nonFinite }: Pick<Format, "nonFinite">, cut: Cut): Value | undefined => {
-  if (cut.columns !== undefined) return new Row(cut.columns, () => cut.bytes);
+export const recordIn = (
+  { nonFinite, jsonColumns }: Pick<Format, "nonFinite" | "jsonColumns">,
+  cut: Cut,
+): Value | undefined => {
+  if (cut.columns !== undefined && jsonColumns !== undefined) {
+    const { bytes, texts } = rowWithTexts(cut.columns, jsonColumns);
+    return Value.of(bytes, { texts });
+  }
   return nonFinite === true ? Value.ofPython(cut.bytes) : Value.of(cut.bytes);
 };
 
@@ -89,7 +95,7 @@ const spotOf = async (made: Made, rollouts: readonly Written[], path: Path): Pro
   if (cut === undefined || value === undefined) return {};
   const built = rollout?.trajectory ?? rollout?.exception;
   const found = built === undefined || path.length < 2 ? undefined : sourceAt(built, path.slice(2));
-  return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found.way);
+  return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found.rest);
 };
 
 /** The record of a rollout, read again, and what becomes of it as far as it can be converted. */

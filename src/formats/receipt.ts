@@ -1,22 +1,21 @@
-/** What became of another tool's values: how many of each file and path were carried, changed or left out; and of its records. */
+/** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
 import type { Built } from "./built.ts";
 import type { Format, Rollout } from "./format.ts";
 import { Value } from "./value.ts";
 
-/** Values of a file with the same path, but for positions (`completion[].content`). */
+/** Values of a file with the same path, except positions (`completion[].content`). */
 interface Counted {
   readonly file: string;
   readonly path: string;
   count: number;
 }
 
-/** Values that have no place. */
 interface LeftOut extends Counted {
   readonly reason: string;
 }
 
-/** Values that have a place, and where that is in a trajectory or exception. */
 interface Placed extends Counted {
+  /** Their path in a trajectory, an exception or a group. */
   readonly to: string;
 }
 
@@ -24,13 +23,13 @@ interface Placed extends Counted {
 export interface RecordMade {
   readonly file: string;
   readonly line: number;
-  /** The number of its group among all that were made, from 1. */
+  /** The number of its group among all groups, from 1. */
   readonly group: number;
   /** Its number among the trajectories of its group, from 1; null of an exception, and of what could not be converted. */
   readonly trajectory: number | null;
 }
 
-/** The counts of a run; leaves are scalars, and empty lists and objects. */
+/** The counts of a run. Leaves are scalars, and empty arrays and objects. */
 export interface ReceiptData {
   readonly format: string;
   readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
@@ -41,14 +40,14 @@ export interface ReceiptData {
   readonly carried: readonly Placed[];
 }
 
-/** Where a value stands in what was made, and whether it is said otherwise there. */
+/** The place of a value in what was made. */
 interface Place {
   readonly to: string;
   readonly isChanged: boolean;
 }
 
-/** What is known of a value: what it inherits from what holds it. */
-interface Known {
+/** What a value inherits from what contains it. */
+interface Inherited {
   readonly path: string;
   readonly place: Place | undefined;
   readonly reason: string | undefined;
@@ -57,61 +56,66 @@ interface Known {
 /** How the values of a record are counted. */
 interface Counting {
   readonly file: string;
-  readonly places: ReadonlyMap<Value, Place>;
-  /** Why a value at a path has no place that nothing else is said of. */
+  /** Places by the ids of values. */
+  readonly places: ReadonlyMap<number, Place>;
+  /** Why a value at a path has no place if nothing else is known. */
   readonly reasonAt: (path: string) => string;
 }
 
-/** Counts what becomes of values, record by record. */
+const unconverted = "the record could not be converted";
+const saysNothing = "null says nothing";
+const atRoot: Inherited = { path: "", place: undefined, reason: undefined };
+
+/** Counts record by record. */
 export class Receipt {
-  /** Says which record became which group. */
+  /** Says what each record became. */
   records: () => Iterable<RecordMade> = () => [];
   readonly #left = new Map<string, LeftOut>();
   readonly #changed = new Map<string, Placed>();
   readonly #carried = new Map<string, Placed>();
   readonly #counts = { read: 0, placed: 0, left_out: 0 };
-  /** Why parts of the record that is taken next have no place. */
-  readonly #reasons = new Map<Value, string>();
-  /** Documents beside records that were counted: several records may be made of one. */
+  /** Why parts of the next record have no place, by the ids of values. */
+  readonly #reasons = new Map<number, string>();
+  /** Documents next to records that were counted: several records can be made of one. */
   readonly #documents = new Set<string>();
 
-  /** Says why a part of the record that is taken next has no place. */
-  leave(value: Value, why: string): void {
-    if (!this.#reasons.has(value)) this.#reasons.set(value, why);
+  /** Is told why a part of the next record has no place. */
+  leave({ id }: Value, why: string): void {
+    if (!this.#reasons.has(id)) this.#reasons.set(id, why);
   }
 
-  /** Takes a record and what became of it. */
+  /** Counts a record and what became of it; nothing if it could not be converted. */
   take(
     format: Format,
-    { file, value, rollouts }: { readonly file: string; readonly value: Value; readonly rollouts: readonly Rollout[] },
+    {
+      file,
+      value,
+      rollouts,
+    }: { readonly file: string; readonly value: Value; readonly rollouts: readonly Rollout[] | undefined },
   ): void {
-    const places = new Map<Value, Place>();
-    for (const { trajectory, exception, members = [], also, unfit, of = value } of rollouts) {
+    const places = new Map<number, Place>();
+    for (const { trajectory, exception, members = [], also, unfit, of = value } of rollouts ?? []) {
       for (const [own, to] of also?.() ?? []) addPlace(places, own, { to, isChanged: true });
       if (unfit !== undefined) this.leave(of, unconverted);
-      if (trajectory !== undefined) addPlaces(places, trajectory, "trajectory");
-      if (exception !== undefined) addPlaces(places, exception, "exception");
+      addPlaces(places, trajectory, "trajectory");
+      addPlaces(places, exception, "exception");
       for (const [key, built] of members) addPlaces(places, built, `group.${key}`);
     }
-    const reasonAt = (path: string) =>
-      rollouts.length === 0 ? "the record is no rollout by itself" : reasonIn(format, path);
+    const reasonAt = (path: string): string => {
+      if (rollouts === undefined) return unconverted;
+      return rollouts.length === 0 ? "the record is no rollout by itself" : reasonIn(format, path);
+    };
     this.#count(value, { file, places, reasonAt });
-    for (const document of rollouts.flatMap((rollout) => rollout.with ?? [])) {
-      const label = document.document ?? "";
-      if (this.#documents.has(label)) continue;
-      this.#documents.add(label);
-      this.#count(document, { file: label, places, reasonAt });
+    for (const document of rollouts?.flatMap((rollout) => rollout.with ?? []) ?? []) {
+      const name = document.document ?? "";
+      if (this.#documents.has(name)) continue;
+      this.#documents.add(name);
+      this.#count(document, { file: name, places, reasonAt });
     }
     this.#reasons.clear();
   }
 
-  /** Takes a record that could not be converted. */
-  takeBroken({ file, value }: { readonly file: string; readonly value: Value }): void {
-    this.#count(value, { file, places: new Map(), reasonAt: () => unconverted });
-    this.#reasons.clear();
-  }
-
-  /** The counts of all of them, the largest first. */
+  /** The counts, the largest first. */
   data(format: Format): ReceiptData {
     const sorted = <One extends Counted>(counts: ReadonlyMap<string, One>): readonly One[] =>
       [...counts.values()].sort((a, b) => b.count - a.count);
@@ -124,34 +128,26 @@ export class Receipt {
     };
   }
 
-  #count(value: Value, counting: Counting, known: Known = atRoot): void {
-    const place = counting.places.get(value) ?? known.place;
-    const reason = this.#reasons.get(value) ?? known.reason;
-    const below = (step: string): Known => ({
-      path: joined(known.path, step),
+  #count(value: Value, counting: Counting, inherited: Inherited = atRoot): void {
+    const place = counting.places.get(value.id) ?? inherited.place;
+    const reason = this.#reasons.get(value.id) ?? inherited.reason;
+    const below = (step: string): Inherited => ({
+      path: joined(inherited.path, step),
       place: place === undefined || place.isChanged ? place : { ...place, to: joined(place.to, step) },
       reason,
     });
-    if (value.isList && value.items().length > 0) {
-      const inside = below("[]");
-      for (const item of value.items()) this.#count(item, counting, inside);
-      return;
-    }
-    const members = value.members();
+    const [items, members] = [value.items(), value.members()];
+    for (const item of items) this.#count(item, counting, below("[]"));
     for (const [key, member] of members) this.#count(member, counting, below(key));
-    if (members.length > 0) return;
-    // A text whose JSON was looked at, and that has no place as a whole, counts as the values in it.
-    if (value.innerSeen !== undefined && place === undefined)
-      this.#count(value.innerSeen, counting, { ...known, reason });
-    else
-      this.#countLeaf(counting, {
-        path: known.path,
-        place,
-        reason: reason ?? (value.isNull ? saysNothing : undefined),
-      });
+    if (items.length > 0 || members.length > 0) return;
+    // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
+    const inner = place === undefined ? value.innerSeen : undefined;
+    const own = { ...inherited, place, reason: reason ?? (value.isNull ? saysNothing : undefined) };
+    if (inner === undefined) this.#countLeaf(counting, own);
+    else this.#count(inner, counting, { ...inherited, reason });
   }
 
-  #countLeaf({ file, reasonAt }: Counting, { path, place, reason = reasonAt(path) }: Known): void {
+  #countLeaf({ file, reasonAt }: Counting, { path, place, reason = reasonAt(path) }: Inherited): void {
     this.#counts.read++;
     if (place === undefined) {
       this.#counts.left_out++;
@@ -164,16 +160,9 @@ export class Receipt {
   }
 }
 
-const unconverted = "the record could not be converted";
-const saysNothing = "null says nothing";
-const atRoot: Known = { path: "", place: undefined, reason: undefined };
-
 const countIn = <One extends Counted>(into: Map<string, One>, key: string, make: () => One): void => {
-  let one = into.get(key);
-  if (one === undefined) {
-    one = make();
-    into.set(key, one);
-  }
+  const one = into.get(key) ?? make();
+  into.set(key, one);
   one.count++;
 };
 
@@ -181,8 +170,9 @@ const countIn = <One extends Counted>(into: Map<string, One>, key: string, make:
 const joined = (path: string, step: string): string =>
   path === "" || step === "[]" ? `${path}${step}` : `${path}.${step}`;
 
-/** Adds where the values of what was built stand. */
-const addPlaces = (places: Map<Value, Place>, built: Built, to: string): void => {
+/** Adds the places of the values of what was built. */
+const addPlaces = (places: Map<number, Place>, built: Built | undefined, to: string): void => {
+  if (built === undefined) return;
   if (built instanceof Value) addPlace(places, built, { to, isChanged: false });
   else if (built.kind === "said") for (const value of built.of) addPlace(places, value, { to, isChanged: true });
   else {
@@ -192,12 +182,12 @@ const addPlaces = (places: Map<Value, Place>, built: Built, to: string): void =>
   }
 };
 
-/** Of a value with several places, the first counts. */
-const addPlace = (places: Map<Value, Place>, value: Value, place: Place): void => {
-  if (!places.has(value)) places.set(value, place);
+/** If a value has several places, the first counts. */
+const addPlace = (places: Map<number, Place>, { id }: Value, place: Place): void => {
+  if (!places.has(id)) places.set(id, place);
 };
 
-/** Why a value has no place, as its format says of it or of what holds it. */
+/** The reason of the format for a value, or for what contains it. */
 const reasonIn = ({ left = {} }: Format, path: string): string => {
   const holder = Object.keys(left).find(
     (own) => path === own || path.startsWith(`${own}.`) || path.startsWith(`${own}[`),

@@ -1,70 +1,64 @@
-/** Items of the Responses API → chat messages, and choices where a model sampled them. */
+/** Items of the Responses API → chat messages, and choices if a model sampled them. */
 import { asText, type Built, list, object, objectOf, said } from "./built.ts";
 import { type FormatRun, needed, Unfit } from "./format.ts";
-import { logprobsOf } from "./logprobs.ts";
-import { choice, derivedFinish } from "./turns.ts";
+import { argumentsOf, choice, derivedFinish, logprobsOf, userTurn } from "./messages.ts";
 import type { Value } from "./value.ts";
 
-/** Items of a turn that a model has: reasoning, at most one message, and calls. */
+/** Items of a turn of the model: reasoning, at most one message, and calls. */
 type Turn = readonly Value[];
 
-/** Items in their order: turns of the assistant, and what others say. */
-type Part = { readonly kind: "turn"; readonly turn: Turn } | { readonly kind: "other"; readonly item: Value };
+/** Items in their order: a turn of the model, or what others say. */
+type Part = Turn | Value;
 
-/** What items are read for. */
-interface Reading {
-  readonly run: FormatRun;
-  readonly group: string;
-}
+const isTurn = (part: Part): part is Turn => Array.isArray(part);
 
-/** Items that a model was given → messages; a text is what the user says. @throws Unfit */
-export const givenItems = (input: Value, reading: Reading): readonly Built[] => {
-  if (input.isText) return [object({ role: said("user"), content: input })];
-  return partsOf(input, reading).map((part) =>
-    part.kind === "turn" ? messageOf(part.turn, reading) : givenItem(part.item, reading),
-  );
+/** Given items → messages. A text is the user's. @throws Unfit */
+export const givenItems = (run: FormatRun, input: Value): readonly Built[] => {
+  if (input.isText) return [userTurn(input)];
+  return partsOf(run, input).map((part) => (isTurn(part) ? messageOf(part) : givenItem(part)));
 };
 
-/** A response's items → choices, and messages of what answered its calls. @throws Unfit */
-export const sampledItems = (response: Value, reading: Reading): readonly Built[] => {
-  const parts = partsOf(needed(response, "output", reading.group), reading);
-  const last = parts.findLast(({ kind }) => kind === "turn");
+/** The items of a response → choices, and messages with the results of their calls. @throws Unfit */
+export const sampledItems = (run: FormatRun, response: Value): readonly Built[] => {
+  const parts = partsOf(run, needed(response, "output"));
+  const last = parts.findLast(isTurn);
   const cut = response.get("incomplete_details", "reason");
   return parts.map((part) => {
-    if (part.kind === "other") return givenItem(part.item, reading);
-    const { turn } = part;
+    if (!isTurn(part)) return givenItem(part);
     const isCut = part === last && cut?.text === "max_output_tokens";
-    const finish = isCut ? said("length", cut) : derivedFinish(reading.run, callsIn(turn).length > 0);
-    const logprobs = logprobsIn(turn, reading);
-    return choice(messageOf(turn, reading), finish, logprobs === undefined ? {} : { logprobs });
+    const finish = isCut ? said("length", cut) : derivedFinish(run, callsIn(part).length > 0);
+    const logprobs = logprobsIn(part);
+    return choice(messageOf(part), finish, logprobs);
   });
 };
 
 const typeOf = (item: Value): string | undefined =>
   item.get("type")?.text ?? (item.get("role") === undefined ? undefined : "message");
 
-const isSaid = (item: Value): boolean => typeOf(item) === "message";
+const isMessage = (item: Value): boolean => typeOf(item) === "message";
 const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
-/** Items put together to turns: a turn ends where another speaks, where its tokens stand, and before a second message. */
-const partsOf = (items: Value, { run, group }: Reading): readonly Part[] => {
-  if (!items.isList) throw new Unfit("it is neither items nor text", items, group);
+/** Puts items together to turns: a turn ends when another speaks, after its tokens, and before a second message. */
+const partsOf = (run: FormatRun, items: Value): readonly Part[] => {
+  if (!items.isList) throw new Unfit("it is neither items nor text", items);
   const parts: Part[] = [];
   const turn: Value[] = [];
   const end = (kept = 0): void => {
     const ended = turn.splice(0, turn.length - kept);
-    if (ended.length > 0) parts.push({ kind: "turn", turn: ended });
+    if (ended.length > 0) parts.push(ended);
   };
   for (const item of items.items()) {
     const type = typeOf(item);
-    if (type === undefined) throw new Unfit("an item has no type", item, group);
+    if (type === undefined) throw new Unfit("an item has no type", item);
     if (type === "function_call_output" || (type === "message" && item.get("role")?.text !== "assistant")) {
       end();
-      parts.push({ kind: "other", item });
+      parts.push(item);
     } else if (["message", "reasoning", "function_call"].includes(type)) {
-      if (type === "message" && turn.some(isSaid))
+      // Reasoning before a second message belongs to its turn.
+      if (type === "message" && turn.some(isMessage)) {
         end(turn.length - 1 - turn.findLastIndex((one) => !isReasoning(one)));
+      }
       turn.push(item);
       if (item.get("generation_token_ids") !== undefined) end();
     } else {
@@ -76,85 +70,76 @@ const partsOf = (items: Value, { run, group }: Reading): readonly Part[] => {
   return parts;
 };
 
-const messageOf = (turn: Turn, { group }: Reading): Built => {
-  const message = turn.find(isSaid);
+const messageOf = (turn: Turn): Built => {
+  const message = turn.find(isMessage);
   const calls = callsIn(turn);
-  const parts = message?.get("content");
-  const refusals = (parts?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
+  const content = message?.get("content");
+  const texts = content?.isList === true ? textsIn(content) : content === undefined ? [] : [content];
+  const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
   return object({
     role: message?.get("role") ?? said("assistant"),
-    content: joined(parts?.isList === true ? textsIn(parts) : parts === undefined ? [] : [parts]) ?? said(null),
+    content: joined(texts) ?? said(null),
     refusal: joined(refusals),
     reasoning_content: joined(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
-    tool_calls: calls.length === 0 ? undefined : list(calls.map((call) => callOf(call, group))),
+    tool_calls: calls.length === 0 ? undefined : list(calls.map(callOf)),
   });
 };
 
-/** Texts as one; a single one stays as it was written. */
+/** Texts as one. A single text stays as it was written. */
 const joined = (texts: readonly Value[], between = ""): Built | undefined => {
   const [only] = texts;
   return texts.length < 2 ? only : said(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
 
-const textsIn = (parts: Value): readonly Value[] => parts.items().flatMap((part) => part.get("text") ?? []);
+const textsIn = (parts: Value | undefined): readonly Value[] =>
+  (parts?.items() ?? []).flatMap((part) => part.get("text") ?? []);
 
-/** What was thought, as it was or summarised. */
+/** Reasoning, or its summary. */
 const reasoningIn = (item: Value): readonly Value[] => {
-  const [content, summary] = [item.get("content"), item.get("summary")];
-  const own = content === undefined ? [] : textsIn(content);
-  return own.length > 0 || summary === undefined ? own : textsIn(summary);
+  const own = textsIn(item.get("content"));
+  return own.length > 0 ? own : textsIn(item.get("summary"));
 };
 
-const callOf = (call: Value, group: string): Built =>
-  object({
-    id: needed(call, "call_id", group),
-    type: said("function"),
-    function: object({
-      name: needed(call, "name", group),
-      arguments: asText(needed(call, "arguments", group)),
-    }),
-  });
+const callOf = (call: Value): Built => {
+  const [id, name, args] = [needed(call, "call_id"), needed(call, "name"), needed(call, "arguments")];
+  return object({ id, type: said("function"), function: object({ name, arguments: argumentsOf(args) }) });
+};
 
-/** What was recorded of the tokens that were sampled: with their ids for training, else as the API answers it. */
-const logprobsIn = (turn: Turn, { group }: Reading): Built | undefined => {
+/** Logprobs of sampled tokens: with their ids for training, otherwise as the API answers them. */
+const logprobsIn = (turn: Turn): Built | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   const logprobs = recorded?.get("generation_log_probs");
   if (recorded !== undefined && logprobs !== undefined) {
-    const ids = needed(recorded, "generation_token_ids", group);
-    return logprobsOf(logprobs, { ids: ids.items(), of: [ids], group });
+    const ids = needed(recorded, "generation_token_ids");
+    return logprobsOf(logprobs, ids.items(), [ids]);
   }
-  const parts = turn.flatMap((item) => (isSaid(item) ? (item.get("content")?.items() ?? []) : []));
+  const parts = turn.filter(isMessage).flatMap((item) => item.get("content")?.items() ?? []);
   const tokens = parts.flatMap((part) => part.get("logprobs")?.items() ?? []);
   return tokens.length === 0 ? undefined : object({ content: list(tokens) });
 };
 
-/** What a tool answered, or what somebody else than the model said. @throws Unfit */
-export const givenItem = (item: Value, { group }: Reading): Built => {
-  if (!isSaid(item)) {
-    const content = needed(item, "output", group);
-    return object({ role: said("tool"), tool_call_id: needed(item, "call_id", group), content: contentOf(content) });
-  }
-  return object({ role: item.get("role"), content: contentOf(needed(item, "content", group)) });
+/** The result of a tool, or a message of somebody other than the model. @throws Unfit */
+export const givenItem = (item: Value): Built => {
+  if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(needed(item, "content")) });
+  const content = needed(item, "output");
+  return object({ role: said("tool"), tool_call_id: needed(item, "call_id"), content: contentOf(content) });
 };
 
 const contentOf = (content: Value): Built => {
   if (!content.isList) return asText(content);
   const parts = content.items();
-  const [only] = parts;
-  return (parts.length === 1 ? only?.get("text") : undefined) ?? list(parts.map(partOf));
+  return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? list(parts.map(partOf));
 };
 
-/** A part of a message; what chat messages have no shape for stays as it is. */
+/** A part of a message. It stays as it is if chat messages have no shape for it. */
 const partOf = (part: Value): Built => {
   const type = part.get("type");
-  const of = (name: string, members: Readonly<Record<string, Built | undefined>>): Built =>
-    objectOf([["type", said(name, type)], ...Object.entries(members)]);
-  const image = part.get("image_url");
-  if (part.get("text") !== undefined) return of("text", { text: part.get("text") });
+  const [text, image] = [part.get("text"), part.get("image_url")];
+  if (text !== undefined) return object({ type: said("text", type), text });
   if (type?.text === "input_image" && image?.isText === true) {
-    return of("image_url", { image_url: object({ url: image, detail: part.get("detail") }) });
+    return object({ type: said("image_url", type), image_url: object({ url: image, detail: part.get("detail") }) });
   }
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return of("file", { file: objectOf(file) });
+  return object({ type: said("file", type), file: objectOf(file) });
 };

@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
 import type { Span } from "../json/walk.ts";
+import { jsonOf } from "./built.ts";
 import type { Rollout } from "./format.ts";
-import { jsonOf } from "./line-writer.ts";
 
 /** A rollout: the record that it is of, which of that record's it is, and where its text was written. */
 export interface Written {

@@ -1,5 +1,4 @@
-/** A record of another tool's file, value by value: what each says and where it stands, so that it goes on as it was written. */
-
+/** A record of another tool's file, value by value, so that each can be carried as it was written. */
 import type { Path } from "../check/rules/places.ts";
 import { nodeSize, tableOf } from "../json/reader.ts";
 import {
@@ -14,116 +13,126 @@ import {
   tabled,
   textOf,
 } from "../json/table.ts";
-import { openBrace, openBracket, quote, type Span } from "../json/walk.ts";
-import { withoutNonFinite } from "./spelling.ts";
+import { endOfValue, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
-/** JSON that was read, and where it is from. */
-export interface JsonText {
-  readonly text: Tabled;
-  /** Values that were asked for, by the places of their nodes. */
-  readonly values: (Value | undefined)[];
-  /** What the text is called where it stands beside the record. */
+/** The table of a JSON text, and where the text is from. */
+interface Text {
+  readonly id: number;
+  readonly table: Tabled;
+  /** The name of a document beside the record; undefined of the record itself. */
   readonly document: string | undefined;
-  /** The value whose text it is; undefined of a record and of a document. */
+  /** The value whose text this is, or whose numbers: an array of numbers is one node of its own table. */
   readonly holder: Value | undefined;
+  readonly isNumbers: boolean;
+  /** Texts that are empty in the table, by their nodes. */
+  readonly texts: ReadonlyMap<number, Buffer> | undefined;
+  /** The texts in its values, by their nodes: JSON in strings, and numbers of arrays. */
+  inside?: Map<number, Text | undefined>;
 }
 
-/** First bytes of values, which say what they are. */
+/** Texts are numbered up to here: the ids of their values are exact then. */
+const maxTexts = 2 ** 20;
+let count = 0;
+
+const textFrom = (own: Pick<Text, "table"> & Partial<Text>): Text => {
+  count = (count + 1) % maxTexts;
+  return { document: undefined, holder: undefined, isNumbers: false, texts: undefined, ...own, id: count };
+};
+
+/** First bytes of values, which tell their kinds. */
 const firstOfNull = 0x6e;
 const firstOfTrue = 0x74;
 
 /** The last of the bytes that numbers begin with: digits, and the minus before them. */
 const digitNine = 0x39;
 
+/** Members of an object, in their order. */
+export type Members = readonly (readonly [key: string, value: Value])[];
+
 /** A value of a record. */
 export class Value {
-  readonly #in: JsonText;
+  readonly #in: Text;
   readonly #node: number;
-  /** What holds it, and by which key or position. */
-  readonly #holder: Value | undefined;
-  readonly #key: string | number;
-  #data: unknown;
-  #text: string | undefined;
-  #inner: Value | undefined;
-  #items: readonly Value[] | undefined;
-  #members: readonly (readonly [string, Value])[] | undefined;
 
-  protected constructor(text: JsonText, node: number, holder?: Value, key: string | number = "") {
+  private constructor(text: Text, node: number) {
     this.#in = text;
     this.#node = node;
-    this.#holder = holder;
-    this.#key = key;
   }
 
-  /** A whole record, or a document beside it that has a name; undefined where the bytes are no JSON. */
-  static of(bytes: Buffer, document?: string): Value | undefined {
-    return Value.#within(bytes, { document, holder: undefined });
+  /**
+   * Reads a record, or a document beside it that has a name; undefined if the bytes are not JSON.
+   * @param texts long texts of keys, which are empty in the bytes: values of these can be read, and not be written
+   */
+  static of(
+    bytes: Buffer,
+    { document, texts }: { readonly document?: string; readonly texts?: ReadonlyMap<string, Buffer> } = {},
+  ): Value | undefined {
+    const read = tableOf(bytes);
+    if (read === undefined) return undefined;
+    const table = tabled(document === undefined ? read : alone(read), bytes);
+    const nodes = texts && new Map<number, Buffer>();
+    for (const [key, text] of texts ?? []) nodes?.set(nodeOfKey(table, 0, key) ?? 0, text);
+    return new Value(textFrom({ table, document, texts: nodes }), 0);
   }
 
-  /** The same of a record whose writer puts NaN and Infinity into JSON, as Python does: each is an empty object. */
+  /** Reads a record whose writer puts NaN and Infinity into JSON, as Python does: each becomes an empty object. */
   static ofPython(bytes: Buffer): Value | undefined {
     return Value.of(bytes) ?? Value.of(withoutNonFinite(bytes));
   }
 
-  static #within(bytes: Buffer, from: Pick<JsonText, "document" | "holder">): Value | undefined {
-    const table = tableOf(bytes);
-    if (table === undefined) return undefined;
-    const own = from.document === undefined ? table : alone(table);
-    return new Value({ text: tabled(own, bytes), values: [], document: from.document, holder: from.holder }, 0);
+  /** Equal for two values of a record if they are the same one. */
+  get id(): number {
+    return this.#in.id * 2 ** 32 + this.#node;
   }
 
   /** The bytes that its span is of: the record's, or those of the JSON in a text. */
   get bytes(): Buffer {
-    return this.#in.text.bytes;
+    return this.#in.table.bytes;
   }
 
-  /** The document beside the record that it is in; undefined where it is the record's own. */
+  /** The name of the document beside the record that it is in; undefined if it is the record's own. */
   get document(): string | undefined {
-    return this.#in.holder === undefined ? this.#in.document : this.#in.holder.document;
+    const { holder, document } = this.#in;
+    return holder === undefined ? document : holder.document;
   }
 
-  /** Parsed: numbers above 2^53 have lost digits here, and none in the bytes. */
-  get data(): unknown {
-    if (this.#data === undefined && !this.isNull) this.#data = this.text ?? JSON.parse(this.raw);
-    return this.#data ?? null;
-  }
-
-  /** Where it stands in its bytes. */
+  /** Its position in `bytes`. */
   get span(): Span {
-    return { start: startOf(this.#in.text, this.#node), end: endOf(this.#in.text, this.#node) };
+    return { start: startOf(this.#in.table, this.#node), end: endOf(this.#in.table, this.#node) };
   }
 
   /** As it was written. */
   get raw(): string {
-    return this.#in.text.bytes.toString("utf8", startOf(this.#in.text, this.#node), endOf(this.#in.text, this.#node));
+    const { table } = this.#in;
+    return table.bytes.toString("utf8", startOf(table, this.#node), endOf(table, this.#node));
   }
 
-  /** What it says, where it is a text. */
+  /** Parsed: here, numbers above 2^53 have lost digits. */
+  get data(): unknown {
+    return this.text ?? JSON.parse(this.raw);
+  }
+
+  /** The content of a string. */
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    this.#text ??= textOf(this.#in.text, this.#node);
-    return this.#text;
+    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? textOf(this.#in.table, this.#node);
   }
 
-  /** What it says, where it is a number. */
   get number(): number | undefined {
     return this.isNumber ? Number(this.raw) : undefined;
   }
 
-  /** What the value of a key says, where it is a text. */
+  /** The content of the string of a key. */
   textAt(key: string): string | undefined {
-    return this.#child(key)?.text;
+    const node = this.#nodeOf(key);
+    const { table } = this.#in;
+    return node !== undefined && firstOf(table, node) === quote ? textOf(table, node) : undefined;
   }
 
-  /** What the value of a key says, where it is a number. */
-  numberAt(key: string): number | undefined {
-    return this.#child(key)?.number;
-  }
-
-  /** Whether the value of a key is null. */
+  /** True if the value of a key is null. */
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
-    return node !== undefined && firstOf(this.#in.text, node) === firstOfNull;
+    return node !== undefined && firstOf(this.#in.table, node) === firstOfNull;
   }
 
   get isList(): boolean {
@@ -134,7 +143,6 @@ export class Value {
     return this.#first === openBrace;
   }
 
-  /** Whether it is null. */
   get isNull(): boolean {
     return this.#first === firstOfNull;
   }
@@ -151,126 +159,153 @@ export class Value {
     return this.#first <= digitNine && this.#first !== quote;
   }
 
-  /** Whether it is a number or a truth value: what metrics are. */
+  /** True of numbers and truth values: metrics can be these. */
   get isMeasured(): boolean {
-    return this.isFlat && !this.isNull && this.#first !== quote;
+    return this.isScalar && !this.isText;
   }
 
-  /** Whether it is neither a list nor an object. */
+  /** True of all but arrays and objects: metadata can be these. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
 
-  /** Whether it is a text, a number or a truth value. */
   get isScalar(): boolean {
     return this.isFlat && !this.isNull;
   }
 
-  /** The value of a key, the last of one that stands twice, or of a position; undefined where there is none or null. */
-  get(...path: Path): Value | undefined {
-    const [only] = path;
-    if (path.length === 1 && only !== undefined) return this.#child(only);
+  /** The value at a path; undefined if there is none, or null. Of a key that appears twice, the last counts. */
+  at(path: Path): Value | undefined {
     let found: Value | undefined = this;
     for (const key of path) found = found === undefined ? undefined : found.#child(key);
     return found;
   }
 
-  /** The elements of a list, null ones too; none of anything else. */
+  /** The same of one key or position, or of a few. */
+  get(key: string | number, ...more: Path): Value | undefined {
+    const child = this.#child(key);
+    return more.length === 0 ? child : child?.at(more);
+  }
+
+  /** The elements of an array, with null ones; none of another value. */
   items(): readonly Value[] {
     if (!this.isList) return none;
-    if (this.#items !== undefined) return this.#items;
-    const end = afterOf(this.#in.text, this.#node);
-    const items = end === this.#node + nodeSize ? this.#numbers() : [];
-    for (let node = this.#node + nodeSize; node < end; node = afterOf(this.#in.text, node)) {
-      items.push(this.#childAt(node, items.length));
+    const { table } = this.#in;
+    const end = afterOf(table, this.#node);
+    if (end === this.#node + nodeSize) return this.#numbers();
+    const items: Value[] = [];
+    for (let node = this.#node + nodeSize; node < end; node = afterOf(table, node)) {
+      items.push(new Value(this.#in, node));
     }
-    this.#items = items;
     return items;
   }
 
-  /** The elements of a list that is one node: of numbers, or of nothing. */
-  #numbers(): Value[] {
-    const own = { ...this.#in, text: numbersOf(this.#in.text, this.#node), values: [] };
-    const count = own.text.words.length / nodeSize - 1;
-    return Array.from({ length: count }, (_, at) => new Value(own, (at + 1) * nodeSize, this, at));
+  /** The elements of an array that is one node: it has only numbers, or nothing. */
+  #numbers(): readonly Value[] {
+    const text = this.#inside(() => {
+      return textFrom({ table: numbersOf(this.#in.table, this.#node), holder: this, isNumbers: true });
+    });
+    const count = (text?.table.words.length ?? 0) / nodeSize - 1;
+    return text === undefined ? none : Array.from({ length: count }, (_, at) => new Value(text, (at + 1) * nodeSize));
   }
 
-  /** The keys and values of an object in their order, null ones too; none of anything else. */
-  members(): readonly (readonly [string, Value])[] {
+  /** The members of an object in their order, with null ones; none of another value. */
+  members(): Members {
     if (!this.isObject) return [];
-    if (this.#members !== undefined) return this.#members;
+    const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
-    const end = afterOf(this.#in.text, this.#node);
-    for (let key = this.#node + nodeSize; key < end; key = afterOf(this.#in.text, key + nodeSize)) {
-      const name = textOf(this.#in.text, key);
-      members.push([name, this.#childAt(key + nodeSize, name)]);
+    const end = afterOf(table, this.#node);
+    for (let key = this.#node + nodeSize; key < end; key = afterOf(table, key + nodeSize)) {
+      members.push([textOf(table, key), new Value(this.#in, key + nodeSize)]);
     }
-    const last = members.length > fewMembers || hasTwice(members) ? new Map(members) : undefined;
-    this.#members = last === undefined || last.size === members.length ? members : [...last];
-    return this.#members;
+    if (members.length <= fewMembers && !hasTwice(members)) return members;
+    const last = new Map(members);
+    return last.size === members.length ? members : [...last];
   }
 
-  /** The JSON that its text holds; undefined where it is no text or holds none. */
+  /** The JSON that its string contains; undefined of other values. */
   get inner(): Value | undefined {
-    if (this.#inner === undefined && this.isText) {
-      this.#inner = Value.#within(this.said, { document: undefined, holder: this });
-    }
-    return this.#inner;
+    if (!this.isText) return undefined;
+    const inner = this.#inside(() => {
+      const bytes = this.#in.texts?.get(this.#node) ?? Buffer.from(this.text ?? "");
+      const table = tableOf(bytes);
+      return table && textFrom({ table: tabled(table, bytes), holder: this });
+    });
+    return inner && new Value(inner, 0);
   }
 
-  /** The bytes of what its text says. */
-  protected get said(): Buffer {
-    return Buffer.from(this.text ?? "");
-  }
-
-  /** The JSON in its text that was looked at. */
+  /** The JSON in its string, if that was read before. */
   get innerSeen(): Value | undefined {
-    return this.#inner;
+    const text = this.isText ? this.#in.inside?.get(this.#node) : undefined;
+    return text && new Value(text, 0);
   }
 
-  /** Its way from the record; into the JSON of a text it goes on without a step. */
+  /** Its path from the record. The path of a value in a string's JSON continues that of the string. */
   get path(): Path {
-    if (this.#holder !== undefined) return [...this.#holder.path, this.#key];
-    return this.#in.holder?.path ?? [];
+    const { table, holder, isNumbers } = this.#in;
+    const path = [...(holder?.path ?? [])];
+    if (isNumbers) return [...path, this.#node / nodeSize - 1];
+    for (let at = 0; at !== this.#node; ) {
+      const isObject = firstOf(table, at) === openBrace;
+      const step = isObject ? nodeSize : 0;
+      let position = 0;
+      let child = at + nodeSize + step;
+      for (; afterOf(table, child) <= this.#node; position++) child = afterOf(table, child) + step;
+      path.push(isObject ? textOf(table, child - nodeSize) : position);
+      at = child;
+    }
+    return path;
   }
 
-  /** Its first byte, which says what it is. */
   get #first(): number {
-    return firstOf(this.#in.text, this.#node);
+    return firstOf(this.#in.table, this.#node);
   }
 
   #child(key: string | number): Value | undefined {
     if (typeof key === "number") {
       const item = this.items()[key];
-      return item === undefined || item.isNull ? undefined : item;
+      return item?.isNull === false ? item : undefined;
     }
     const node = this.#nodeOf(key);
-    return node === undefined || firstOf(this.#in.text, node) === firstOfNull ? undefined : this.#childAt(node, key);
+    return node === undefined || firstOf(this.#in.table, node) === firstOfNull ? undefined : new Value(this.#in, node);
   }
 
   #nodeOf(key: string): number | undefined {
-    return this.isObject ? nodeOfKey(this.#in.text, this.#node, key) : undefined;
+    return this.isObject ? nodeOfKey(this.#in.table, this.#node, key) : undefined;
   }
 
-  #childAt(node: number, key: string | number): Value {
-    const { values } = this.#in;
-    const place = node / nodeSize;
-    let child = values[place];
-    if (child === undefined) {
-      child = new Value(this.#in, node, this, key);
-      values[place] = child;
-    }
-    return child;
+  #inside(read: () => Text | undefined): Text | undefined {
+    this.#in.inside ??= new Map();
+    const { inside } = this.#in;
+    if (!inside.has(this.#node)) inside.set(this.#node, read());
+    return inside.get(this.#node);
   }
 }
 
 const none: readonly Value[] = [];
 
-/** Members that are faster compared one by one than put into a map. */
+/** Up to as many members, comparing all keys is faster than a map. */
 const fewMembers = 8;
 
-const hasTwice = (members: readonly (readonly [string, Value])[]): boolean => {
+const hasTwice = (members: Members): boolean => {
   for (let at = 1; at < members.length; at++)
     for (let before = 0; before < at; before++) if (members[at]?.[0] === members[before]?.[0]) return true;
   return false;
+};
+
+/** First bytes of NaN, Infinity and -Infinity. */
+const firstOfWords: ReadonlySet<number> = new Set([0x4e, 0x49, 0x2d]);
+
+/** NaN and Infinity as empty objects, each with as many bytes as before, so that all else keeps its position. */
+const withoutNonFinite = (bytes: Buffer): Buffer => {
+  const own = Buffer.from(bytes);
+  for (let at = 0; at < own.length; ) {
+    if (own[at] === quote) at = endOfValue(own, at);
+    else if (!firstOfWords.has(own[at] ?? 0)) at++;
+    else {
+      const word = /^(?:NaN|-?Infinity)?/.exec(own.toString("latin1", at, at + 9))?.[0] ?? "";
+      if (word !== "") own.write("{}".padEnd(word.length), at);
+      at += Math.max(1, word.length);
+    }
+  }
+  return own;
 };

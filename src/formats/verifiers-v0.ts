@@ -1,18 +1,20 @@
-/** Results of verifiers v0: a rollout a line, with its prompt and completion as chat messages or text. */
-import { type Built, type Composed, list, object, objectOf, said, unlessEmpty } from "./built.ts";
+/** Results of verifiers v0: a rollout per line, with its prompt and completion as chat messages or text. */
+import { type Built, said } from "./built.ts";
 import {
+  asMessage,
+  exceptionOf,
   type Format,
   type FormatRun,
-  type GroupKey,
+  inGroup,
+  judge,
+  measuredIn,
   needed,
   type Rollout,
-  rewardOf,
-  type SourceRecord,
+  trajectoryOf,
   Unfit,
 } from "./format.ts";
-import { functionTools } from "./tool-calls.ts";
-import { givenTurns, sampledTurns } from "./turns.ts";
-import type { Value } from "./value.ts";
+import { functionTools, givenTurns, parsed, sampledTurns } from "./messages.ts";
+import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -23,7 +25,7 @@ export const verifiersV0: Format = {
   recognises: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&
-    value.get("reward")?.number !== undefined &&
+    value.get("reward")?.isNumber === true &&
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
   open: (run) => {
@@ -31,7 +33,7 @@ export const verifiersV0: Format = {
     return {
       convert: (record) => {
         if (last?.file !== record.file) last = { file: record.file, settings: run.beside(record, "metadata.json") };
-        return rolloutsOf(run, record, last.settings);
+        return [rolloutOf(run, record.value, last.settings)];
       },
     };
   },
@@ -44,73 +46,68 @@ export const verifiersV0: Format = {
   },
 };
 
-const rolloutsOf = (run: FormatRun, { value }: SourceRecord, settings: Value | undefined): readonly Rollout[] => {
-  const id = value.get("example_id") ?? value.get("id");
-  if (id === undefined) throw new Unfit("example_id is missing", value);
-  const group: GroupKey = [{ spelled: id }];
-  const error = value.get("error");
+const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rollout => {
+  const id = row.get("example_id") ?? row.get("id");
+  if (id === undefined) throw new Unfit("example_id is missing", row);
+  const group = id.raw;
+  const error = row.get("error");
   if (error !== undefined) {
-    run.leave(value, "a row with an error is an exception, whatever else it has");
-    return [{ group, exception: exceptionOf(error) }];
+    run.leave(row, "a row with an error is an exception, whatever else it has");
+    return { group, exception: error.isObject ? error : exceptionOf(asMessage(error)) };
   }
-  const { reward, identity } = rewardOf(run, { record: value, ids: [id], own: value.get("reward"), group });
-  const metrics = metricsOf(value);
-  const trajectory = object({
-    messages_and_choices: list(turnsOf(run, value, group)),
-    tools: toolsOf(value),
-    reward,
-    metrics: unlessEmpty(metrics),
-    metadata: unlessEmpty(metadataOf(value, metrics, settings)),
+  return inGroup(group, () => {
+    const judged = judge(run, { record: row, ids: [id], own: row.get("reward") });
+    const metrics = metricsOf(row);
+    const trajectory = trajectoryOf({
+      judged,
+      turns: turnsOf(run, row),
+      tools: toolsOf(row),
+      metrics,
+      metadata: metadataOf(row, metrics, settings),
+    });
+    return { group, ...trajectory, also: () => repeatedMetrics(row, metrics) };
   });
-  return [{ group, identity, trajectory, also: () => flatAgain(value, metrics) }];
 };
 
-const turnsOf = (run: FormatRun, row: Value, group: GroupKey): readonly Built[] => {
+const turnsOf = (run: FormatRun, row: Value): readonly Built[] => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue === true ? said("length", truncated) : undefined;
-  return [
-    ...givenTurns(run, needed(row, "prompt", group), { group, name: "prompt" }),
-    ...sampledTurns(run, needed(row, "completion", group), { group, name: "completion", lastFinish }),
-  ];
+  const prompt = givenTurns(run, needed(row, "prompt"), "prompt");
+  return [...prompt, ...sampledTurns(run, needed(row, "completion"), { name: "completion", lastFinish })];
 };
-
-const exceptionOf = (error: Value): Built =>
-  error.isObject ? error : object({ type: said("error"), message: !error.isText ? said(error.raw, error) : error });
 
 const toolsOf = (row: Value): Built | undefined => {
   const info = row.get("info");
-  const tools = row.get("tool_defs") ?? info?.get("oai_tools") ?? info?.inner?.get("oai_tools");
-  return functionTools(tools?.inner ?? tools);
+  return functionTools(parsed(row.get("tool_defs") ?? info?.get("oai_tools") ?? info?.inner?.get("oai_tools")));
 };
 
 /** Keys of a row that are neither metrics nor metadata, unless they are null. */
 const placed: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
 
-const metricsOf = (row: Value): Composed => {
+/** Without `metrics`, the numbers at the top of a row are metrics, except ids and durations. */
+const metricsOf = (row: Value): Members => {
   const own = row.get("metrics");
-  if (own?.isObject !== true) return objectOf(flatMetrics(row));
-  return objectOf(own.members().filter(([, { isMeasured }]) => isMeasured));
+  if (own?.isObject === true) return measuredIn(own);
+  return row.members().filter(([key, { isNumber }]) => isNumber && !placed.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
-/** Numbers at the top of a row without `metrics` are metrics, but for ids and durations. */
-const flatMetrics = (row: Value): readonly (readonly [string, Value])[] =>
-  row.members().filter(([key, { isNumber }]) => isNumber && !placed.has(key) && !/(?:^|_)id$|_ms$/.test(key));
-
-/** Metrics that stand at the top of the row too. */
-function* flatAgain(row: Value, { keys }: Composed): Generator<readonly [Value, string], void> {
-  for (const key of keys) {
-    const flat = row.get(key);
-    if (flat !== undefined && flat.raw === row.get("metrics", key)?.raw) yield [flat, `trajectory.metrics.${key}`];
+/** Metrics that appear at the top of the row too. */
+function* repeatedMetrics(row: Value, metrics: Members): Generator<readonly [Value, string], void> {
+  for (const [key] of metrics) {
+    const repeated = row.get(key);
+    if (repeated !== undefined && repeated.raw === row.get("metrics", key)?.raw) {
+      yield [repeated, `trajectory.metrics.${key}`];
+    }
   }
 }
 
-const metadataOf = (row: Value, { keys: metrics }: Composed, settings: Value | undefined): Composed => {
-  const own = row
-    .members()
-    .filter(([key, { isFlat, isNull }]) => isNull || (isFlat && !placed.has(key) && !metrics.includes(key)));
-  const run = ["env_id", "model"].flatMap((key): [string, Value][] => {
+const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
+  const taken = new Set(metrics.map(([key]) => key));
+  const isFree = (key: string, { isNull, isFlat }: Value): boolean =>
+    isNull || (isFlat && !placed.has(key) && !taken.has(key));
+  const ofRun = ["env_id", "model"].flatMap((key) => {
     const value = settings?.get(key);
-    return value === undefined || row.get(key) !== undefined ? [] : [[key, value]];
+    return value === undefined || row.get(key) !== undefined ? [] : [[key, value] as const];
   });
-  return objectOf([...own, ...run]);
+  return [...row.members().filter(([key, value]) => isFree(key, value)), ...ofRun];
 };

@@ -40,3 +40,20 @@ export const columnJson = (value: unknown): string | undefined => {
 
 const numberAsJson = (value: number): string =>
   Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
+
+/** A row as JSON in which long texts of some columns are empty; and these texts by their columns. */
+export const rowWithTexts = (
+  columns: Columns,
+  names: readonly string[],
+): { readonly bytes: Buffer; readonly texts: ReadonlyMap<string, Buffer> } => {
+  const texts = new Map<string, Buffer>();
+  let json = "";
+  for (const name in columns) {
+    const value = columns[name];
+    const isApart = value instanceof TextBytes && names.includes(name);
+    if (isApart) texts.set(name, value.bytes);
+    const own = isApart ? '""' : columnJson(value);
+    if (own !== undefined) json += `${json === "" ? "{" : ","}${JSON.stringify(name)}:${own}`;
+  }
+  return { bytes: Buffer.from(json === "" ? "{}" : `${json}}`), texts };
+};
