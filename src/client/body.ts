@@ -1,113 +1,85 @@
-/** A reply's body: gathered in one place, up to a bound, and without its compression. */
-import type { Duplex } from "node:stream";
-import { setFlagsFromString } from "node:v8";
+/** A reply's body: collected up to a limit, and decompressed. */
+import { promisify } from "node:util";
+import { codeOf } from "../files.ts";
 
-/** Bytes that are being gathered. */
-export interface Gathered {
-  /** Takes a piece, as far as there is room for it. */
+/** Bytes that are collected. */
+export interface Collected {
+  /** Takes a piece, as far as the limit allows. */
   add(piece: Uint8Array): void;
-  readonly tooLong: boolean;
+  readonly isTooLong: boolean;
   read(): Uint8Array;
 }
 
-/** Room at first, where nobody said how much will come. */
-const firstRoom = 1 << 16;
+/** The first buffer, in bytes, if the length is unknown. */
+const firstBuffer = 1 << 16;
 
-/**
- * From here on room for all that may come is taken at once: the system gives memory only where something was written, and
- * growing further would hold what came twice.
- */
-const mostDoubled = 1 << 22;
+/** A larger buffer has the size of the limit: the system gives memory only for what is written, and a copy would need it twice. */
+const maxDoubled = 1 << 22;
 
-/** Gathers at most `limit` bytes; `expected` are those that a sender announced. */
-export const openGathered = (limit: number, expected?: number): Gathered => {
-  let room = Buffer.allocUnsafeSlow(Math.min(limit, expected ?? 0));
+/** Collects at most `limit` bytes. `expected` is the length that the sender announced. */
+export const openCollected = (limit: number, expected = 0): Collected => {
+  let buffer = Buffer.allocUnsafeSlow(Math.min(limit, expected));
   let size = 0;
-  let tooLong = false;
-  let isLarge = false;
-  const grow = (needed: number): void => {
-    const doubled = Math.max(needed, room.length * 2, firstRoom);
-    const larger = Buffer.allocUnsafeSlow(Math.min(limit, doubled > mostDoubled ? limit : doubled));
-    larger.set(room.subarray(0, size));
-    room = larger;
-  };
+  let isTooLong = false;
   return {
-    get tooLong() {
-      return tooLong;
+    get isTooLong() {
+      return isTooLong;
     },
     add(piece) {
       const taken = piece.subarray(0, limit - size);
-      tooLong ||= taken.length < piece.length;
-      if (size + taken.length > room.length) grow(size + taken.length);
-      room.set(taken, size);
+      isTooLong ||= taken.length < piece.length;
+      if (size + taken.length > buffer.length) {
+        const doubled = Math.max(size + taken.length, buffer.length * 2, firstBuffer);
+        const larger = Buffer.allocUnsafeSlow(Math.min(limit, doubled > maxDoubled ? limit : doubled));
+        larger.set(buffer.subarray(0, size));
+        buffer = larger;
+      }
+      buffer.set(taken, size);
       size += taken.length;
-      if (size < large || isLarge) return;
-      isLarge = true;
-      haveSmallNursery();
     },
-    read: () => room.subarray(0, size),
+    read: () => buffer.subarray(0, size),
   };
 };
 
-/** A body of this many bytes is read entry by entry, and each entry is soon garbage. */
-const large = 1 << 22;
-
-/**
- * V8 lets the nursery of its heap grow to three times 16 MB while what is in it lives on, as the rows of a list do for a
- * moment. Small, it is emptied more often, which takes no longer: in `node bench/read.js`, `catalog router --sort
- * pricing.prompt -o table` of 50,000 entries needs 7 % less memory at its peak, and without it more than the 150 MB there.
- */
-const haveSmallNursery = (): void => setFlagsFromString("--semi-space-growth-factor=1");
-
-/** A body as it was before it was compressed, or as much of it as could be had. */
+/** A decompressed body, or the part of it that could be decompressed. */
 export interface Decoded {
   readonly bytes: Uint8Array;
-  /** Why it is not whole: it ended early or is damaged, is over the bound, or is compressed in a way that there is no decoder for. */
+  /** Why it is not whole: it ended early or is damaged, is over the limit, or there is no decoder for its encoding. */
   readonly fault: "cut" | "too-long" | "unknown-encoding" | undefined;
 }
 
-/** Services compress once; more than this is not meant well. */
-const mostLayers = 2;
+/** Services compress once. */
+const maxEncodings = 2;
 
-/** Decodes a body by its `Content-Encoding`; never holds more than `limit` bytes of it. */
+/** Decodes a body by its `Content-Encoding`, to at most `limit` bytes. */
 export const decode = async (bytes: Uint8Array, encoding: string, limit: number): Promise<Decoded> => {
+  const names = encoding.toLowerCase().split(",");
+  const encodings = names.map((name) => name.trim()).filter((name) => name !== "" && name !== "identity");
   if (bytes.length === 0) return { bytes, fault: undefined };
-  const { createBrotliDecompress, createGunzip, createInflate } = await import("node:zlib");
+  const { brotliDecompress, constants, gunzip, inflate } = await import("node:zlib");
+  const gzip = { decoder: promisify(gunzip), flush: constants.Z_SYNC_FLUSH };
   const decoders = new Map([
-    ["gzip", createGunzip],
-    ["x-gzip", createGunzip],
-    ["deflate", createInflate],
-    ["br", createBrotliDecompress],
+    ["gzip", gzip],
+    ["x-gzip", gzip],
+    ["deflate", { decoder: promisify(inflate), flush: constants.Z_SYNC_FLUSH }],
+    ["br", { decoder: promisify(brotliDecompress), flush: constants.BROTLI_OPERATION_FLUSH }],
   ]);
-  const names = encoding
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "" && name !== "identity");
-  if (names.length > mostLayers) return { bytes, fault: "unknown-encoding" };
-  let decoded: Decoded = { bytes, fault: undefined };
-  for (const name of names.reverse()) {
-    const open = decoders.get(name);
-    if (open === undefined) return { bytes, fault: "unknown-encoding" };
-    const layer = await decompress(open(), decoded.bytes, limit);
-    decoded = { bytes: layer.bytes, fault: decoded.fault ?? layer.fault };
+  let decoded: Decoded = { bytes, fault: encodings.length > maxEncodings ? "unknown-encoding" : undefined };
+  for (const name of decoded.fault === undefined ? encodings.reverse() : []) {
+    const { decoder, flush } = decoders.get(name) ?? {};
+    if (decoder === undefined) return { bytes, fault: "unknown-encoding" };
+    const whole = decoded.bytes;
+    const options = { maxOutputLength: limit };
+    try {
+      decoded = { ...decoded, bytes: await decoder(whole, options) };
+    } catch (thrown) {
+      const isTooLong = codeOf(thrown) === "ERR_BUFFER_TOO_LARGE";
+      // Flushed at its end, a body that was cut gives what it has.
+      const part = isTooLong
+        ? undefined
+        : await decoder(whole, { ...options, finishFlush: flush }).catch(() => undefined);
+      decoded = { bytes: part ?? Buffer.alloc(0), fault: decoded.fault ?? (isTooLong ? "too-long" : "cut") };
+    }
   }
   return decoded;
 };
-
-const decompress = (decoder: Duplex, bytes: Uint8Array, limit: number): Promise<Decoded> =>
-  new Promise((resolve) => {
-    const whole = openGathered(limit);
-    const end = (fault: Decoded["fault"]) => {
-      decoder.destroy();
-      resolve({ bytes: whole.read(), fault });
-    };
-    decoder
-      .on("data", (chunk: Uint8Array) => {
-        whole.add(chunk);
-        if (whole.tooLong) end("too-long");
-      })
-      .once("end", () => end(undefined))
-      .once("error", () => end("cut"))
-      .end(bytes);
-  });

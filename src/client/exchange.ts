@@ -1,7 +1,7 @@
 /** One request and its answer, over Node's own HTTP client. */
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import type { Socket } from "node:net";
-import { type Gathered, openGathered } from "./body.ts";
+import { type Collected, openCollected } from "./body.ts";
 import type { StreamedBody } from "./client.ts";
 import type { Connections } from "./connect.ts";
 import type { Route } from "./proxy.ts";
@@ -127,13 +127,13 @@ const longestHead = 16_384;
 
 class Answer {
   readonly #bodyBytes: number;
-  #body: Gathered;
+  #body: Collected;
   #reply: IncomingMessage | undefined;
   #head = "";
 
   constructor(bodyBytes: number) {
     this.#bodyBytes = bodyBytes;
-    this.#body = openGathered(bodyBytes);
+    this.#body = openCollected(bodyBytes);
   }
 
   get hasBegun(): boolean {
@@ -148,13 +148,13 @@ class Answer {
   begin(reply: IncomingMessage): void {
     this.#reply = reply;
     const length = Number(reply.headers["content-length"]);
-    if (length > 0) this.#body = openGathered(this.#bodyBytes, length);
+    if (length > 0) this.#body = openCollected(this.#bodyBytes, length);
   }
 
   /** False where there is more of it than there may be. */
   add(chunk: Uint8Array): boolean {
     this.#body.add(chunk);
-    return !this.#body.tooLong;
+    return !this.#body.isTooLong;
   }
 
   /** What came, and what was wrong with it. */
