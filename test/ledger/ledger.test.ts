@@ -16,7 +16,7 @@ import { tryScopeLock } from "../../src/ledger/lock.ts";
 import { scopeOf } from "../../src/ledger/postgres-scope.ts";
 import { RunLedger } from "../../src/ledger/run-ledger.ts";
 import { keyOf } from "../../src/ledger/scope.ts";
-import { verifyReading } from "../../src/ledger/verify.ts";
+import { standingRuns, verifyReading } from "../../src/ledger/verify.ts";
 import { EarlierKeys } from "../../src/send/follow/earlier-keys.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
@@ -247,8 +247,9 @@ for (const { name, newPlace, skip, tags } of bodies)
   });
 
 describe("the ledger of a run", () => {
-  const openRun = async (path: string): Promise<RunLedger> => {
-    const options = { ...usualDelivery(), ledger: { path, require: false } };
+  const openRun = async (path: string, now = testHost().now()): Promise<RunLedger> => {
+    const host = { ...testHost(), now: () => now };
+    const options = { ...usualDelivery(), host, ledger: { path, require: false } };
     const run = await RunLedger.open(options, { destination: scope.destination, input: "a.jsonl" });
     onTestFinished(async () => await run.close());
     await run.hold();
@@ -283,6 +284,22 @@ describe("the ledger of a run", () => {
     await run.close();
     expect((await openRun(path)).maxBytes).toBe(40);
   });
+
+  it("forgets a size that the service refused after 24 hours", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const now = testHost().now();
+    const run = await openRun(path, now);
+    await run.sized(150, "refused");
+    await run.close();
+    const dayMs = 24 * 60 * 60 * 1000;
+    const limits: (number | undefined)[] = [];
+    for (const later of [dayMs, dayMs + 1]) {
+      const next = await openRun(path, now + later);
+      limits.push(next.maxBytes);
+      await next.close();
+    }
+    expect(limits).toEqual([75, undefined]);
+  });
 });
 
 describe("the verification of a group", () => {
@@ -301,6 +318,18 @@ describe("the verification of a group", () => {
     expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
     expect(await verified("train", "val", "val")).toEqual({ logged: 0, repeated: 1 });
     expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
+  });
+});
+
+describe("the files of a verification", () => {
+  it("are summed up if neighbors are wholly logged or not logged, and listed one by one if they are logged in part", () => {
+    const files = [2, 2, 1, 1, 0, 0].map((logged, at) => ({ file: `${at}.jsonl`, read: 2, logged }));
+    expect(standingRuns(files).map(({ first, last, state, logged }) => [first, last, state, logged])).toEqual([
+      ["0.jsonl", "1.jsonl", "wholly", 4],
+      ["2.jsonl", "2.jsonl", "in part", 1],
+      ["3.jsonl", "3.jsonl", "in part", 1],
+      ["4.jsonl", "5.jsonl", "not", 0],
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import Connection from "libsql";
 import { describe, it, type TestContext } from "vitest";
@@ -254,6 +254,15 @@ describe.concurrent("--on-invalid skip", () => {
     expect([code, readFileSync(place.path("r"), "utf8")]).toEqual([7, `${bad("a")}\n`]);
     const packed = await place.log([...skip, "--rejects", place.path("r")], { stdin: gzipSync(stdin) });
     expect([packed.code, packed.document?.groups.already_logged]).toEqual([7, 1]);
+  });
+
+  it("writes rejects of standard input to files that only their owner can read", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    await place.log([...skip, "--rejects", place.path("r")], { stdin: linesOf(groupOf(1), bad("a")) });
+    const modes = ["r", "r.reasons"].map((name) => statSync(place.path(name)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600]);
   });
 
   it("works without a ledger, once", async (context) => {

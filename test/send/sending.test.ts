@@ -401,6 +401,28 @@ describe("an outcome", () => {
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
 
+  it("is final when --max-wait has passed since the first attempt ended", async () => {
+    let elapsedMs = 0;
+    const answer = (_: Buffer, at: number) => {
+      elapsedMs += 600;
+      return answered(at > 4 ? 200 : 429, { failure });
+    };
+    const host = { ...testHost(), elapsed: () => elapsedMs };
+    const { result, bodies } = await send(await read(filesOf(group(1))), { answer, host, maxWaitMs: 1000 });
+    expect([result.status, bodies.length]).toEqual(["not_sent", 3]);
+  });
+
+  it("limits the requests of the next run if one group alone was too large", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const { bodies } = await send(await read(filesOf(group(1))), {
+      ledger: options.ledger,
+      answer: () => answered(413),
+    });
+    const next = await RunLedger.open(options, { destination: await options.destination(), input: "1.jsonl" });
+    onTestFinished(async () => await next.close());
+    expect(next.maxBytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
+  });
+
   it("halves a request after a 413 until it passes", async () => {
     const file = filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
