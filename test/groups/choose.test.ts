@@ -43,6 +43,13 @@ describe("a selection of trajectories", () => {
     ]);
   });
 
+  it("keeps the best trajectories in the order of the input", async () => {
+    const out = join(newFolder(), "out.jsonl");
+    const file = fileOf(`{"trajectories":[${[2, 1, 3].map((reward) => trajectory(reward)).join(",")}]}\n`);
+    await runRollcall(["convert", file, "--out", out, "--best", "2"]);
+    expect(readFileSync(out, "utf8")).toBe(`{"trajectories":[${trajectory(2)},${trajectory(3)}]}\n`);
+  });
+
   it("computes a group's mean and deviation from exact sums, so equal rewards deviate by 0", async () => {
     const group = (reward: number) => `{"trajectories":[${[1, 2, 3].map(() => trajectory(reward)).join(",")}]}\n`;
     const file = fileOf(group(0.1) + group(0.7));

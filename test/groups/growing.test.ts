@@ -30,6 +30,8 @@ const numbered = (line: Line, at: number): Line => (typeof line === "string" ? l
 interface How {
   readonly byKey?: boolean;
   readonly size?: number;
+  /** How long a group stays open without a new trajectory. Blocks come at 0, 1, 2 and so on. */
+  readonly idle?: number;
   /** Dedup keys of groups that earlier runs sent, in hex. */
   readonly sent?: ReadonlySet<string>;
 }
@@ -45,11 +47,12 @@ const takeLines = (scan: Scan, lines: readonly Line[]): void =>
   scan.takeLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, last: false });
 
 /** Gathers lines, handed over in blocks. */
-const gather = (all: readonly (readonly Line[])[], { byKey = false, size, sent = new Set() }: How = {}) => {
+const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, sent = new Set() }: How = {}) => {
   const scan = openScan(byKey);
   const groups = new Groups(scan.found.parts);
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
+  let now = 0;
   const growing = new GrowingGroups({
     file: "run.jsonl",
     found: scan.found,
@@ -57,15 +60,17 @@ const gather = (all: readonly (readonly Line[])[], { byKey = false, size, sent =
     keys: keys.addInput(),
     byKey,
     size,
-    elapsed: () => 0,
+    elapsed: () => now,
     wasSent: (key) => sent.has(hexOf(key)),
     onInvalid: () => undefined,
     onComplete: (group) => void complete.push({ group, key: hexOf(keys.slice(group, 1)) }),
   });
-  for (const lines of all) {
+  for (const [at, lines] of all.entries()) {
+    now = at;
     const first = scan.found.parts.count;
     takeLines(scan, lines);
     growing.take(first);
+    if (idle !== undefined) growing.completeIdle(now - idle);
   }
   const open = growing.incomplete.length;
   growing.completeAll();
@@ -145,6 +150,12 @@ describe("the groups of a growing file", () => {
     const { complete, groups, open } = gather([Array.from({ length: 7 }, () => ({ id: "a", reward: 1 }))], { size: 3 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([3, 3, 1]);
     expect(open).toBe(1);
+  });
+
+  it("are complete if no trajectory came for the given time since the last one", () => {
+    const a = { id: "a", reward: 1 };
+    const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { byKey: true, idle: 2 });
+    expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([4, 1]);
   });
 });
 
