@@ -203,6 +203,17 @@ describe("grouping", () => {
   });
 });
 
+describe("a policy version", () => {
+  it("is compared with the versions before it in its own file only", async () => {
+    const ofVersion = (version: number) =>
+      JSON.stringify({ trajectories: [{ ...plain, final_policy_version: version }] });
+    const lagsIn = async (...texts: readonly string[]) =>
+      (await problemsOf(filesOf(...texts), { judgement: lenient })).filter((problem) => /^policy-lags/.test(problem));
+    expect(await lagsIn(`${ofVersion(8)}\n${ofVersion(7)}`)).toEqual(["policy-lags 2:1"]);
+    expect(await lagsIn(ofVersion(8), ofVersion(7))).toEqual([]);
+  });
+});
+
 describe("a whole request in the input", () => {
   const request = (split: string | undefined, more: object = {}) =>
     JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
@@ -216,6 +227,7 @@ describe("a whole request in the input", () => {
   it("gives the split if all requests agree, and ends the run if they do not", async () => {
     const failures = [
       `${request("train")}\n${request("val")}`,
+      `${request("train")}\n${request(undefined)}`,
       request(undefined),
       `${request("train")}\n${line}`,
       line,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
-import { convertFile, convertRows, turn, user } from "./rows.ts";
+import { convertFile, convertRows, fileOf, turn, user } from "./rows.ts";
 
 const groupsOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).trajectories);
 
@@ -41,6 +41,15 @@ describe("rows of TRL", () => {
     expect(groupsOf(lines)[0].map(({ reward }: { reward: number }) => reward)).toEqual([3, 4]);
     const { stderr } = await convertRows([row], ["--reward-from", "judged.scores"]);
     expect(stderr).toContain("there is a list of numbers at judged.score");
+  });
+
+  it("take the reward of each completion from --rewards by the row's id and the completion's position", async () => {
+    const rewards = fileOf([
+      { id: "r/0", reward: 3 },
+      { id: "r/1", reward: 4 },
+    ]);
+    const { lines } = await convertRows([{ id: "r", prompt: "q", completions: ["a", "b"] }], ["--rewards", rewards]);
+    expect(groupsOf(lines)[0]?.map(({ reward }: { reward: number }) => reward)).toEqual([3, 4]);
   });
 
   it("are converted from Parquet like lines, without keys that are null", async () => {

@@ -84,6 +84,10 @@ describe("a position in JSON bytes", () => {
     expect(positionOf(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
     expect(positionOf(bytes, 0)).toEqual({ line: 1, column: 1 });
   });
+
+  it("counts a line end as the last character of its line", () => {
+    expect(positionOf(bytesOf("{\n}"), 1)).toEqual({ line: 1, column: 2 });
+  });
 });
 
 /** JSON with a character changed, taken away or put in. */
