@@ -42,7 +42,8 @@ const groups = [
   { name: "trajectories", test: /\/src\/(trajectories|groups\/index)\.ts$/ },
   { name: "send", test: /\/src\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
-  { name: "postgres", test: /\/src\/ledger\/postgres-ledger\.ts$/ },
+  { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
+  { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
   { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
 ];
 

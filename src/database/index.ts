@@ -1,18 +1,114 @@
-/** The files rollcall keeps (SQLite, durable at every commit, shared by as many processes as like), and databases in PostgreSQL. */
-export { type Examined, examineDatabase, sqliteVersion } from "./examine.ts";
-export { systemFailure, type TitledFile } from "./file.ts";
-export { isLocked, type Lock, tryLock, waitForLock } from "./lock.ts";
-export {
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-  openToRead,
-  type Row,
-  type Statement,
-  type Value,
-} from "./open.ts";
-export type { DatabaseServer, Question, RemoteOptions } from "./remote.ts";
-export { hasTables, makeTables } from "./versions.ts";
+/** Databases of rollcall's own: SQLite in a file, and PostgreSQL at an address. Both are asked in the same SQL. */
+import { isDatabaseAddress } from "../files.ts";
+import type { Host } from "../host.ts";
+import { openFile } from "./sqlite.ts";
 
-/** The door of PostgreSQL: its driver is loaded for a database at an address alone. */
-export const postgresDoor = () => import("./postgres.ts");
+export { isLocked, type Lock, type LockWaiting, tryLock, waitForLock } from "./lock.ts";
+export { systemFailure, type TitledFile } from "./own-file.ts";
+export { type ExaminedFile, examineFile, sqliteVersion } from "./sqlite.ts";
+
+/** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates; in JSON both are kept. */
+export type Value = string | number | Uint8Array | null;
+
+/** A row. A column that has no value of the type asked for is damage. */
+export interface Row {
+  /** @throws Failure `database-corrupt` */
+  text(column: string): string;
+  /** @throws Failure `database-corrupt` */
+  integer(column: string): number;
+  /** @throws Failure `database-corrupt` */
+  bytes(column: string): Uint8Array;
+  isNull(column: string): boolean;
+}
+
+/** A statement. `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
+export interface Question {
+  readonly sql: string;
+  readonly values?: readonly Value[];
+}
+
+/** An open database. Each method throws a Failure of code `storage`, `auth` or `unavailable` that names its path. */
+export interface Database {
+  readonly path: string;
+  /** True for PostgreSQL, which several machines can use at the same time. */
+  readonly isShared: boolean;
+  /** Asks one statement in a transaction of its own. PostgreSQL gets it again if the answer is lost: it must be repeatable. */
+  ask(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /**
+   * Asks all statements in one transaction, or none; returns the rows of each. It must be repeatable, as for `ask`.
+   * @param onDoubt called if the answer to the commit is lost, so that the transaction may have been done
+   */
+  together(questions: readonly Question[], onDoubt?: () => void): Promise<readonly (readonly Row[])[]>;
+  /** True unless somebody deleted or replaced the file, or its log, since it was opened. */
+  isThere(): boolean;
+  /** @param finish asks the last statements. None of them is repeated: nobody waits for a database at the end of a run */
+  close(finish?: () => Promise<unknown>): Promise<void>;
+}
+
+/** Tables that rollcall makes in a database. There are no migrations: other versions of them are refused. */
+export interface DatabasePart {
+  readonly name: "ledger" | "store";
+  /** Its name for a person, such as "the ledger". */
+  readonly title: string;
+  readonly file: {
+    /** Tells the files of this part from other files: a 32-bit number. */
+    readonly applicationId: number;
+    readonly version: number;
+    /** The statements that make the tables. */
+    readonly tables: readonly string[];
+    /** When a commit moves from the log to the file. Default: with a commit, which takes twice as long then. */
+    readonly checkpoints?: "after answers";
+  };
+  readonly server: {
+    readonly version: number;
+    readonly tables: readonly string[];
+    /** Connections of a process. Default: those of one run. */
+    readonly connections?: number;
+  };
+}
+
+/** The location of a database: a file, or an address without its password. */
+export interface DatabasePlace {
+  readonly path: string;
+  readonly password?: string | undefined;
+  /** Returns the password, if there is none and the database asks for one, or a new one, if the database refuses it. */
+  readonly passwordCommand?: (() => Promise<string>) | undefined;
+}
+
+/** How long a database is waited for. */
+export interface DatabaseWaiting {
+  readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
+  /** For other processes, which lock a file for half a minute at most, or for a server that does not answer. */
+  readonly maxWaitMs: number;
+  /** Called once per question that a server does not answer, with the code of the obstacle. */
+  readonly onAway: (code: string) => void;
+}
+
+/** A database that was opened. */
+export interface OpenedDatabase {
+  readonly database: Database;
+  /** True if it had no tables before. */
+  readonly created: boolean;
+  /** True if it is a copy, because the file cannot be written: what is written to it is lost. */
+  readonly isCopy: boolean;
+}
+
+/**
+ * Opens a database. Without `make`, returns undefined if it has no tables.
+ * @param toRead opens a copy of a file that cannot be written
+ * @throws Failure of code `storage` (locked, damaged, of another program, of another version, no location to write to, disk
+ *   full), `auth`, `unavailable`, `usage` (`database-address`)
+ */
+export const openDatabase = async (
+  part: DatabasePart,
+  place: DatabasePlace,
+  options: DatabaseWaiting & { readonly make: boolean; readonly toRead?: boolean },
+): Promise<OpenedDatabase | undefined> =>
+  isDatabaseAddress(place.path)
+    ? await (await import("./postgres.ts")).openServer(part, place, options)
+    : openFile(part, place.path, options);
+
+/** Loads the driver of a database, before it is opened. */
+export const loadDriver = async (path: string): Promise<void> => {
+  if (isDatabaseAddress(path)) await import("./postgres.ts");
+};

@@ -1,85 +1,95 @@
-/** A lock between processes that the system frees when its holder dies, however it dies. */
+/** A lock between processes that the system releases when its holder dies, however it dies. */
 import { unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import type { Host } from "../host.ts";
-import { failureOf, identityOf, isBusy, makeFile, requireOwnFile, type TitledFile } from "./file.ts";
+import { identityOf, isBusy, makeFile, requireOwnFile, sqliteFailure, type TitledFile } from "./own-file.ts";
 
 /** A lock that is held. */
 export interface Lock {
-  /** Whether its file is still there: nobody else can have it then. */
+  /** True while its file exists: no other process can have the lock then. */
   isHeld(): boolean;
   release(): void;
 }
 
 /**
- * Takes a lock, or says at once that another process has it. The lock is SQLite's on a file that stays empty:
- * it belongs to the process, so that no stale lock can outlive it. Whoever releases it takes the file away.
- *
- * @param title what is locked, for a person
- * @throws Failure `storage` where the file can't be used
+ * Takes a lock; undefined if another process has it. The lock is that of SQLite on a file that stays empty. It belongs to
+ * the process, so no lock outlives its process. The file is deleted when the lock is released.
+ * @throws Failure `storage` if the file cannot be used
  */
-export const tryLock = ({ path, title }: TitledFile): Lock | undefined => {
-  makeFile({ path, title });
-  const before = identityOf(path);
+export const tryLock = (about: TitledFile): Lock | undefined => {
+  const { path } = about;
+  makeFile(about);
+  const identity = identityOf(path);
   let connection: Connection.Database | undefined;
   try {
     connection = new Connection(resolve(path), { timeout: 0 });
     connection.exec("BEGIN IMMEDIATE");
     const held = connection;
-    if (before === undefined || identityOf(path) !== before) {
-      // The holder before took the file away meanwhile: this is a lock on a file that nobody else will find.
+    if (identity === undefined || identityOf(path) !== identity) {
+      // The last holder deleted the file meanwhile, so no other process will find this lock.
       held.close();
       return undefined;
     }
     return {
-      isHeld: () => identityOf(path) === before,
+      isHeld: () => identityOf(path) === identity,
       release: () => {
-        // A closed connection that is asked for its transaction ends the process.
+        // The process would end if a closed connection was asked for its transaction.
         if (!held.open) return;
-        // While it is still held, so that nobody can have locked it. Where an open file can't go, it stays; another one is not this lock's.
-        if (identityOf(path) === before) remove(path);
+        // While the lock is held, so that no process has locked the file. Another file of this name is not this lock's.
+        if (identityOf(path) === identity) remove(path);
         if (held.inTransaction) held.exec("ROLLBACK");
         held.close();
       },
     };
   } catch (thrown) {
     connection?.close();
-    if (isBusy(thrown) || identityOf(path) !== before) return undefined;
-    throw failureOf(thrown, { path, title });
+    if (isBusy(thrown) || identityOf(path) !== identity) return undefined;
+    throw sqliteFailure(thrown, about);
   }
 };
 
-/** How often a lock that another process has is asked for again. */
-const askAgainMs = 100;
+const remove = (path: string): void => {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is gone, or an open file cannot be deleted here. Then it stays empty and is used again.
+  }
+};
+
+/** How often a lock is tried. */
+const tryAgainMs = 100;
+
+/** What may end a wait for a lock. */
+export interface LockWaiting {
+  readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
+  readonly maxWaitMs: number;
+  /** Called once if another process has the lock. */
+  readonly onWait?: () => void;
+}
 
 /**
- * Takes a lock as soon as it is free; undefined where another process has it all the time.
- * @param onWait told once that another process has it
- * @throws Failure `storage` where the file can't be used; the signal's reason
+ * Takes a lock as soon as it is free; undefined if another process has it all the time.
+ * @throws Failure `storage` if the file cannot be used; the signal's reason
  */
 export const waitForLock = async ({
   host,
   maxWaitMs,
   onWait,
-  ...file
-}: TitledFile & {
-  readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
-  readonly maxWaitMs: number;
-  readonly onWait?: () => void;
-}): Promise<Lock | undefined> => {
+  ...about
+}: TitledFile & LockWaiting): Promise<Lock | undefined> => {
   const from = host.elapsed();
   for (let isFirst = true; ; isFirst = false) {
-    const lock = tryLock(file);
+    const lock = tryLock(about);
     if (lock !== undefined) return lock;
     if (isFirst) onWait?.();
     const waitedMs = host.elapsed() - from;
     if (waitedMs >= maxWaitMs) return undefined;
-    await host.sleep(Math.min(askAgainMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
+    await host.sleep(Math.min(tryAgainMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
   }
 };
 
-/** Whether a process has the lock at a path. Nothing is made or changed. @throws Failure `storage` */
+/** True if a process has the lock at a path. Nothing is made or changed. @throws Failure `storage` */
 export const isLocked = (path: string): boolean => {
   if (identityOf(path) === undefined) return false;
   requireOwnFile(path);
@@ -90,16 +100,8 @@ export const isLocked = (path: string): boolean => {
     return false;
   } catch (thrown) {
     if (isBusy(thrown)) return true;
-    throw failureOf(thrown, { path, title: "a lock" });
+    throw sqliteFailure(thrown, { path, title: "a lock" });
   } finally {
     connection?.close();
-  }
-};
-
-const remove = (path: string): void => {
-  try {
-    unlinkSync(path);
-  } catch {
-    // It is gone, or stays: it is empty, and is used again.
   }
 };

@@ -1,7 +1,7 @@
-/** Reads the ledger's entries. */
-import type { Database, Row } from "../database/index.ts";
+/** The requests in a ledger, and how they are read. */
+import type { Database, Row, Value } from "../database/index.ts";
 
-/** What a request's groups belong to: equal groups under another of these are other groups (promises.md, "What the ledger promises"). */
+/** What a group is logged to: equal groups in another scope are other groups (promises.md, "What the ledger promises"). */
 export interface LedgerScope {
   /** The log address with its path; for the local service its store. */
   readonly destination: string;
@@ -11,19 +11,28 @@ export interface LedgerScope {
   readonly batch: string | null;
 }
 
-/** What is known of a request. `trying` is in flight, or was when its run died; `released` ones count as never sent. */
-export type EntryState = "trying" | "logged" | "refused" | "not_sent" | "unknown" | "assumed_logged" | "released";
+/** States of a request. `trying` is in flight, or was when its run died; `released` counts as never sent. */
+const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;
 
-/** Whether nobody can know what became of a request. `trying` counts as unknown for whoever looks without the scope's lock; with it, `recover` has made it so. */
+/** The outcome of a request, as far as it is known. */
+export type EntryState = (typeof states)[number];
+
+/** States that people ask about, in the order in which they are told. */
+export const ledgerStates = ["logged", "assumed_logged", "unknown", "trying", "refused", "not_sent"] as const;
+
+/** True if the groups of a request are logged, as far as the ledger knows. */
+export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
+
+/** True if nobody can know the outcome. `trying` is unknown to readers without the scope's lock; `recover` resolves it for holders. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
-/** One request of the ledger. Times are milliseconds since 1970. */
+/** A request in the ledger. Times are milliseconds since 1970. */
 export interface Entry {
   /** Names it on the command line: `ledger resolve <id>`. */
   readonly id: string;
   readonly state: EntryState;
   readonly scope: LedgerScope;
-  /** The input it was made of, by its last name. */
+  /** The last name of its input. */
   readonly input: string;
   readonly groups: number;
   readonly bytes: number;
@@ -32,90 +41,94 @@ export interface Entry {
   readonly lastTried: number;
   readonly attempts: number;
   readonly status: number | null;
-  /** What was in the way, as a code; null where nothing was. */
+  /** Code of the obstacle; null if there was none. */
   readonly cause: string | null;
-  /** Identifiers of calls that the answer named. */
+  /** Ids of the calls in the answer. */
   readonly calls: readonly string[];
-  /** `dedupKeyBytes` for each group, in the order of the request. */
+  /** The dedup keys of its groups, `dedupKeyBytes` each, in the order of the request. */
   readonly marks: Uint8Array;
-  /** Digest of what stood around its groups. */
+  /** Digest of the request envelope. */
   readonly frame: string;
 }
 
-/** Which entries are meant; undefined means any. */
+/** Selects entries; undefined selects all. */
 export interface EntryFilter {
   readonly model?: string | undefined;
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** Only entries last tried before, or at and after, this time. */
+  /** Entries last tried before, or at and after, this time. */
   readonly before?: number | undefined;
   readonly since?: number | undefined;
-  /** Only entries of scopes that this holds for. */
   readonly isOf?: (scope: LedgerScope) => boolean;
 }
 
-/** Entries read at a time: bounds memory whatever the ledger's size. */
-const portion = 64;
+/** Entries, and bytes of them, that are in memory at once. */
+const portion = 500;
+const portionBytes = 2 * 1024 * 1024;
 
-/** What of a request an entry is made of. */
-export const entryColumns = `request.id AS id, state, destination, account, model, split, batch, has_batch, input, groups, bytes, key,
-  first_tried, last_tried, attempts, status, cause, calls, marks, frame`;
+/** Requests with their scopes. */
+export const bothTables = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
-/** Entries that a condition on `request` and `scope` holds for, oldest first, a portion in memory at a time. */
-export async function* entriesWhere(
+/** Reads the entries for which a condition on `request` and `scope` holds, oldest first. */
+export async function* readEntries(
   database: Database,
   condition: string,
-  values: readonly (string | number)[],
+  values: readonly Value[],
 ): AsyncGenerator<Entry, void> {
-  const statement = database.prepare(
-    `SELECT ${entryColumns} FROM request JOIN scope ON scope.id = request.scope
-     WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}`,
-  );
-  let last = 0;
-  for (;;) {
-    const rows = statement.all(...values, last);
+  const sql = `
+    WITH next AS (
+      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${bothTables}
+      WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}),
+    sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
+    SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame, (SELECT count(*) FROM next) AS found
+    FROM ${bothTables} JOIN sized ON request.id = next_id WHERE ahead < ${portionBytes} ORDER BY request.id`;
+  for (let last = 0; ; ) {
+    const rows = await database.ask(sql, [...values, last]);
     for (const row of rows) {
       last = row.integer("id");
-      yield entryOf(row);
+      yield toEntry(row);
     }
-    if (rows.length < portion) return;
+    const found = rows[0]?.integer("found") ?? 0;
+    if (found < portion && rows.length === found) return;
   }
 }
 
-/** Entries that a filter holds for. */
-export async function* entriesOf(
-  filter: EntryFilter,
-  where: (condition: string, values: readonly (string | number)[]) => AsyncIterable<Entry>,
-): AsyncGenerator<Entry, void> {
-  const conditions = ["1 = 1"];
-  const values: (string | number)[] = [];
-  const add = (condition: string, value: string | number | undefined): void => {
-    if (value === undefined) return;
-    conditions.push(condition);
-    values.push(value);
-  };
-  add("model = ?", filter.model);
-  add("split = ?", filter.split);
-  add("has_batch = 1 AND batch = ?", filter.batch);
-  add("last_tried < ?", filter.before);
-  add("last_tried >= ?", filter.since);
-  for await (const entry of where(conditions.join(" AND "), values)) {
+/** Reads the entries that a filter selects. */
+export async function* selectEntries(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
+  const all = [
+    ["model = ?", filter.model],
+    ["split = ?", filter.split],
+    ["has_batch = 1 AND batch = ?", filter.batch],
+    ["last_tried < ?", filter.before],
+    ["last_tried >= ?", filter.since],
+  ] as const;
+  const conditions = all.flatMap(([condition, value]) => (value === undefined ? [] : [condition]));
+  const values = all.flatMap(([, value]) => (value === undefined ? [] : [value]));
+  for await (const entry of readEntries(database, ["1 = 1", ...conditions].join(" AND "), values)) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
     if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;
   }
 }
 
-export const entryOf = (row: Row): Entry => ({
-  id: idOf(row.integer("id")),
-  state: stateOf(row.text("state")),
-  scope: {
-    destination: row.text("destination"),
-    account: row.text("account"),
-    model: row.text("model"),
-    split: row.text("split"),
-    batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
-  },
+/** The columns that tell a scope from all others. */
+export const scopeColumns = "destination, account, model, split, batch, has_batch";
+
+/** Converts a row with `scopeColumns`. */
+export const toScope = (row: Row): LedgerScope => ({
+  destination: row.text("destination"),
+  account: row.text("account"),
+  model: row.text("model"),
+  split: row.text("split"),
+  batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
+});
+
+const toEntry = (row: Row): Entry => ({
+  id: toId(row.integer("id")),
+  // An unknown state is treated as `unknown`, so that nothing is sent twice because of it.
+  state: states.find((state) => state === row.text("state")) ?? "unknown",
+  scope: toScope(row),
   input: row.text("input"),
   groups: row.integer("groups"),
   bytes: row.integer("bytes"),
@@ -125,26 +138,13 @@ export const entryOf = (row: Row): Entry => ({
   attempts: row.integer("attempts"),
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
-  calls: callsOf(row.text("calls")),
+  calls: parseCalls(row.text("calls")),
   marks: row.bytes("marks"),
   frame: row.text("frame"),
 });
 
-const states: readonly EntryState[] = [
-  "trying",
-  "logged",
-  "refused",
-  "not_sent",
-  "unknown",
-  "assumed_logged",
-  "released",
-];
-
-/** A state that is not known is taken for `unknown`: nothing is sent twice because of it. */
-const stateOf = (text: string): EntryState => states.find((state) => state === text) ?? "unknown";
-
-/** Calls that can't be read any more are no reason to know nothing of the groups. */
-const callsOf = (text: string): readonly string[] => {
+/** Groups are known even if the ids of their calls are damaged. */
+const parseCalls = (text: string): readonly string[] => {
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
@@ -153,17 +153,19 @@ const callsOf = (text: string): readonly string[] => {
   }
 };
 
-/** Requests, and the groups in them, by what became of them. */
+/** Requests, and the groups in them, by state. */
 export type EntryCounts = ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
 
-/** Asks for the counts of a table of requests. */
-export const countsSql = (table: string): string =>
-  `SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM ${table} GROUP BY state`;
+/** Asks for the counts. */
+export const countsSql =
+  "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
 
-export const countsIn = (rows: readonly Row[]): EntryCounts =>
+/** Converts the rows of `countsSql`. */
+export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-export const idOf = (rowId: number): string => `r${rowId}`;
+/** Formats the row of a request as an id. */
+export const toId = (row: number): string => `r${row}`;
 
-/** The row of an id as people type it; 0, which is no row, where it is none. */
-export const rowIdOf = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);
+/** Parses an id as people type it; 0, which is not a row, if it is not an id. */
+export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

@@ -1,21 +1,36 @@
-/** What was sent: the ledger, in a file or in a database that machines share, and how inputs compare with it. */
-import { readyLedger } from "./ledger.ts";
+/** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
 import type { RunLedger } from "./run-ledger.ts";
 
 export { type EarlierOutcome, EarlierRuns } from "./earlier-runs.ts";
-export type { Entry, EntryCounts, EntryFilter, EntryState, LedgerScope } from "./entries.ts";
-export { type Ledger, openExistingLedger, openLedger } from "./ledger.ts";
+export { type Entry, type EntryCounts, type EntryFilter, type LedgerScope, ledgerStates } from "./entries.ts";
+export type { Ledger } from "./ledger.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
-export type { Settlement } from "./scope.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./verify.ts";
+export type { Settlement } from "./writer.ts";
+
+type LedgerModule = typeof import("./ledger.ts");
+
+/** Opens the ledger of a command. The drivers of the databases are loaded then. @throws as `openDatabase` */
+export const openExistingLedger: LedgerModule["openExistingLedger"] = async (place, options) =>
+  await (await import("./ledger.ts")).openExistingLedger(place, options);
 
 /** Opens the ledger of a run. @throws as `RunLedger.open` */
 export const openRunLedger = async (...options: Parameters<typeof RunLedger.open>): Promise<RunLedger> =>
   await (await import("./run-ledger.ts")).RunLedger.open(...options);
 
 /** Loads the code that opens a ledger, before it is used. Undefined for a run without a ledger. */
-export const loadLedger = async (path: string | undefined): Promise<void> =>
-  void (await Promise.all([import("./run-ledger.ts"), path === undefined ? undefined : readyLedger(path)]));
+export const loadLedger = async (path: string | undefined): Promise<void> => {
+  const run = import("./run-ledger.ts");
+  if (path !== undefined) {
+    const [{ loadDriver }] = await Promise.all([import("../database/index.ts"), import("./ledger.ts")]);
+    await loadDriver(path);
+  }
+  await run;
+};
 
-/** Loads the code that examines the file of a ledger without changing it. */
-export const loadExamination = () => import("./file-ledger.ts");
+/** Examines the ledger in a file without changing it; undefined if there is none. @throws Failure `storage` */
+export const examineLedger = async (path: string): Promise<ReturnType<LedgerModule["examineLedger"]>> =>
+  (await import("./ledger.ts")).examineLedger(path);
+
+/** Returns the version of SQLite, which is loaded for it. @throws what loading it ends with */
+export const sqliteVersion = async (): Promise<string> => (await import("../database/index.ts")).sqliteVersion();

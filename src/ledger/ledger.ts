@@ -1,100 +1,274 @@
-/** Knows which groups were logged, refused or may have been: every request is in it, on disk, before its first byte leaves. */
-import type { Lock } from "../database/index.ts";
-import { isDatabaseAddress } from "../files.ts";
-import type { Host } from "../host.ts";
+/** The ledger: one SQL text for a file and for PostgreSQL. Each request is in it, on disk, before its first byte is sent. */
+import { resolve } from "node:path";
+import {
+  type Database,
+  type DatabasePlace,
+  type DatabaseWaiting,
+  type ExaminedFile,
+  examineFile,
+  type Lock,
+  type LockWaiting,
+  openDatabase,
+} from "../database/index.ts";
+import { isFailure } from "../failure.ts";
 import type { Written } from "../send/reject/rejects-file.ts";
-import type { Entry, EntryCounts, EntryFilter, LedgerScope } from "./entries.ts";
-import type { ScopeLedger } from "./scope.ts";
+import {
+  countsSql,
+  type Entry,
+  type EntryCounts,
+  type EntryFilter,
+  isUnknown,
+  type LedgerScope,
+  parseId,
+  readEntries,
+  scopeColumns,
+  selectEntries,
+  toCounts,
+  toId,
+} from "./entries.ts";
+import { countWriters, fileWriter } from "./file-writer.ts";
+import { sharedWriter } from "./shared-writer.ts";
+import { ledgerPart } from "./tables.ts";
+import type { NewEntry, Settlement, Writer } from "./writer.ts";
 
-/** The open ledger. Every way of using it throws a Failure of code `storage` where it can't be used. */
+/** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable` if the ledger cannot be used. */
 export interface Ledger {
   readonly path: string;
-  /** Whether there was no ledger before; an empty file is none. */
+  /** True if there was no ledger before. An empty file is not a ledger. */
   readonly created: boolean;
-  /** Whether runs write a scope side by side, each groups of its own; else one at a time does. */
+  /** True if runs write a scope at the same time, each groups of its own; otherwise one run at a time does. */
   readonly isShared: boolean;
-  /** Whether it is the one that was opened: nobody deleted or replaced it since. */
+  /** True unless somebody deleted or replaced it since it was opened. */
   isThere(): boolean;
-  /** A number that is another one once another process wrote to it. */
+  /** A number that changes when another process writes. */
   changes(): Promise<number>;
-  /** What is in it, and how many runs write it now. */
+  /** Counts its requests, and the runs that write it now. */
   counted(): Promise<{ readonly counts: EntryCounts; readonly writers: number }>;
   scope(scope: LedgerScope): Promise<ScopeLedger>;
   /**
-   * Waits until no other run may write the scope, and holds it; undefined where another one does all the time.
-   * @throws Failure `storage`, and the signal's reason
+   * Waits until no other run may write the scope, and holds it; undefined if another run does all the time.
+   * @throws Failure `storage`; the signal's reason
    */
-  hold(scope: LedgerScope, patience: HoldPatience): Promise<Lock | undefined>;
-  /** Digests of the files that runs wrote, by their paths. */
+  hold(scope: LedgerScope, waiting: LockWaiting): Promise<Lock | undefined>;
+  /** Digests of the files that runs wrote, by path. */
   readonly written: Written;
-  /** Entries, oldest first, in bounded portions. */
+  /** The entries that a filter selects, oldest first. */
   entries(filter: EntryFilter): AsyncIterable<Entry>;
-  /** Settles an unknown entry by hand; false where there is none of this id that is unknown. */
+  /** Resolves an unknown request by hand; false if no request of this id is unknown. */
   resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean>;
-  /** Forgets entries, but for those that are being tried or unknown, which would be sent again without them; how many. */
+  /** Deletes requests, except those in flight or unknown, which would be sent again without them; returns how many. */
   forget(filter: EntryFilter): Promise<number>;
   close(): Promise<void>;
 }
 
-/** How long, and until when, others are waited for. */
-interface HoldPatience {
-  readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  readonly maxWaitMs: number;
-  /** Told that another run is waited for. */
-  readonly onWait: () => void;
+/** The requests of one scope. A run that writes them holds the scope. */
+export interface ScopeLedger {
+  /** Makes requests in flight of runs that died unknown; returns how many. */
+  recover(): Promise<number>;
+  /** Its requests from a row on, oldest first. */
+  entries(from?: number): AsyncIterable<Entry>;
+  /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have: then it is not recorded. */
+  begin(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }>;
+  /** Records another try; false if a person resolved the request meanwhile. */
+  again(id: string, now: number): Promise<boolean>;
+  settle(id: string, settlement: Settlement): Promise<void>;
+  /** What is known of the log address when the scope is opened. */
+  readonly address: AddressFacts;
+  remember(found: AddressFacts): Promise<void>;
 }
 
-/** Where a ledger is. */
-export interface LedgerPlace {
-  /** A file, or the address of a database, without its password. */
-  readonly path: string;
-  readonly password?: string | undefined;
-  /** Gives the password of a database that asks for one. */
-  readonly passwordCommand?: (() => Promise<string>) | undefined;
+/** What runs found out about a log address. */
+export interface AddressFacts {
+  readonly sizes: FoundSizes;
+  /** True if the service was seen to echo `Idempotency-Key`. */
+  readonly echoesKey: boolean;
 }
 
-/** How others, and a database that is away, are waited for. */
-export interface Waiting {
-  readonly host: Host;
-  readonly maxWaitMs: number;
-  /** Told that a database is away, and what is in the way. */
-  readonly onAway: (code: string) => void;
+/** Sizes of bodies that an address accepts. */
+export interface FoundSizes {
+  /** The largest body that passed; undefined if none did, or it does not matter. */
+  readonly passed: number | undefined;
+  /** The smallest body that was too large (413), and when that was, in milliseconds since 1970. */
+  readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
-/**
- * Opens the ledger; undefined where there is none and none is to be made. An empty file is none.
- * @throws Failure `storage`: locked, corrupt, of another version, no place to write, disk full; `auth`, `unavailable`
- */
+type Waiting = DatabaseWaiting;
+
+/** Opens the ledger of a run; undefined if there is none and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
-  place: LedgerPlace,
-  { make, ...waiting }: Waiting & { readonly make: boolean },
-): Promise<Ledger | undefined> => {
-  if (isDatabaseAddress(place.path)) return await atAddress(place, { ...waiting, make });
-  const { openFile, holdsAnything } = await import("./file-ledger.ts");
-  return make || holdsAnything(place.path) ? openFile(place.path, waiting) : undefined;
-};
+  place: DatabasePlace,
+  options: Waiting & { readonly make: boolean },
+): Promise<Ledger | undefined> => await open(place, { ...options, toRead: false, recovers: false });
 
 /**
- * Opens the ledger where there is one; undefined where there is none, which then is not made. What runs that died had in
- * flight is settled, unless the ledger is only read, from a place that can't be written.
- * @throws as `openLedger`
+ * Opens the ledger of a command; undefined if there is none. Requests in flight of runs that died become unknown, unless the
+ * ledger is only read, from a location that cannot be written.
+ * @throws as `openDatabase`
  */
 export const openExistingLedger = async (
-  place: LedgerPlace,
-  { toRead, ...waiting }: Waiting & { readonly toRead: boolean },
-): Promise<Ledger | undefined> =>
-  isDatabaseAddress(place.path)
-    ? await atAddress(place, { ...waiting, make: false, toRead })
-    : await (await import("./file-ledger.ts")).openExistingFile(place.path, { ...waiting, toRead });
+  place: DatabasePlace,
+  options: Waiting & { readonly toRead: boolean },
+): Promise<Ledger | undefined> => await open(place, { ...options, make: false, recovers: true });
 
-/** Loads what opens a ledger, before it is used. */
-export const readyLedger = async (path: string): Promise<void> =>
-  void (await (isDatabaseAddress(path) ? import("./postgres-ledger.ts") : import("./file-ledger.ts")));
-
-const atAddress = async (
-  { path, password, passwordCommand }: LedgerPlace,
-  waiting: Waiting & { readonly make: boolean; readonly toRead?: boolean },
+const open = async (
+  place: DatabasePlace,
+  options: Waiting & { readonly make: boolean; readonly toRead: boolean; readonly recovers: boolean },
 ): Promise<Ledger | undefined> => {
-  const { openPostgresLedger } = await import("./postgres-ledger.ts");
-  return await openPostgresLedger({ path, title: "the ledger", password, passwordCommand, ...waiting });
+  const opened = await openDatabase(ledgerPart, place, options);
+  if (opened === undefined) return undefined;
+  const { database, created, isCopy } = opened;
+  const writer = database.isShared ? sharedWriter(database, options.host) : fileWriter(database);
+  try {
+    // In PostgreSQL, what dead runs left is also in the way of runs.
+    if (!isCopy && (options.recovers || database.isShared)) await writer.recoverAll();
+  } catch (thrown) {
+    if (!(options.toRead && isReadOnly(thrown))) {
+      await database.close();
+      throw thrown;
+    }
+  }
+  return ledgerOf(database, { created, writer });
+};
+
+/** The answers of a replica, or to a role that may only read, to a write. */
+const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
+
+const isReadOnly = (thrown: unknown): boolean =>
+  (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
+  readOnlyCodes.has(thrown.data.code);
+
+/** Requests of one statement. */
+const maxForgotten = 500;
+
+const ledgerOf = (
+  database: Database,
+  { created, writer }: { readonly created: boolean; readonly writer: Writer },
+): Ledger => ({
+  path: database.path,
+  created,
+  isShared: database.isShared,
+  isThere: database.isThere,
+  changes: writer.changes,
+  counted: async () => ({ counts: toCounts(await database.ask(countsSql)), writers: await writer.writers() }),
+  scope: async (scope) => await openScope(database, { scope, writer }),
+  hold: writer.hold,
+  written: {
+    digest: async (path) =>
+      (await database.ask("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
+    remember: async (path, digest) => {
+      await database.ask(
+        `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
+         ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`,
+        [resolve(path), digest],
+      );
+    },
+  },
+  entries: (filter) => selectEntries(database, filter),
+  resolve: async (id, state) => {
+    const sql = `UPDATE rollcall.request SET state = ?${writer.touched} WHERE id = ? AND state = 'unknown' RETURNING id`;
+    const row = parseId(id);
+    const [resolved] = await database.together([{ sql, values: [state, row] }, ...writer.unclaim([row])]);
+    return resolved?.length === 1;
+  },
+  forget: async (filter) => {
+    const rows: number[] = [];
+    for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
+    const portions = Array.from({ length: Math.ceil(rows.length / maxForgotten) }, (_, at) =>
+      rows.slice(at * maxForgotten, (at + 1) * maxForgotten),
+    );
+    let count = 0;
+    for (const some of portions) {
+      const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
+        AND state NOT IN ('trying', 'unknown') RETURNING id`;
+      // Requests first: a run that tries one of them again meanwhile either does not find it, or keeps its groups.
+      const [forgotten] = await database.together([{ sql, values: some }, ...writer.unclaim(some)]);
+      count += forgotten?.length ?? 0;
+    }
+    return count;
+  },
+  close: async () => await database.close(writer.end),
+});
+
+const openScope = async (
+  database: Database,
+  { scope, writer }: { readonly scope: LedgerScope; readonly writer: Writer },
+): Promise<ScopeLedger> => {
+  const { destination, account, model, split, batch } = scope;
+  const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
+  let known: number | undefined;
+  /** The row of the scope; undefined if no run has recorded a request of it. */
+  const find = async (): Promise<number | undefined> => {
+    known ??= (await database.ask(findScopeSql, values))[0]?.integer("id");
+    return known;
+  };
+  const findOrMake = async (): Promise<number> =>
+    (await find()) ?? (await database.ask(makeScopeSql, values))[0]?.integer("id") ?? 0;
+  return {
+    address: await readAddress(database, [destination, account]),
+    recover: async () => {
+      const row = await find();
+      return row === undefined ? 0 : await writer.recover(row);
+    },
+    entries: async function* (from = 0) {
+      const row = await find();
+      if (row !== undefined) yield* readEntries(database, "request.scope = ? AND request.id >= ?", [row, from]);
+    },
+    begin: async (entry) => {
+      const begun = await writer.begin(await findOrMake(), entry);
+      return typeof begun === "number" ? toId(begun) : begun;
+    },
+    again: async (id, now) => await writer.again(parseId(id), now),
+    settle: async (id, settlement) => await writer.settle(parseId(id), settlement),
+    remember: async ({ sizes: { passed, refused }, echoesKey }) => {
+      const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
+      await database.ask(rememberSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
+    },
+  };
+};
+
+const findScopeSql = `SELECT id FROM rollcall.scope
+  WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`;
+
+/** Returns the row also if another run made the scope meanwhile. */
+const makeScopeSql = `INSERT INTO rollcall.scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
+
+const rememberSql = `
+  INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
+  VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (destination, account) DO UPDATE SET max_bytes = excluded.max_bytes,
+    refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
+    echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
+
+const readAddress = async (database: Database, values: readonly string[]): Promise<AddressFacts> => {
+  const [row] = await database.ask(
+    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+     WHERE destination = ? AND account = ?`,
+    values,
+  );
+  const optional = (column: string): number | undefined =>
+    row === undefined || row.isNull(column) ? undefined : row.integer(column);
+  const [bytes, at] = [optional("refused_bytes"), optional("refused_at")];
+  return {
+    sizes: {
+      passed: optional("max_bytes"),
+      refused: bytes === undefined || at === undefined ? undefined : { bytes, at },
+    },
+    echoesKey: row?.integer("echoes_key") === 1,
+  };
+};
+
+/** A ledger in a file that was examined. */
+export interface LedgerHealth extends Omit<ExaminedFile, "rows"> {
+  readonly counts: EntryCounts;
+  /** Runs that write it now. */
+  readonly writers: number;
+}
+
+/** Examines the ledger in a file without changing it; undefined if there is none. @throws Failure `storage` */
+export const examineLedger = (path: string): LedgerHealth | undefined => {
+  const examined = examineFile(ledgerPart, path, countsSql);
+  if (examined === undefined) return undefined;
+  const { rows, ...facts } = examined;
+  return { ...facts, counts: toCounts(rows), writers: countWriters(path) };
 };

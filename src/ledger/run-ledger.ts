@@ -1,14 +1,14 @@
 /** The ledger as one run uses it, or the lack of one: what it has of earlier runs, and where this one writes its requests down. */
-import type { Lock } from "../database/index.ts";
+import type { DatabasePlace, Lock } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nothingWritten, type Written } from "../send/reject/rejects-file.ts";
-import { type Entry, isUnknown, type LedgerScope, rowIdOf } from "./entries.ts";
-import { type Ledger, type LedgerPlace, openLedger } from "./ledger.ts";
-import { type FoundSizes, keyOf, type ScopeLedger, type Settlement } from "./scope.ts";
+import { type Entry, isUnknown, type LedgerScope, parseId } from "./entries.ts";
+import type { FoundSizes, Ledger, ScopeLedger } from "./ledger.ts";
+import { keyOf, type Settlement } from "./writer.ts";
 
 /** Which ledger a run uses. */
-interface LedgerChoice extends LedgerPlace {
+interface LedgerChoice extends DatabasePlace {
   /** Whether there must be one already. */
   readonly require: boolean;
 }
@@ -90,7 +90,8 @@ export class RunLedger {
   static async open(options: RunLedgerOptions, place: RunPlace): Promise<RunLedger> {
     const { ledger: choice, dryRun } = options;
     const make = !dryRun && choice?.require !== true;
-    const ledger = choice === undefined ? undefined : await openLedger(choice, { ...options, make });
+    const ledger =
+      choice === undefined ? undefined : await (await import("./ledger.ts")).openLedger(choice, { ...options, make });
     if (choice?.require === true && ledger === undefined) throw new Failure("ledger-missing", { path: choice.path });
     const own = new RunLedger(options, { ...place, ledger });
     try {
@@ -172,7 +173,7 @@ export class RunLedger {
     let open: number | undefined;
     const isShared = this.#ledger?.isShared === true;
     for await (const entry of this.#own?.entries(this.#changedFrom) ?? []) {
-      last = rowIdOf(entry.id);
+      last = parseId(entry.id);
       if (this.#begun.has(entry.id)) continue;
       // While another run holds the ledger, it may try again what was not sent.
       const isOpen = isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld));

@@ -5,7 +5,7 @@ import type { Problem } from "../failure.ts";
 import type { Reading } from "../groups/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes, spotOfGroup } from "../groups/index.ts";
 import type { Entry } from "./entries.ts";
-import { scopeDigest } from "./scope.ts";
+import { scopeDigest } from "./writer.ts";
 
 /** What the ledger has of the groups of an input. A group counts once, by the first of these that fits. */
 export interface Verification {

@@ -17,8 +17,15 @@ export { isAuthorised, whyForeign } from "./access.ts";
 export type { Bindings } from "./app.ts";
 export { newKey } from "./keys.ts";
 export { type Listening, listen } from "./server.ts";
-export { examineStore, storeIdentity } from "./store/examine.ts";
-export { openStore, type Store, type StoredKey, type StorePlace, storePath } from "./store/store.ts";
+export {
+  examineStore,
+  openStore,
+  type Store,
+  type StoredKey,
+  type StorePlace,
+  storeIdentity,
+  storePath,
+} from "./store/store.ts";
 export type { Ended } from "./watch.ts";
 
 /** How the local service is opened. */

@@ -1,34 +1,51 @@
 import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { type Database, type DatabaseOptions, openDatabase, tryLock } from "../../src/database/index.ts";
+import { setTimeout } from "node:timers/promises";
+import Connection from "libsql";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Database, type DatabasePart, openDatabase, tryLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
+import { testHost } from "../support/host.ts";
+import { hasPostgres, newDatabase } from "../support/postgres.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
-const options = (path: string, more: Partial<DatabaseOptions> = {}): DatabaseOptions => ({
-  path,
-  title: "the notes",
+const filePart = {
   applicationId: 0x726f6c6c,
   version: 1,
-  tables: ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB) STRICT"],
-  ...more,
+  tables: ["CREATE TABLE rollcall.notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"],
+};
+
+const part = (file: Partial<DatabasePart["file"]> = {}): DatabasePart => ({
+  name: "ledger",
+  title: "the notes",
+  file: { ...filePart, ...file },
+  server: {
+    version: 1,
+    tables: [
+      "CREATE TABLE rollcall.notes (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text TEXT, bytes BYTEA)",
+    ],
+  },
 });
 
-const addNote = (database: Database, text: string): void =>
-  database.transaction(() => void database.prepare("INSERT INTO notes (text) VALUES (?)").run(text));
+const open = async (path: string, file: Partial<DatabasePart["file"]> = {}, maxWaitMs = 30_000): Promise<Database> => {
+  const waiting = { host: testHost(), maxWaitMs, onAway: () => undefined };
+  const opened = await openDatabase(part(file), { path }, { ...waiting, make: true });
+  if (opened === undefined) throw new Error("it was not made");
+  return opened.database;
+};
 
-const notes = (database: Database): readonly string[] =>
-  database
-    .prepare("SELECT text FROM notes ORDER BY id")
-    .all()
-    .map((row) => row.text("text"));
+const addNote = async (database: Database, text: string): Promise<void> =>
+  void (await database.together([{ sql: "INSERT INTO rollcall.notes (text) VALUES (?)", values: [text] }]));
+
+const notes = async (database: Database): Promise<readonly string[]> =>
+  (await database.ask("SELECT text FROM rollcall.notes ORDER BY id")).map((row) => row.text("text"));
 
 /** Returns the failure that `work` ends with. */
-const failureOf = (work: () => unknown): Failure => {
+const failureOf = async (work: () => unknown): Promise<Failure> => {
   try {
-    work();
+    await work();
   } catch (thrown) {
     if (thrown instanceof Failure) return thrown;
     throw thrown;
@@ -36,114 +53,136 @@ const failureOf = (work: () => unknown): Failure => {
   throw new Error("it did not fail");
 };
 
-describe("a database with explicit checkpoints", () => {
-  it("writes to its log at once, and to its file on request", () => {
+describe("a file with checkpoints after answers", () => {
+  it("writes to its log at once, and to its file later", async () => {
     const path = newPath();
-    const database = openDatabase(options(path, { checkpoints: "asked for" }));
+    const database = await open(path, { checkpoints: "after answers" });
     const sizeOf = (file: string) => statSync(file).size;
     const before = sizeOf(path);
-    for (let note = 0; note < 12; note++) addNote(database, "x".repeat(500_000));
+    for (let note = 0; note < 12; note++) await addNote(database, "x".repeat(500_000));
     expect(sizeOf(path)).toBe(before);
     expect(sizeOf(`${path}-wal`)).toBeGreaterThan(5_000_000);
     // Another connection reads all of it, as after a crash.
-    const other = openDatabase(options(path));
-    expect(notes(other)).toHaveLength(12);
-    other.close();
-    database.checkpoint();
+    const other = await open(path);
+    expect(await notes(other)).toHaveLength(12);
+    await other.close();
+    // The timer does not keep a process alive.
+    for (let wait = 0; wait < 100 && sizeOf(path) < 5_000_000; wait++) await setTimeout(50);
     expect(sizeOf(path)).toBeGreaterThan(5_000_000);
-    expect(notes(database)).toHaveLength(12);
-    database.close();
+    expect(await notes(database)).toHaveLength(12);
+    await database.close();
   });
 });
 
-describe("a new database", () => {
-  it("has mode 0600, in a folder of mode 0700", () => {
+describe("a new file", () => {
+  it("has mode 0600, in a folder of mode 0700", async () => {
     const path = newPath();
-    addNote(openDatabase(options(path)), "one");
+    await addNote(await open(path), "one");
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
     expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
   });
 
-  it("has its application id, its version and safe settings", () => {
-    const path = newPath();
-    const database = openDatabase(options(path));
-    expect(database.prepare("PRAGMA application_id").get()?.integer("application_id")).toBe(0x726f6c6c);
-    expect(database.prepare("PRAGMA user_version").get()?.integer("user_version")).toBe(1);
-    expect(database.prepare("PRAGMA journal_mode").get()?.text("journal_mode")).toBe("wal");
-    expect(database.prepare("PRAGMA synchronous").get()?.integer("synchronous")).toBe(2);
+  it("has its application id, its version and safe settings", async () => {
+    const database = await open(newPath());
+    const pragma = async (name: string) => (await database.ask(`PRAGMA ${name}`))[0];
+    expect((await pragma("application_id"))?.integer("application_id")).toBe(0x726f6c6c);
+    expect((await pragma("user_version"))?.integer("user_version")).toBe(1);
+    expect((await pragma("journal_mode"))?.text("journal_mode")).toBe("wal");
+    expect((await pragma("synchronous"))?.integer("synchronous")).toBe(2);
   });
 
-  it("replaces an empty file", () => {
+  it("replaces an empty file", async () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
     writeFileSync(path, "");
-    expect(notes(openDatabase(options(path)))).toEqual([]);
+    expect(await notes(await open(path))).toEqual([]);
   });
 });
 
-describe("an open database", () => {
-  it("returns rows by the names of their columns", () => {
-    const database = openDatabase(options(newPath()));
-    const add = database.prepare("INSERT INTO notes (text, bytes) VALUES (?, ?)");
-    expect(add.run("a", Buffer.from([1, 0, 255]))).toEqual({ changes: 1, rowId: 1 });
-    expect(add.run("b", null)).toEqual({ changes: 1, rowId: 2 });
-    const row = database.prepare("SELECT * FROM notes WHERE id = ?").get(1);
-    expect([row?.integer("id"), row?.text("text"), [...(row?.bytes("bytes") ?? [])]]).toEqual([1, "a", [1, 0, 255]]);
-    const [first, second] = database.prepare("SELECT * FROM notes ORDER BY id").all();
-    expect([...(first?.bytes("bytes") ?? [])]).toEqual([1, 0, 255]);
-    expect([first?.isNull("bytes"), second?.isNull("bytes")]).toEqual([false, true]);
-    expect(database.prepare("SELECT * FROM notes WHERE id = ?").get(9)).toBeUndefined();
-  });
+const bodies: readonly {
+  readonly body: string;
+  readonly newPlace: () => Promise<string>;
+  readonly skip: boolean;
+  readonly tags: "database" | [];
+}[] = [
+  { body: "a file", newPlace: async () => newPath(), skip: false, tags: [] },
+  { body: "PostgreSQL", newPlace: async () => await newDatabase(), skip: !hasPostgres, tags: "database" },
+];
 
-  it("reports a column of another type as damage", () => {
-    const database = openDatabase(options(newPath()));
-    addNote(database, "a");
-    const row = database.prepare("SELECT * FROM notes").get();
-    expect(failureOf(() => row?.integer("text")).reason).toBe("database-corrupt");
-    expect(failureOf(() => row?.text("nothing")).reason).toBe("database-corrupt");
-  });
+for (const { body, newPlace, skip, tags } of bodies)
+  describe.skipIf(skip)(`an open database in ${body}`, { tags }, () => {
+    const openNew = async (): Promise<Database> => {
+      const database = await open(await newPlace());
+      onTestFinished(async () => await database.close());
+      return database;
+    };
 
-  it("undoes a transaction that throws, and continues", () => {
-    const database = openDatabase(options(newPath()));
-    const stop = new Error("stop");
-    expect(() =>
-      database.transaction(() => {
-        database.prepare("INSERT INTO notes (text) VALUES ('lost')").run();
-        throw stop;
-      }),
-    ).toThrow(stop);
-    addNote(database, "kept");
-    expect(notes(database)).toEqual(["kept"]);
-  });
+    it("returns rows by the names of their columns", async () => {
+      const database = await openNew();
+      const sql = "INSERT INTO rollcall.notes (text, bytes) VALUES (?, ?) RETURNING id";
+      const [[one], [other]] = [
+        await database.ask(sql, ["a", Buffer.from([1, 0, 255])]),
+        await database.ask(sql, ["b", null]),
+      ];
+      expect([one?.integer("id"), other?.integer("id")]).toEqual([1, 2]);
+      const [first, second] = await database.ask("SELECT * FROM rollcall.notes ORDER BY id");
+      expect([first?.integer("id"), first?.text("text"), [...(first?.bytes("bytes") ?? [])]]).toEqual([
+        1,
+        "a",
+        [1, 0, 255],
+      ]);
+      expect([first?.isNull("bytes"), second?.isNull("bytes")]).toEqual([false, true]);
+      expect(await database.ask("SELECT * FROM rollcall.notes WHERE id = ?", [9])).toEqual([]);
+    });
 
-  it("shows the writes of another connection", () => {
-    const path = newPath();
-    const [one, other] = [openDatabase(options(path)), openDatabase(options(path))];
-    addNote(one, "a");
-    addNote(other, "b");
-    expect(notes(one)).toEqual(["a", "b"]);
-  });
+    it("reports a column of another type as damage", async () => {
+      const database = await openNew();
+      await addNote(database, "a");
+      const [row] = await database.ask("SELECT * FROM rollcall.notes");
+      expect((await failureOf(() => row?.integer("text"))).reason).toBe("database-corrupt");
+      expect((await failureOf(() => row?.text("nothing"))).reason).toBe("database-corrupt");
+    });
 
-  it("keeps its rows when it is opened again", () => {
-    const path = newPath();
-    const before = openDatabase(options(path));
-    addNote(before, "a");
-    before.close();
-    expect(notes(openDatabase(options(path)))).toEqual(["a"]);
+    it("undoes all statements of a transaction in which one fails, and continues", async () => {
+      const database = await openNew();
+      const lost = { sql: "INSERT INTO rollcall.notes (text) VALUES ('lost')" };
+      const wrong = { sql: "INSERT INTO rollcall.nothing (text) VALUES ('wrong')" };
+      expect((await failureOf(async () => await database.together([lost, wrong]))).code).toBe("storage");
+      await addNote(database, "kept");
+      expect(await notes(database)).toEqual(["kept"]);
+    });
+
+    it("returns the rows of each statement of a transaction", async () => {
+      const database = await openNew();
+      const added = { sql: "INSERT INTO rollcall.notes (text) VALUES (?) RETURNING text", values: ["a"] };
+      const answers = await database.together([added, { sql: "SELECT text FROM rollcall.notes" }]);
+      expect(answers.map((rows) => rows.map((row) => row.text("text")))).toEqual([["a"], ["a"]]);
+    });
+
+    it("shows the writes of another connection, and keeps its rows", async () => {
+      const path = await newPlace();
+      const [one, other] = [await open(path), await open(path)];
+      await addNote(one, "a");
+      await addNote(other, "b");
+      expect(await notes(one)).toEqual(["a", "b"]);
+      await Promise.all([one.close(), other.close()]);
+      const again = await open(path);
+      expect(await notes(again)).toEqual(["a", "b"]);
+      await again.close();
+    });
   });
-});
 
 describe("opening an unusable file", () => {
   it.each([
     ["newer", { version: 2 }, 2],
     ["older", { version: 0 }, 0],
     ["of an early table layout", { tables: ["CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT"] }, 0],
-  ] as const)("fails, and leaves it unchanged, if it is %s", (_, other, version) => {
+  ] as const)("fails, and leaves it unchanged, if it is %s", async (_, other, version) => {
     const path = newPath();
-    openDatabase(options(path, other)).close();
+    await (await open(path, other)).close();
     const before = readFileSync(path);
-    const failure = failureOf(() => openDatabase(options(path)));
+    const failure = await failureOf(async () => await open(path));
     expect(failure).toMatchObject({
       reason: "database-version",
       data: { path, title: "the notes", version, expected: 1 },
@@ -152,42 +191,39 @@ describe("opening an unusable file", () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it("fails, and leaves it unchanged, if another program wrote it", () => {
+  it("fails, and leaves it unchanged, if another program wrote it", async () => {
     const path = newPath();
-    openDatabase(options(path, { applicationId: 7 })).close();
+    await (await open(path, { applicationId: 7 })).close();
     const before = readFileSync(path);
-    expect(failureOf(() => openDatabase(options(path))).reason).toBe("database-foreign");
+    expect((await failureOf(async () => await open(path))).reason).toBe("database-foreign");
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it("fails, and leaves it unchanged, if it is not a database", () => {
+  it("fails, and leaves it unchanged, if it is not a database", async () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
     writeFileSync(path, "dear diary, ".repeat(1000));
-    expect(failureOf(() => openDatabase(options(path))).reason).toBe("database-foreign");
+    expect((await failureOf(async () => await open(path))).reason).toBe("database-foreign");
     expect(readFileSync(path, "utf8")).toBe("dear diary, ".repeat(1000));
   });
 
-  it("fails if it is cut, and never starts a new one", () => {
+  it("fails if it is cut, and never starts a new one", async () => {
     const path = newPath();
-    const database = openDatabase(options(path));
-    const add = database.prepare("INSERT INTO notes (text) VALUES (?)");
-    database.transaction(() => {
-      for (let at = 0; at < 200; at++) add.run(`${at} `.repeat(500));
-    });
-    database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-    database.close();
+    const database = await open(path);
+    for (let at = 0; at < 20; at++) await addNote(database, `${at} `.repeat(5000));
+    await database.ask("PRAGMA wal_checkpoint(TRUNCATE)");
+    await database.close();
     truncateSync(path, statSync(path).size / 2);
-    const read = () => notes(openDatabase(options(path)));
-    expect(failureOf(read).reason).toBe("database-corrupt");
-    expect(failureOf(read).reason).toBe("database-corrupt");
+    const read = async () => await notes(await open(path));
+    expect((await failureOf(read)).reason).toBe("database-corrupt");
+    expect((await failureOf(read)).reason).toBe("database-corrupt");
   });
 
-  it("ignores a second close of a database, and a second release of its lock", () => {
+  it("ignores a second close of a database, and a second release of its lock", async () => {
     const path = newPath();
-    const database = openDatabase(options(path));
-    database.close();
-    database.close();
+    const database = await open(path);
+    await database.close();
+    await database.close();
     const file = { path: `${path}.lock`, title: "a lock" };
     const first = tryLock(file);
     first?.release();
@@ -197,20 +233,20 @@ describe("opening an unusable file", () => {
     second?.release();
   });
 
-  it("fails if a file is in place of its folder", () => {
+  it("fails if a file is in place of its folder", async () => {
     const folder = mkdtempSync(join(tmpdir(), "database-"));
     writeFileSync(join(folder, "file"), "");
     const path = join(folder, "file", "own.db");
-    expect(failureOf(() => openDatabase(options(path)))).toMatchObject({
+    expect(await failureOf(async () => await open(path))).toMatchObject({
       reason: "folder-unusable",
       data: { path, code: "ENOTDIR" },
     });
   });
 
-  it("fails if it is a folder", () => {
+  it("fails if it is a folder", async () => {
     const path = newPath();
     mkdirSync(path, { recursive: true });
-    expect(failureOf(() => openDatabase(options(path)))).toMatchObject({
+    expect(await failureOf(async () => await open(path))).toMatchObject({
       reason: "folder-unusable",
       data: { code: "EISDIR" },
     });
@@ -218,24 +254,27 @@ describe("opening an unusable file", () => {
 });
 
 describe("a write that fails", () => {
-  it("can be retried if another connection holds the lock", () => {
+  it("can be retried if another connection holds the lock", async () => {
     const path = newPath();
-    const holder = openDatabase(options(path));
-    const other = openDatabase(options(path, { lockTimeoutMs: 50 }));
-    const failure = holder.transaction(() => failureOf(() => addNote(other, "never")));
+    await (await open(path)).close();
+    const holder = new Connection(path);
+    holder.exec("BEGIN IMMEDIATE");
+    const other = await open(path, {}, 50);
+    const failure = await failureOf(async () => await addNote(other, "never"));
     expect(failure.reason).toBe("database-locked");
     expect(failure.retryable).toBe(true);
-    addNote(other, "now");
-    expect(notes(holder)).toEqual(["now"]);
+    holder.exec("COMMIT");
+    await addNote(other, "now");
+    expect(await notes(other)).toEqual(["now"]);
+    holder.close();
   });
 
-  it("leaves nothing behind if the disk is full, and says so", () => {
-    const path = newPath();
-    const database = openDatabase(options(path));
-    addNote(database, "kept");
-    database.prepare("PRAGMA max_page_count = 20").get();
-    expect(failureOf(() => addNote(database, "x".repeat(1_000_000))).reason).toBe("disk-full");
-    addNote(database, "still");
-    expect(notes(database)).toEqual(["kept", "still"]);
+  it("leaves nothing behind if the disk is full, and says so", async () => {
+    const database = await open(newPath());
+    await addNote(database, "kept");
+    await database.ask("PRAGMA max_page_count = 20");
+    expect((await failureOf(async () => await addNote(database, "x".repeat(1_000_000)))).reason).toBe("disk-full");
+    await addNote(database, "still");
+    expect(await notes(database)).toEqual(["kept", "still"]);
   });
 });

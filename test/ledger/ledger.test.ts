@@ -6,17 +6,16 @@ import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/parts/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/digests.ts";
-import { EarlierRuns } from "../../src/ledger/earlier-runs.ts";
-import type { Entry, EntryFilter, EntryState, LedgerScope } from "../../src/ledger/entries.ts";
-import { beginRun } from "../../src/ledger/lease.ts";
-import { type Ledger, openLedger } from "../../src/ledger/ledger.ts";
-import { tryScopeLock } from "../../src/ledger/lock.ts";
-import { scopeOf } from "../../src/ledger/postgres-scope.ts";
-import { RunLedger } from "../../src/ledger/run-ledger.ts";
-import { keyOf } from "../../src/ledger/scope.ts";
-import { standingRuns, verifyReading } from "../../src/ledger/verify.ts";
+import { lockOf } from "../../src/ledger/file-writer.ts";
+import { EarlierRuns, openRunLedger, verifyReading, type Entry, type EntryFilter, type Ledger, type LedgerScope, type RunLedger } from "../../src/ledger/index.ts";
+import { openLedger } from "../../src/ledger/ledger.ts";
+import { beginRun, sharedWriter } from "../../src/ledger/shared-writer.ts";
+import { standingRuns } from "../../src/ledger/verify.ts";
+import { keyOf } from "../../src/ledger/writer.ts";
+import type { EntryState } from "../../src/ledger/entries.ts";
 import { EarlierKeys } from "../../src/send/follow/earlier-keys.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
@@ -250,7 +249,7 @@ describe("the ledger of a run", () => {
   const openRun = async (path: string, now = testHost().now()): Promise<RunLedger> => {
     const host = { ...testHost(), now: () => now };
     const options = { ...usualDelivery(), host, ledger: { path, require: false } };
-    const run = await RunLedger.open(options, { destination: scope.destination, input: "a.jsonl" });
+    const run = await openRunLedger(options, { destination: scope.destination, input: "a.jsonl" });
     onTestFinished(async () => await run.close());
     await run.hold();
     return run;
@@ -344,9 +343,17 @@ describe("a run's lease on a shared ledger", () => {
       state.asked++;
       return sql.startsWith("UPDATE") && !state.isRenewed ? [] : [row];
     };
-    const remote = { ask, together: async () => [], hasten: () => undefined, close: async () => undefined };
-    const run = await beginRun(remote, { ...testHost(), elapsed: () => state.now });
-    return { run, state, remote };
+    const database: Database = {
+      path: "postgres://host/database",
+      isShared: true,
+      ask,
+      together: async () => [],
+      isThere: () => true,
+      close: async () => undefined,
+    };
+    const host = { ...testHost(), elapsed: () => state.now };
+    const run = await beginRun(database, host);
+    return { run, state, writer: sharedWriter(database, host, run) };
   };
 
   it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {
@@ -375,15 +382,13 @@ describe("a run's lease on a shared ledger", () => {
   });
 
   it("is required before a request is recorded, begun or retried", async () => {
-    const { run, state, remote } = await leased();
-    const reach = { remote, path: "postgres://host/database", elapsed: () => state.now };
-    const own = await scopeOf({ ...reach, run: () => run }, scope);
+    const { state, writer } = await leased();
     state.now += 15_000;
     const before = state.asked;
     const marks = new Uint8Array(dedupKeyBytes);
-    const entry = { marks, key: "", input: "", bytes: 1, trajectories: 1, frame: "", now: 0, generation: "" };
-    await expect(own.begin(entry)).rejects.toMatchObject({ reason: "lease-lost" });
-    await expect(own.again("r1", 0)).rejects.toMatchObject({ reason: "lease-lost" });
+    const entry = { marks, key: "", input: "", bytes: 1, frame: "", now: 0, generation: "" };
+    await expect(writer.begin(1, entry)).rejects.toMatchObject({ reason: "lease-lost" });
+    await expect(writer.again(1, 0)).rejects.toMatchObject({ reason: "lease-lost" });
     expect(state.asked).toBe(before);
   });
 });
@@ -393,7 +398,7 @@ describe("the locks of a ledger in a file", () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
     const path = join(folder, "ledger.db");
     const ledger = await openAt(path);
-    const held = tryScopeLock(ledger.path, scope);
+    const held = tryLock(lockOf(ledger.path, scope));
     expect(held).toBeDefined();
     const program = `
       import Database from "libsql";
@@ -413,10 +418,10 @@ describe("the locks of a ledger in a file", () => {
     held?.release();
     const { child, said } = await other();
     expect(said).toBe("has it");
-    expect(tryScopeLock(ledger.path, scope)).toBeUndefined();
+    expect(tryLock(lockOf(ledger.path, scope))).toBeUndefined();
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("exit", resolve));
-    const again = tryScopeLock(ledger.path, scope);
+    const again = tryLock(lockOf(ledger.path, scope));
     expect(again).toBeDefined();
     again?.release();
     await ledger.close();

@@ -1,4 +1,4 @@
-/** Versions of a ledger and of a store: both start at 1, and nothing else is opened. */
+/** Versions of a ledger and of a store: a new one has the current version, and no other version is opened. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,18 +19,20 @@ const opened = async (kind: "ledger" | "store", place: string) => {
   return { code, said: stderr.replaceAll(/\s+/g, " ") };
 };
 
-/** What each of them is called, its mark in a file of SQLite, and its first tables, from before version 0.1.0. */
+/** The name of each, its application id and version in a file of SQLite, and its first tables, from before version 0.1.0. */
 const kinds = [
   {
     kind: "ledger",
     title: "the ledger",
     id: 0x72634c47,
+    current: 1,
     early: "CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, marks BLOB NOT NULL)",
   },
   {
     kind: "store",
     title: "the store of the local service",
     id: 0x72636c73,
+    current: 2,
     early: "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE, last_call INTEGER) STRICT",
   },
 ] as const;
@@ -45,8 +47,8 @@ const fileWith = (sql: string): string => {
   return path;
 };
 
-describe.for(kinds)("a $kind in a file", ({ kind, title, id, early }) => {
-  it("starts at version 1, also in an empty file", async () => {
+describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, early }) => {
+  it("has the current version, also in an empty file", async () => {
     const path = newFile();
     writeFileSync(path, "");
     const log = ["log", "m", "test/samples/airline.groups.jsonl", "--split", "train", "--local"];
@@ -54,25 +56,25 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, early }) => {
     const env = { ...newHome(), ...(kind === "store" ? { ROLLCALL_STORE: path } : {}) };
     expect((await runRollcall([...log, ...places], { env })).code).toBe(0);
     const database = new Connection(path);
-    expect(database.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: 1 });
+    expect(database.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: current });
     database.close();
     expect((await opened(kind, path)).code).toBe(0);
   });
 
   it.for([
-    ["a newer version", 2, 2],
-    ["an older version", 0, 0],
-    ["a table layout from before 0.1.0", 1, 0],
+    ["a newer version", current + 1, current + 1],
+    ["an older version", current - 1, current - 1],
+    ["a table layout from before 0.1.0", current, 0],
   ] as const)("refuses %s with both numbers, and names a fix for an older one", async ([, version, found]) => {
     const path = fileWith(`${early}; PRAGMA application_id = ${id}; PRAGMA user_version = ${version}`);
     const before = readFileSync(path);
     const { code, said } = await opened(kind, path);
     expect(code).toBe(11);
-    expect(said).toContain(`${title}, ${path}, has version ${found}, but this rollcall expects version 1`);
+    expect(said).toContain(`${title}, ${path}, has version ${found}, but this rollcall expects version ${current}`);
     expect(readFileSync(path).equals(before)).toBe(true);
     const [, fix] = /hint: move it away \((mv .*?)\)/.exec(said) ?? [];
     if (fix !== undefined) execFileSync("sh", ["-c", fix]);
-    expect((await opened(kind, path)).code).toBe(found < 1 ? 0 : 11);
+    expect((await opened(kind, path)).code).toBe(found < current ? 0 : 11);
   });
 
   it.for([

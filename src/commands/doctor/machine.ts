@@ -6,7 +6,13 @@ import { probeDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { isDatabaseAddress } from "../../files.ts";
-import { type EntryCounts, loadExamination, openExistingLedger } from "../../ledger/index.ts";
+import {
+  type EntryCounts,
+  examineLedger,
+  ledgerStates,
+  openExistingLedger,
+  sqliteVersion,
+} from "../../ledger/index.ts";
 import { examineDoor, type FolderFacts, type Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
@@ -17,8 +23,7 @@ export const versionFindings = async ({ host }: Context): Promise<readonly Findi
   const facts = { rollcall: version, node: host.nodeVersion, platform };
   const own = `rollcall ${version}, Node ${host.nodeVersion}, ${platform}`;
   try {
-    const { sqliteVersion } = await loadExamination();
-    const sqlite = sqliteVersion();
+    const sqlite = await sqliteVersion();
     return [ok("versions", `${own}, SQLite ${sqlite}`, { facts: { ...facts, sqlite } })];
   } catch (thrown) {
     return [ok("versions", own, { facts: { ...facts, sqlite: null } }), await failed("libsql", thrown)];
@@ -86,10 +91,9 @@ export const ledgerFindings = async (
     if (place !== undefined && isDatabaseAddress(path)) {
       const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onAway: () => undefined, toRead: true });
       const held = await ledger?.counted().finally(ledger.close);
-      return [held === undefined ? noLedger(path) : await heldFinding({ path, ...held, state: "answers" })];
+      return [held === undefined ? noLedger(path) : heldFinding({ path, ...held, state: "answers" })];
     }
-    const { examineLedger } = await loadExamination();
-    const found = examineLedger(path);
+    const found = await examineLedger(path);
     if (found === undefined) return [noLedger(path)];
     const { bytes, version, damages, counts, writers } = found;
     const facts = { bytes, version };
@@ -104,7 +108,7 @@ export const ledgerFindings = async (
         }),
       ];
     const state = `is ${damages === undefined ? "too large to be looked through" : "whole"}`;
-    return [await heldFinding({ path, counts, writers, state, facts })];
+    return [heldFinding({ path, counts, writers, state, facts })];
   } catch (thrown) {
     return [await failed("ledger", thrown, { path })];
   }
@@ -123,8 +127,7 @@ interface Held {
   readonly facts?: Readonly<Record<string, number>>;
 }
 
-const heldFinding = async ({ path, counts, writers, state, facts }: Held): Promise<Finding> => {
-  const { ledgerStates } = await loadExamination();
+const heldFinding = ({ path, counts, writers, state, facts }: Held): Finding => {
   const told = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
     if (count === undefined) return [];

@@ -1,9 +1,20 @@
-/** The store of the local service: what it keeps, and the places that it may be kept at. */
+/** The store of the local service: one SQL text for a file and for PostgreSQL. */
 import { join } from "node:path";
-import type { RemoteOptions } from "../../database/index.ts";
+import {
+  type Database,
+  type DatabasePlace,
+  type DatabaseWaiting,
+  type ExaminedFile,
+  examineFile,
+  openDatabase,
+} from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
 import type { TrajectorySpan } from "../log-request.ts";
+import { lastMsOf, timeOfId } from "./ids.ts";
+import { keeperOf } from "./keeping.ts";
+import { readsOf } from "./reads.ts";
+import { storePart } from "./tables.ts";
 
 /** A log request, as it is stored. */
 export interface StoredRequest {
@@ -112,40 +123,91 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Where a store is. */
+/** The location of a store. */
 export interface StorePlace {
-  /** Holds it where no other place is given. */
+  /** The folder of its file, if no other location is given. */
   readonly dataDir: string;
-  /** A file, or the address of a database, without its password. */
-  readonly store: Pick<RemoteOptions, "path" | "password" | "passwordCommand"> | undefined;
+  readonly store: DatabasePlace | undefined;
 }
 
-/** What it is, for a person. */
-export const storeTitle = "the store of the local service";
+/** How long a database that is unavailable is waited for: whoever asks the service asks it again. */
+const maxWaitMs = 5000;
 
-/** How long a database that is away is waited for: whoever asks the service asks it again. */
-const mostWaitMs = 5000;
+/** How long the processes that use a file are waited for: 50 at once, each with a commit. */
+const maxLockMs = 30_000;
 
-/** Opens the store; one in a file is loaded for that alone. @throws Failure of code `storage`, `usage`, `auth` or `unavailable` */
+/** Opens the store, and makes it if there is none. @throws as `openDatabase` */
 export const openStore = async (
   place: StorePlace,
-  waiting: Pick<RemoteOptions, "host" | "onAway"> & { readonly maxWaitMs?: number },
+  waiting: Omit<DatabaseWaiting, "maxWaitMs"> & { readonly maxWaitMs?: number },
 ): Promise<Store> => {
-  const { store } = place;
   const path = storePath(place);
-  if (!isDatabaseAddress(path)) return (await import("./file-store.ts")).openFileStore(path);
-  const { openPostgresStore } = await import("./postgres-store.ts");
-  return await openPostgresStore({
-    path,
-    title: storeTitle,
-    password: store?.password,
-    passwordCommand: store?.passwordCommand,
-    ...waiting,
-    maxWaitMs: Math.min(waiting.maxWaitMs ?? mostWaitMs, mostWaitMs),
-  });
+  const serverMs = Math.min(waiting.maxWaitMs ?? maxWaitMs, maxWaitMs);
+  const opened = await openDatabase(
+    storePart,
+    { ...place.store, path },
+    { ...waiting, maxWaitMs: isDatabaseAddress(path) ? serverMs : maxLockMs, make: true },
+  );
+  if (opened === undefined) throw new Error("a store that is missing is made");
+  const { database } = opened;
+  try {
+    const [newest] = await database.ask("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
+    const newestMs = newest === undefined ? 0 : lastMsOf(timeOfId(newest.bytes("id")), newest.integer("calls"));
+    return {
+      id: (await readIdentity(database)) ?? "",
+      keep: keeperOf(database, newestMs),
+      ...readsOf(database),
+      check: async () => {
+        const about = { path, title: storePart.title };
+        if (!database.isThere()) throw new Failure("database-failed", { ...about, code: "ENOENT" });
+        await readIdentity(database);
+      },
+      close: async () => await database.close(),
+    };
+  } catch (thrown) {
+    await database.close();
+    throw thrown;
+  }
 };
 
-/** Whether something is a failure of the store: nothing was stored. */
+const readIdentity = async (database: Database): Promise<string | undefined> =>
+  (await database.ask("SELECT id FROM rollcall.store"))[0]?.text("id");
+
+/** Returns what tells a store from others; undefined if there is none. @throws as `openDatabase` */
+export const storeIdentity = async (
+  place: StorePlace,
+  { host }: Pick<DatabaseWaiting, "host">,
+): Promise<string | undefined> => {
+  const path = storePath(place);
+  const opened = await openDatabase(
+    storePart,
+    { ...place.store, path },
+    { host, maxWaitMs: isDatabaseAddress(path) ? 0 : maxLockMs, onAway: () => undefined, make: false, toRead: true },
+  );
+  if (opened === undefined) return undefined;
+  const { database } = opened;
+  return await readIdentity(database).finally(database.close);
+};
+
+/** A store in a file that was examined. */
+export type ExaminedStore = Omit<ExaminedFile, "rows"> & { readonly path: string; readonly calls: number | undefined };
+
+/** Examines a store without changing it; undefined if there is none. A database is only asked whether it answers. @throws as `openDatabase` */
+export const examineStore = async (
+  place: StorePlace,
+  waiting: Pick<DatabaseWaiting, "host">,
+): Promise<ExaminedStore | { readonly path: string; readonly isRemote: true } | undefined> => {
+  const path = storePath(place);
+  if (isDatabaseAddress(path)) {
+    return (await storeIdentity(place, waiting)) === undefined ? undefined : { path, isRemote: true };
+  }
+  const found = examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
+  if (found === undefined) return undefined;
+  const { rows, ...facts } = found;
+  return { ...facts, path, calls: rows[0]?.integer("calls") };
+};
+
+/** True if something is a failure of the store: nothing was stored. */
 export const isOfStore = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-away") || isFailure(thrown, "database-refused"));

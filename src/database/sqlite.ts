@@ -1,0 +1,297 @@
+/** Opens SQLite files: durable at each commit, and shared by any number of processes. */
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, type Stats, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import Connection from "libsql";
+import { Failure } from "../failure.ts";
+import type { Database, DatabasePart, OpenedDatabase, Question, Row } from "./index.ts";
+import {
+  identityOf,
+  isBusy,
+  isWritable,
+  makeFile,
+  refuseForeign,
+  requireOwnFile,
+  sqliteFailure,
+  systemFailure,
+  type TitledFile,
+} from "./own-file.ts";
+import { toRow } from "./row.ts";
+
+/** The longest time that a file is waited for: 50 processes at once, each with a commit. No signal is heard meanwhile. */
+const maxLockMs = 30_000;
+
+/** How often, and how far apart, the journal of a new file is tried: 5 s in all, although it takes milliseconds. */
+const journalTries = 200;
+const journalWaitMs = 25;
+
+/** Larger than the default of SQLite, because most values are long. */
+const pageBytes = 16_384;
+
+/** Statements that stay prepared, so that thousands of them need no memory. */
+const maxPrepared = 64;
+
+/** How long after a commit its pages move from the log to the file. Many small commits move at once. */
+const checkpointAfterMs = 200;
+
+/** Opens a file, and makes it in a folder that is its owner's alone. @throws as `openDatabase` */
+export const openFile = (
+  part: DatabasePart,
+  path: string,
+  {
+    make,
+    toRead = false,
+    maxWaitMs,
+  }: { readonly make: boolean; readonly toRead?: boolean; readonly maxWaitMs: number },
+): OpenedDatabase | undefined => {
+  const about = { path, title: part.title };
+  const created = (statsOf(about)?.size ?? 0) === 0;
+  if (created && !make) return undefined;
+  requireOwnFile(path);
+  const isCopy = toRead && !isWritable(path);
+  refuseForeign(about, part.file.applicationId);
+  if (isCopy) return { database: openCopy(part, about), created, isCopy };
+  makeFile(about);
+  return guard(about, () => {
+    // As an absolute path: `:memory:` and an address are names of files here.
+    const connection = new Connection(resolve(path), { timeout: Math.min(maxLockMs, maxWaitMs) });
+    try {
+      prepareFile(connection, part, about);
+      const isLate = part.file.checkpoints === "after answers";
+      if (isLate) connection.exec("PRAGMA wal_autocheckpoint = 0");
+      return { database: databaseOf(connection, about, { isLate }), created, isCopy };
+    } catch (thrown) {
+      connection.close();
+      throw thrown;
+    }
+  });
+};
+
+/** Opens a copy in memory of a file that cannot be written. */
+const openCopy = (part: DatabasePart, about: TitledFile): Database => {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
+  try {
+    const copy = join(folder, "copy.db");
+    for (const end of ["", "-wal"].filter((end) => end === "" || existsSync(about.path + end))) {
+      copyFileSync(about.path + end, copy + end);
+      chmodSync(copy + end, 0o600);
+    }
+    const connection = new Connection(copy);
+    prepareFile(connection, part, about);
+    // The log moves into the file, which needs no name from then on.
+    connection.exec("PRAGMA journal_mode = MEMORY");
+    return databaseOf(connection, about, { isLate: false });
+  } catch (thrown) {
+    throw systemFailure(sqliteFailure(thrown, about), about);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+/** Makes the tables in an empty file, and refuses a file of another program or version. */
+const prepareFile = (connection: Connection.Database, part: DatabasePart, about: TitledFile): void => {
+  const { applicationId, version, tables } = part.file;
+  // One transaction: a file that another process sets up meanwhile has tables, but no application id yet.
+  connection.exec("BEGIN");
+  let isEmpty = false;
+  try {
+    isEmpty = requireVersion(connection, part, about) === undefined;
+  } finally {
+    if (connection.inTransaction) connection.exec("COMMIT");
+  }
+  connection.exec("PRAGMA synchronous = FULL");
+  if (!isEmpty) return;
+  connection.exec(`PRAGMA page_size = ${pageBytes}`);
+  useWriteAheadLog(connection);
+  transaction(connection, () => {
+    // Another process may have made them since the first look.
+    if (requireVersion(connection, part, about) === undefined) for (const sql of tables) connection.exec(plain(sql));
+    connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
+  });
+};
+
+/** SQLite does not wait if two processes change the journal of a new file at once, so this does. */
+const useWriteAheadLog = (connection: Connection.Database): void => {
+  for (let tries = 1; ; tries++) {
+    try {
+      connection.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (thrown) {
+      if (tries === journalTries || !isBusy(thrown)) throw thrown;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, journalWaitMs);
+    }
+  }
+};
+
+/** Returns the version of a file; undefined if it has no tables yet. @throws Failure `database-foreign`, `database-version` */
+const requireVersion = (
+  connection: Connection.Database,
+  { file: { applicationId, version: expected, tables } }: DatabasePart,
+  about: TitledFile,
+): number | undefined => {
+  const rows = (sql: string): readonly Row[] =>
+    connection
+      .prepare(sql)
+      .all()
+      .map((row) => toRow(row, about));
+  const owner = rows("PRAGMA application_id")[0]?.integer("application_id") ?? 0;
+  const version = rows("PRAGMA user_version")[0]?.integer("user_version") ?? 0;
+  const made = rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").map((row) => oneLine(row.text("sql")));
+  if (owner === 0 && made.length === 0) return undefined;
+  const where = { file: about.path };
+  if (owner !== applicationId) throw new Failure("database-foreign", about, { where });
+  // Development versions before 0.1.0 counted from 1 as well, but their tables are others.
+  const isEarly = tables.some((sql) => sql.startsWith("CREATE ") && !made.includes(oneLine(plain(sql))));
+  const found = isEarly && version === expected ? 0 : version;
+  if (found !== expected) throw new Failure("database-version", { ...about, version: found, expected }, { where });
+  return version;
+};
+
+const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
+
+/** A file has no schemas. */
+const plain = (sql: string): string => sql.replaceAll("rollcall.", "");
+
+const transaction = <Result>(connection: Connection.Database, work: () => Result): Result => {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    connection.exec("COMMIT");
+    return result;
+  } catch (thrown) {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+    throw thrown;
+  }
+};
+
+const databaseOf = (
+  connection: Connection.Database,
+  about: TitledFile,
+  { isLate }: { readonly isLate: boolean },
+): Database => {
+  const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();
+  const opened = identity();
+  const prepared = new Map<string, Connection.Statement<unknown[]>>();
+  const prepare = (sql: string): Connection.Statement<unknown[]> => {
+    const statement = prepared.get(sql) ?? connection.prepare(plain(sql));
+    if (prepared.size === maxPrepared) prepared.clear();
+    prepared.set(sql, statement);
+    return statement;
+  };
+  const ask = ({ sql, values = [] }: Question): readonly Row[] =>
+    prepare(sql)
+      .all([...values])
+      .map((row) => toRow(row, about));
+  let checkpoint: NodeJS.Timeout | undefined;
+  const checkpointLater = (): void => {
+    checkpoint ??= setTimeout(() => {
+      checkpoint = undefined;
+      try {
+        connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+      } catch {
+        // The log has the commits on disk. If nothing can be written any more, the next commit fails.
+      }
+    }, checkpointAfterMs).unref();
+  };
+  return {
+    path: about.path,
+    isShared: false,
+    ask: async (sql, values = []) => guard(about, () => ask({ sql, values })),
+    together: async (questions) =>
+      guard(about, () => {
+        const answers = transaction(connection, () => questions.map(ask));
+        if (isLate) checkpointLater();
+        return answers;
+      }),
+    isThere: () => identity() === opened,
+    close: async (finish) => {
+      await finish?.().catch(() => undefined);
+      clearTimeout(checkpoint);
+      connection.close();
+    },
+  };
+};
+
+/** Runs `work`; an error of SQLite becomes a failure that names the file. */
+const guard = <Result>(about: TitledFile, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (thrown) {
+    throw sqliteFailure(thrown, about);
+  }
+};
+
+const statsOf = (about: TitledFile): Stats | undefined => {
+  try {
+    return statSync(about.path, { throwIfNoEntry: false });
+  } catch (thrown) {
+    throw systemFailure(thrown, about);
+  }
+};
+
+/** A file that was examined. */
+export interface ExaminedFile {
+  readonly bytes: number;
+  /** The version of its tables; 0 for an empty file. */
+  readonly version: number;
+  /** The first damages; undefined if the file is too large to examine all of it. */
+  readonly damages: readonly string[] | undefined;
+  /** The rows of the query; none if the file is empty or damaged. */
+  readonly rows: readonly Row[];
+}
+
+/** How long an examination waits for other processes. */
+const examineWaitMs = 2000;
+
+/** Damages that are named. */
+const maxDamages = 3;
+
+/** Bytes that are examined: the work of a second. */
+const maxExaminedBytes = 512 * 1024 * 1024;
+
+/**
+ * Examines a file without changing it; undefined if it does not exist.
+ * @param query is asked if the file is not damaged
+ * @throws Failure `storage`: locked, of another program, of another version, cannot be read
+ */
+export const examineFile = (part: DatabasePart, path: string, query: string): ExaminedFile | undefined => {
+  const about = { path, title: part.title };
+  const stats = statsOf(about);
+  if (stats === undefined) return undefined;
+  // A device or a pipe may have no end, or wait for one.
+  if (!stats.isFile())
+    throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: path } });
+  requireOwnFile(path);
+  const bytes = stats.size;
+  if (bytes === 0) return { bytes, version: 0, damages: [], rows: [] };
+  refuseForeign(about, part.file.applicationId);
+  return guard(about, () => {
+    const connection = new Connection(resolve(path), { timeout: examineWaitMs });
+    try {
+      connection.exec("PRAGMA query_only = ON");
+      const rows = (sql: string): readonly Row[] =>
+        connection
+          .prepare(plain(sql))
+          .all()
+          .map((row) => toRow(row, about));
+      const version = requireVersion(connection, part, about);
+      const checked = bytes > maxExaminedBytes ? undefined : rows(`PRAGMA quick_check(${maxDamages})`);
+      const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
+      const isReadable = (damages ?? []).length === 0 && version !== undefined;
+      return { bytes, version: version ?? 0, damages, rows: isReadable ? rows(query) : [] };
+    } finally {
+      connection.close();
+    }
+  });
+};
+
+/** Returns the version of SQLite in this program. */
+export const sqliteVersion = (): string => {
+  const connection = new Connection(":memory:");
+  try {
+    const row: unknown = connection.prepare("SELECT sqlite_version() AS version").get();
+    return toRow(row, { path: "", title: "SQLite" }).text("version");
+  } finally {
+    connection.close();
+  }
+};

@@ -1,0 +1,81 @@
+/** The ids of calls (UUIDs of version 7, which sort by time), and the places of calls in the body of their request. */
+import { randomBytes } from "node:crypto";
+import type { TrajectorySpan } from "../log-request.ts";
+
+/** Bytes of an id. */
+export const idBytes = 16;
+
+/** Counter values in a millisecond (RFC 9562, 6.2, method 1: 12 bits). */
+export const idsPerMs = 4096;
+
+const timeBytes = 6;
+
+/** Offset of the random end of an id, which is the same for all calls of a request. */
+export const endOfId = 8;
+
+/** Makes the id of the first call of a request. The ids of the others count on from it. `ms`: since 1970. */
+export const makeFirstId = (ms: number): Buffer => {
+  const id = randomBytes(idBytes);
+  id.writeUIntBE(ms, 0, timeBytes);
+  id.writeUInt16BE(0x7000, timeBytes);
+  id[endOfId] = ((id[endOfId] ?? 0) & 0x3f) | 0x80;
+  return id;
+};
+
+/** The time of an id, in milliseconds since 1970. */
+export const timeOfId = (id: Uint8Array): number => bufferOf(id).readUIntBE(0, timeBytes);
+
+/** The counter of an id within its millisecond. */
+export const countOfId = (id: Uint8Array): number => bufferOf(id).readUInt16BE(timeBytes) - 0x7000;
+
+/** The time of the last of `count` ids. The clock may be run ahead if the counter overflows (RFC 9562, 6.2). */
+export const lastMsOf = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
+
+/** Formats the ids of the calls of a request. */
+export const formatIds = (first: Uint8Array, count: number): string[] => {
+  const end = bufferOf(first).toString("hex", endOfId);
+  const tail = `-${end.slice(0, 4)}-${end.slice(4)}`;
+  const ms = timeOfId(first);
+  return Array.from({ length: count }, (_, index) => {
+    const time = (ms + Math.floor(index / idsPerMs)).toString(16).padStart(2 * timeBytes, "0");
+    const counter = (0x7000 + (index % idsPerMs)).toString(16);
+    return `${time.slice(0, 8)}-${time.slice(8)}-${counter}${tail}`;
+  });
+};
+
+/** Parses an id; undefined if it is not an id of this service. */
+export const parseId = (text: string): Buffer | undefined =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
+    ? Buffer.from(text.replaceAll("-", ""), "hex")
+    : undefined;
+
+/** Bytes of a piece of a body. */
+export const pieceBytes = 2 ** 20;
+
+/** The number of the first piece with places. No body has as many pieces: it would be too long for a string in JavaScript. */
+export const firstPlacePiece = 2 ** 10;
+
+/** Bytes of a place: group, position in the group, start and end, 32 bits each, little endian. */
+export const placeBytes = 16;
+
+/** Packs places. A piece of `idsPerMs` of them has the calls of a millisecond. */
+export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
+  const bytes = Buffer.allocUnsafe(places.length * placeBytes);
+  let at = 0;
+  let position = 0;
+  for (const [index, { group, start, end }] of places.entries()) {
+    position = places[index - 1]?.group === group ? position + 1 : 0;
+    for (const value of [group, position, start, end]) at = bytes.writeUInt32LE(value, at);
+  }
+  return bytes;
+};
+
+/** Reads a place; undefined if a piece has no such place. */
+export const readPlace = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
+  if (bytes.length < placeBytes) return undefined;
+  const place = bufferOf(bytes);
+  const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => place.readUInt32LE(at));
+  return { group, position, start, end };
+};
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
