@@ -1,6 +1,6 @@
 /** Computes columns for people. Reads back in the source, and only if somebody asks. */
 import { longestMark, markLength, newline } from "../json/walk.ts";
-import type { Element } from "./elements.ts";
+import type { Position } from "./list.ts";
 import { type Bytes, Shrunk } from "./source.ts";
 
 /** Bytes that are read at once. */
@@ -10,7 +10,7 @@ const stepBytes = 2 ** 16;
  * Returns the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line, because
  * a line can have a million elements. @throws Shrunk
  */
-export const unitsBefore = (source: Bytes, { line, start }: Element): number => {
+export const unitsBefore = (source: Bytes, { line, start }: Position): number => {
   const last = source.lastColumn;
   const from = last?.line === line && last.at <= start ? last : { at: lineStart(source, start), units: 0 };
   const units = from.units + unitsBetween(source, from.at, start);

@@ -1,127 +1,129 @@
-/** Cuts a file of another tool into records, and reads one of them again: its lines, its list's elements, its members, or all of it as one document. */
-
+/** Cuts a file of another tool into records: its lines, the elements of its array, its members, its rows, or all of it. */
 import { endOfLine, isWhite, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
 import type { Columns } from "./column-json.ts";
-import { type Element, elementsOf, ListFrame } from "./elements.ts";
 import { blocksOf, textStart } from "./lines.ts";
+import { elementsOf, ListFrame, type Position } from "./list.ts";
 import { containerOf, sniffedBytes } from "./sniff.ts";
-import { type Bytes, longestDocument, readRange, type Source, tooLong } from "./source.ts";
+import { type Bytes, longestDocument, readHead, readRange, type Source, tooLong } from "./source.ts";
 
-/** What of a file is a record, by what the file is. */
+/** What the records of a format are, by the kind of file. */
 export interface RecordKinds {
-  /** Lines, or a whole file. */
   readonly text?: "lines" | "document";
-  /** The members of an archive whose names fit. */
+  /** The members of an archive with these names. */
   readonly zip?: RegExp;
   /** The rows of a Parquet file. */
   readonly parquet?: true;
 }
 
-/** A record, and where it stands. */
+/** A record, and its position. */
 export interface Cut {
-  /** Valid until the next one is asked for. */
+  /** Valid until the next record is read. */
   readonly bytes: Buffer;
-  /** Of a row of a Parquet file what its columns say: its bytes are made of that when they are asked for. */
+  /** The columns of a row of a Parquet file. Its bytes are composed when they are asked for. */
   readonly columns?: Columns;
-  /** What its place is called: the file, or what of it is named (`run.eval!samples/1_epoch_1.json`). */
+  /** The file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
-  /** Line of its first byte there, from 1, and the offset of that byte. */
+  /** Line of the first byte, from 1, and its offset. */
   readonly line: number;
   readonly start: number;
-  /** What it is a part of: something may stand before it on its line. */
+  /** The text that contains it, if other bytes can be before it on its line. */
   readonly within?: Bytes;
   /** The archive's member that it is. */
   readonly member?: string;
-  /** Whether the bytes were made of what stands there, which has neither lines nor columns. */
+  /** True if the bytes were composed, so that they have neither lines nor columns in the file. */
   readonly isMade?: true;
-  /** Why it can't be read; it has no bytes then. */
+  /** Why it cannot be read. Then it has no bytes. */
   readonly wrong?: string;
 }
 
-/** The records of a file. Must be closed. */
+/** The records of a file. The caller closes them. */
 export interface Records {
   /**
-   * All of them in their order, as many at once as are in memory, rows with nothing but these columns where some are named.
+   * Yields all records in order, as many at once as are in memory. `columns` restricts rows to these columns.
    * @throws Shrunk; Failure `input-unreadable`
    */
   batches(columns?: readonly string[]): AsyncGenerator<Iterable<Cut>, void>;
-  /** The first that there is, where that is less to read. @throws as `batches` */
+  /** Reads the first record alone, if that is less to read. @throws as `batches` */
   first?(): Promise<Cut | undefined>;
-  /** One of them again, by its position among all. */
+  /** Reads a record again, by its position among all. */
   again(position: number): Promise<Cut | undefined>;
-  /** Its label and line. */
   placeOf(position: number): Pick<Cut, "label" | "line">;
-  /** A document that stands in the same archive. */
+  /** Reads a document of the same archive. */
   beside?(name: string): Buffer | undefined;
-  /** What a place's label is read from, where somebody wants to see what stands around it. */
+  /** The text that positions with this label are in. */
   readonly text?: Bytes;
   close(): Promise<void>;
 }
 
-/** Records one by one. @throws as `batches` */
+/** Yields records one by one. @throws as `batches` */
 export async function* cutsOf(records: Records, columns?: readonly string[]): AsyncGenerator<Cut, void> {
   for await (const batch of records.batches(columns)) yield* batch;
 }
 
-/** Opens the records of a file that is of a format. @throws PackedTooLarge */
+/** Opens the records of a file of a format. @throws PackedTooLarge */
 export const openRecords = async (
   source: Source,
   { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },
   maxUnpackedBytes: number,
 ): Promise<Records> => {
-  const head = Buffer.alloc(Math.min(sniffedBytes, source.bytes.size));
-  await source.bytes.read(head, 0);
-  if (records.zip !== undefined && containerOf(head) === "zip") {
+  const container = containerOf(await readHead(source.bytes, sniffedBytes));
+  if (records.zip !== undefined && container === "zip") {
     const { openMembers } = await import("./zip.ts");
     return await openMembers(source, { names: records.zip, maxUnpackedBytes });
   }
-  if (records.parquet !== undefined && containerOf(head) === "parquet") {
+  if (records.parquet !== undefined && container === "parquet") {
     const { openRows } = await import("./parquet.ts");
     return await openRows(source, { columns, maxUnpackedBytes });
   }
   return records.text === "document" ? documentIn(source) : linesIn(source);
 };
 
-/** The lines of a text, or the elements of the list that it is. */
+/** The lines of a text, or the elements if it is an array. */
 const linesIn = ({ name, bytes }: Source): Records => {
-  const places: { start: number[]; length: number[]; line: number[] } = { start: [], length: [], line: [] };
+  const positions: { start: number[]; length: number[]; line: number[] } = { start: [], length: [], line: [] };
   const wrongs = new Map<number, string>();
-  const noted = function* (batch: Iterable<Cut>): Generator<Cut, void> {
+  const remembered = function* (batch: Iterable<Cut>): Generator<Cut, void> {
     for (const cut of batch) {
-      if (cut.wrong !== undefined) wrongs.set(places.start.length, cut.wrong);
-      places.start.push(cut.start);
-      places.length.push(cut.bytes.length);
-      places.line.push(cut.line);
+      if (cut.wrong !== undefined) wrongs.set(positions.start.length, cut.wrong);
+      positions.start.push(cut.start);
+      positions.length.push(cut.bytes.length);
+      positions.line.push(cut.line);
       yield cut;
     }
   };
+  const text = { label: name, within: bytes };
   return {
     async *batches() {
-      for (const own of Object.values(places)) own.length = 0;
+      for (const own of Object.values(positions)) own.length = 0;
       const start = await textStart(bytes);
       const list = await listAt(bytes, { start, line: 1 });
-      const source = { label: name, within: bytes };
-      for await (const batch of list === undefined ? lineCuts(source, start) : listCuts(source, list))
-        yield noted(batch);
+      for await (const batch of list === undefined ? lineCuts(text, start) : listCuts(text, list))
+        yield remembered(batch);
     },
     async again(position) {
-      const [start, length, line] = [places.start[position], places.length[position], places.line[position]];
+      const [start, length, line] = [positions.start[position], positions.length[position], positions.line[position]];
       if (start === undefined || length === undefined || line === undefined) return undefined;
-      const place = { label: name, line, start, within: bytes };
       const wrong = wrongs.get(position);
-      return { ...place, bytes: await readRange(bytes, { start, length }), ...(wrong === undefined ? {} : { wrong }) };
+      const own = { ...text, line, start, bytes: await readRange(bytes, { start, length }) };
+      return wrong === undefined ? own : { ...own, wrong };
     },
-    placeOf: (position) => ({ label: name, line: places.line[position] ?? 1 }),
+    placeOf: (position) => ({ label: name, line: positions.line[position] ?? 1 }),
     text: bytes,
     close: async () => await bytes.close(),
   };
 };
 
-/** What lines and elements are cut from. */
-type TextSource = Required<Pick<Cut, "label" | "within">>;
+/** The text that lines and elements are cut from. */
+type CutText = Required<Pick<Cut, "label" | "within">>;
 
-/** Lines that are not blank, each without white space around it. */
-async function* lineCuts({ label, within }: TextSource, start: number): AsyncGenerator<Iterable<Cut>, void> {
+const unreadable = (text: CutText, { start, line }: Position, wrong: string): Cut => {
+  const own = { ...text, start, line };
+  return { ...own, bytes: Buffer.alloc(0), wrong };
+};
+
+/** Lines that are not blank, without the white space around them. */
+async function* lineCuts(text: CutText, start: number): AsyncGenerator<Iterable<Cut>, void> {
+  const { label, within } = text;
   let line = 1;
   const linesOf = function* (bytes: Buffer, start: number): Generator<Cut, void> {
     for (let from = 0; from < bytes.length; line++) {
@@ -135,10 +137,13 @@ async function* lineCuts({ label, within }: TextSource, start: number): AsyncGen
   for await (const block of blocksOf(within, { start, end: within.size })) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
+      const position = { line: line++, start: block.start };
       const length = block.end - block.start;
-      const place = { line: line++, start: block.start, label, within };
-      if (length > longestDocument) yield [{ ...place, bytes: Buffer.alloc(0), wrong: tooLong }];
-      else yield [{ ...place, bytes: trimmed(await readRange(within, { start: block.start, length }), 0, length) }];
+      if (length > longestDocument) yield [unreadable(text, position, tooLong)];
+      else {
+        const bytes = await readRange(within, { start: block.start, length });
+        yield [{ ...text, ...position, bytes: trimmed(bytes, 0, length) }];
+      }
     }
   }
 }
@@ -149,11 +154,11 @@ const trimmed = (bytes: Buffer, start: number, end: number): Buffer => {
   return bytes.subarray(start, last);
 };
 
-/** Bytes at which it shows whether a text is a list of objects. */
+/** Bytes that show if a text is an array of objects. */
 const listHeadBytes = 4096;
 
-/** Where a list of objects begins, behind its bracket; undefined where no such list stands there. */
-const listAt = async (bytes: Bytes, { start, line }: Element): Promise<Element | undefined> => {
+/** Position after the bracket of an array of objects; undefined if there is none. */
+const listAt = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = skipWhite(head, 0);
   if (head[open] !== openBracket || head[skipWhite(head, open + 1)] !== openBrace) return undefined;
@@ -161,28 +166,27 @@ const listAt = async (bytes: Bytes, { start, line }: Element): Promise<Element |
   return { start: start + open + 1, line: lines };
 };
 
-/** The elements of a list, and of those behind it; what is wrong with it stands for what can't be read. */
-async function* listCuts(source: TextSource, list: Element): AsyncGenerator<Iterable<Cut>, void> {
-  const { within } = source;
+/** The elements of an array, and of arrays after it. A fault of the array is a record that cannot be read. */
+async function* listCuts(text: CutText, list: Position): AsyncGenerator<Iterable<Cut>, void> {
+  const { label, within } = text;
   const frame = new ListFrame(list.line);
-  for await (const block of elementsOf(within, { start: list.start, end: within.size, frame })) {
-    yield block.elements.map(({ start, line }) => {
-      const from = start - block.start;
-      return { ...source, bytes: trimmed(block.bytes, from, endOfLine(block.asLines, from)), line, start };
+  for await (const { bytes, start: base, elements } of elementsOf(within, list.start, frame)) {
+    yield elements.map(({ start, end, line }) => {
+      const own = trimmed(bytes, start - base, end - base);
+      return { bytes: own, line, start, label, within };
     });
   }
-  const { begun, end } = frame;
-  const behind = { start: begun?.start ?? end ?? within.size, line: begun?.line ?? frame.line };
+  const { begun, end, line } = frame;
   if (end === undefined) {
-    const wrong = "the list that it stands in is cut off, or lacks an element";
-    return yield [{ ...source, bytes: Buffer.alloc(0), ...behind, wrong }];
+    const position = begun ?? { start: within.size, line };
+    return yield [unreadable(text, position, "the list that it stands in is cut off, or lacks an element")];
   }
-  const next = await listAt(within, { start: end + 1, line: frame.line });
-  if (next !== undefined) return yield* listCuts(source, next);
-  for await (const batch of lineCuts(source, end + 1)) {
-    for (const { line, start } of batch) {
-      const place = { line: frame.line + line - 1, start };
-      return yield [{ ...source, bytes: Buffer.alloc(0), ...place, wrong: "something follows the list of records" }];
+  const next = await listAt(within, { start: end + 1, line });
+  if (next !== undefined) return yield* listCuts(text, next);
+  for await (const batch of lineCuts(text, end + 1)) {
+    for (const cut of batch) {
+      const position = { start: cut.start, line: line + cut.line - 1 };
+      return yield [unreadable(text, position, "something follows the list of records")];
     }
   }
 }
@@ -190,16 +194,16 @@ async function* listCuts(source: TextSource, list: Element): AsyncGenerator<Iter
 /** All of a file. */
 const documentIn = ({ name, bytes }: Source): Records => {
   const whole = async (): Promise<Cut> => {
-    const start = await textStart(bytes);
-    const place = { label: name, line: 1, start };
-    if (bytes.size > longestDocument) return { ...place, bytes: Buffer.alloc(0), wrong: tooLong };
-    return { ...place, bytes: await readRange(bytes, { start, length: bytes.size - start }) };
+    const position = { start: await textStart(bytes), line: 1 };
+    const own = { label: name, ...position };
+    if (bytes.size > longestDocument) return { ...own, bytes: Buffer.alloc(0), wrong: tooLong };
+    return { ...own, bytes: await readRange(bytes, { start: own.start, length: bytes.size - own.start }) };
   };
   return {
     async *batches() {
       yield [await whole()];
     },
-    again: async () => await whole(),
+    again: whole,
     placeOf: () => ({ label: name, line: 1 }),
     text: bytes,
     close: async () => await bytes.close(),
