@@ -1,7 +1,6 @@
 /** Opens the inputs of a command line: files, standard input, pipes, addresses, compressed or plain. */
 import { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
-import type { Conversion, Convert } from "../formats/index.ts";
 import { reportWithout } from "./folder.ts";
 import { namesOf, unfolded } from "./names.ts";
 import { type Opening, openInput } from "./opened.ts";
@@ -10,23 +9,35 @@ import { isRemote } from "./remote-names.ts";
 import type { Source } from "./source.ts";
 import { openSharedSpool } from "./spool.ts";
 
-/** The inputs of a run, and the problems of those that could not be opened. */
-interface Inputs {
+/** Open inputs, converted if they are another tool's. */
+interface Converted<Conversion> {
   readonly sources: readonly Source[];
-  readonly problems: Problems;
   /** What was converted from other tools' files; undefined if nothing was. */
   readonly conversion?: Conversion | undefined;
   /** Files of folders that were skipped, because they have no rollouts. */
-  readonly others?: readonly string[] | undefined;
+  readonly others: readonly string[];
+}
+
+/** The inputs of a run, and the problems of those that could not be opened. */
+interface Inputs<Conversion> extends Converted<Conversion> {
+  readonly problems: Problems;
   /** Names of files that have another name among the inputs. */
   readonly repeated: readonly string[];
 }
 
+/** Inputs to convert. */
+interface Convertible extends Pick<Opening, "host" | "maxUnpackedBytes"> {
+  readonly sources: readonly Source[];
+  readonly problems: Problems;
+  /** The folder of each file that was found in one. */
+  readonly folders: ReadonlyMap<string, string>;
+}
+
 /** How inputs are opened. */
-interface OpenOptions extends Pick<Opening, "host" | "maxUnpackedBytes"> {
+interface OpenOptions<Conversion> extends Pick<Opening, "host" | "maxUnpackedBytes"> {
   readonly files: readonly string[];
   /** Converts inputs of other tools. Default: all inputs have rollcall's format. */
-  readonly convert?: Convert | undefined;
+  readonly convert?: ((inputs: Convertible) => Promise<Converted<Conversion>>) | undefined;
   /** True if archives and Parquet files are inputs too. */
   readonly takesContainers?: boolean;
   /** How addresses are reached. Default: they are names of files. */
@@ -40,7 +51,10 @@ const maxOpenFiles = 64;
  * Opens inputs in the order given, or standard input if none is given. The caller closes the sources.
  * @throws Failure `input-missing`, `input-twice`, `spool-failed`, `interrupted`, `remote-…`
  */
-export const openInputs = async ({ remote, ...options }: OpenOptions): Promise<Inputs> => {
+export const openInputs = async <Conversion>({
+  remote,
+  ...options
+}: OpenOptions<Conversion>): Promise<Inputs<Conversion>> => {
   const { host, files } = options;
   if (files.length === 0 && host.terminal.stdin) throw new Failure("input-missing", {});
   if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
@@ -55,10 +69,11 @@ export const openInputs = async ({ remote, ...options }: OpenOptions): Promise<I
 };
 
 /** Opens files by their names, and converts those of other tools. */
-const openNames = async (
+const openNames = async <Conversion>(
   given: readonly string[],
-  { host, maxUnpackedBytes, convert, takesContainers = false, remotes }: OpenOptions & Pick<Opening, "remotes">,
-): Promise<Inputs> => {
+  { remotes, ...options }: OpenOptions<Conversion> & Pick<Opening, "remotes">,
+): Promise<Inputs<Conversion>> => {
+  const { host, maxUnpackedBytes, convert, takesContainers = false } = options;
   const problems = new Problems();
   const takesFolders = convert !== undefined;
   const { names, folders, repeated } = await unfolded(given, { problems, remotes, takesFolders });
