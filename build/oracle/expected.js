@@ -4,4 +4,10 @@
  * and `detail` (a command or an option that a build lacks). `why` says in one sentence why the difference is meant.
  * The first entry that matches explains a difference. All differences that an entry explains are one group.
  */
-export const expected = [];
+export const expected = [
+  {
+    line: /--(?:where|best|sample|shard) /,
+    shape: /^order/,
+    why: "what is chosen keeps its files, so its warnings are in the order of the files named, as they are without a choice",
+  },
+];

@@ -206,12 +206,18 @@ const compressed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;
 
 /** The file and the lines that contain a group and nothing else; undefined if it is not on lines of its own. */
 export const linesOf = async (
-  read: GroupsRead,
+  read: GroupsRead & { readonly chosenFrom?: unknown },
   group: number,
 ): Promise<{ readonly file: string; readonly lines: readonly number[] } | undefined> => {
   const own = partsOf(read, group);
   const [first] = own;
-  if (first === undefined || first.source.origin !== undefined || compressed.test(first.source.name)) return undefined;
+  if (
+    first === undefined ||
+    read.chosenFrom !== undefined ||
+    first.source.origin !== undefined ||
+    compressed.test(first.source.name)
+  )
+    return undefined;
   for (const one of own) if (one.source !== first.source || !(await isWholeLine(one))) return undefined;
   return { file: first.source.name, lines: own.map(({ part }) => part.line) };
 };

@@ -8,7 +8,7 @@ import type { Extremes } from "./metrics/picture.ts";
 import { countOf, quantileOf, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
 import type { Scattered } from "./parts/grouping.ts";
-import { type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
+import { fileNumberOf, type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
 import { reportTraining } from "./training.ts";
 
 /** What groups are compared with, and what ends that. */
@@ -99,7 +99,7 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     const first = groups.firstOf(group);
-    const source = columns.source.at(first);
+    const source = fileNumberOf(read, first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
     let version = Number.NEGATIVE_INFINITY;
     for (const at of groups.partsOf(group)) {

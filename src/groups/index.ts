@@ -2,9 +2,9 @@
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Reading } from "./read.ts";
 
-export type { Choosing } from "./choose/choose.ts";
 export type { Sought } from "./choose/search.ts";
 export type { RewardsKnown } from "./choose/seen.ts";
+export type { Choosing } from "./choose/selection.ts";
 export {
   beginningOf,
   type GroupPart,

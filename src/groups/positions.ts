@@ -14,6 +14,8 @@ export interface GroupsRead {
   readonly sources: readonly Source[];
   readonly found: Found;
   readonly groups: Groups;
+  /** True if all parts count as those of one file, which says what is usual. */
+  readonly isOneFile?: boolean;
   /** Finds positions. Default: `locate`. */
   readonly find?: typeof locate;
 }
@@ -102,6 +104,10 @@ export const reportOfGroup = async <Name extends RuleName>(
 /** The first file of what was read, or the first that it was made of, as it was named. */
 export const firstFileOf = ({ sources: [first] }: Pick<GroupsRead, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
+
+/** The file that a part counts as one of: its source, or the only one. */
+export const fileNumberOf = ({ found, isOneFile = false }: GroupsRead, part: number): number =>
+  isOneFile ? 0 : found.parts.columns.source.at(part);
 
 /** The file and line of a part. */
 export const placeOfPart = (

@@ -11,7 +11,7 @@ import {
   withoutTools,
   withTools,
 } from "./metrics/constants.ts";
-import { type GroupsRead, spotToKeep } from "./positions.ts";
+import { fileNumberOf, type GroupsRead, spotToKeep } from "./positions.ts";
 
 /** A rule, what it looks for in bits, and the path in a trajectory of what lacks it. */
 interface Lack {
@@ -39,14 +39,14 @@ const lacks: readonly Lack[] = [
 /** Reports trajectories without a choice, choices without logprobs, and calls of tools that are not given. */
 export const reportTraining = async (read: GroupsRead): Promise<void> => {
   const { problems } = read.found;
-  const { training, source } = read.found.parts.columns;
+  const { training } = read.found.parts.columns;
   // What the trajectories of all sources, and of each, have to train on, and what they lack.
   let all = 0;
   const bySource = new Uint8Array(read.sources.length);
   for (let at = 0; at < training.length; at++) {
     const bits = training.at(at);
     all |= bits;
-    const own = source.at(at);
+    const own = fileNumberOf(read, at);
     bySource[own] = (bySource[own] ?? 0) | bits;
   }
   for (const lack of lacks) {
@@ -67,7 +67,7 @@ const reportLack = async (
   let told: number | undefined;
   for (let at = 0; at < parts.count; at++) {
     if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
-    const source = parts.columns.source.at(at);
+    const source = fileNumberOf(read, at);
     const isOfFile = isOfAll || hasNone(bySource[source] ?? 0);
     // As errors they are told of each file: a report calls none valid that has one.
     if (!isOfFile || told === undefined || ((strict || !isOfAll) && told !== source)) {

@@ -1,246 +1,265 @@
-/** Chooses among what was read: trajectories by an expression or their rewards, groups by chance or by their part; what is left stays byte for byte. */
+/** Makes a reading of what is kept of another: the same parts of the same files, and new lines only for groups that change. */
 import { createHash } from "node:crypto";
-import { lineText } from "../../check/rules/places.ts";
-import type { Problems } from "../../check/rules/problems.ts";
+import { lenient } from "../../check/rules/judgement.ts";
+import { Problems } from "../../check/rules/problems.ts";
+import { Scan } from "../../check/scan/scan.ts";
 import type { Host } from "../../host.ts";
-import { fileOf, type Source } from "../../input/source.ts";
-import { openKeeper } from "../../input/spool.ts";
-import { isObject, type JsonObject, type Span } from "../../json/walk.ts";
-import { lineOfGroup, trajectorySpans } from "../contents.ts";
-import { spotOfGroup, unreadableIn } from "../positions.ts";
-import { type LeftOutBy, type Reading, type ReadOptions, readSources, tellInInput } from "../read.ts";
-import { factsOf, parseWhere, rewardOf, type Wanted } from "./expression.ts";
-import { chosenName, errorsOf, type Kept, originOf } from "./origin.ts";
+import { fileOf, memoryBytes, type Origin, type Source } from "../../input/source.ts";
+import { type Keeper, openKeeper } from "../../input/spool.ts";
+import { newline, type Span } from "../../json/walk.ts";
+import { bytesOf, lineOfGroup, partOf, partsOf, trajectorySpans, Window } from "../contents.ts";
+import { outsideOf, reportWholes } from "../dataset.ts";
+import { closeGroups } from "../measures.ts";
+import { newExtremes } from "../metrics/picture.ts";
+import { digestBytes } from "../parts/digests.ts";
+import { nothingFound } from "../parts/found.ts";
+import { Groups } from "../parts/groups.ts";
+import { firstFileOf, type GroupsRead, locate, spotOfGroup, unreadableIn } from "../positions.ts";
+import type { Reading, ReadOptions } from "../read.ts";
+import { type Choosing, type Selection, select } from "./selection.ts";
 
-/** What is wanted of an input; all of it where nothing is said. */
-export interface Choosing {
-  /** An expression that is true of the trajectories that are wanted. */
-  readonly where?: string | undefined;
-  /** How many trajectories of each group, those of the highest rewards. */
-  readonly best?: number | undefined;
-  /** How many groups, which ones the seed decides. */
-  readonly sample?: number | undefined;
-  readonly seed: string;
-  /** Which part of so many that groups fall into by their digests, from 1: parts have no group in common, and leave none out. */
-  readonly shard?: { readonly part: number; readonly of: number } | undefined;
-}
-
-/** How what is wanted is read. */
+/** How a reading is made of what is wanted. */
 export interface ChooseOptions extends Pick<ReadOptions, "host" | "splitNeeded" | "judgement" | "onProgress"> {
   readonly choosing: Choosing;
 }
 
-/** A group of a reading: its bytes, and where its trajectories stand in them. */
-interface Seen {
-  readonly group: number;
-  readonly bytes: Buffer;
-  readonly spans: readonly Span[];
-  readonly value: JsonObject;
-}
-
-/** Bytes of a digest that say which shard its group falls into: as many as a number holds exactly. */
-const lotBytes = 6;
-
-/** Bytes that are held before they are written. */
-const heldBytes = 2 ** 20;
-
 /**
- * Reads once more what is wanted of a reading, which is closed with it. Groups that are not valid stay, and stay that.
+ * Chooses among the groups of a reading, which is closed with the choice.
  * @throws Failure `where-wrong`, `spool-failed`, `input-changed`; the signal's reason
  */
-export const chooseOf = async (reading: Reading, { choosing, host, ...options }: ChooseOptions): Promise<Reading> => {
-  const chooser = new Chooser(reading, choosing);
-  const source = await chooser.keep(host);
-  const isAnyLeft = chooser.lines.length > 0 || reading.groups.count === 0;
-  const sources = isAnyLeft ? [source] : [];
-  const chosen = await readSources(sources, {
-    ...options,
-    groupBy: undefined,
-    split: reading.split,
-    signal: host.signal,
-  });
-  await tellInInput(chosen.problems, sources);
-  chosen.problems.merge(errorsOf(reading, chooser.lines).pack(), 0);
-  chooser.warn(chosen.problems);
-  // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
-  if (!isAnyLeft && choosing.shard === undefined) tellNothingLeft(reading, { chosen, leftOut: chooser.leftOut });
+export const chooseOf = async (reading: Reading, options: ChooseOptions): Promise<Reading> => {
+  const { choosing, host } = options;
+  const selection = await select(reading, choosing, host.signal);
+  const { cut, leftOut } = selection;
+  const lines = openLines(reading, host);
   const close = async () => {
-    await source.bytes.close();
+    await lines.close();
     await reading.close();
   };
-  const { conversion, others, ownKeys } = reading;
-  const chosenFrom = (group: number) => chooser.lines[group]?.group ?? group;
+  try {
+    const { read, from } = await readKept(reading, { ...options, selection, lines });
+    const { problems } = read.found;
+    problems.merge(reading.problems.errorsWith(() => ({})).pack(), 0);
+    const [firstCut = 0] = cut.keys();
+    if (cut.size > 0) {
+      problems.report("baseline-changed", { groups: cut.size }, () => spotOfGroup(reading, firstCut));
+    }
+    const isEmpty = from.length === 0 && reading.groups.count > 0;
+    // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
+    if (isEmpty && choosing.shard === undefined) {
+      const [only, ...more] = reading.sources;
+      const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
+      const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
+      problems.report("nothing-chosen", { by, groups: reading.groups.count }, () => place);
+    }
+    const { split, conversion, others, ownKeys } = reading;
+    const kept = {
+      ...read,
+      sources: isEmpty ? [] : read.sources,
+      problems,
+      leftOut,
+      unreadable: unreadableIn(reading),
+    };
+    return { ...kept, split, conversion, others, ownKeys, chosenFrom: (group) => from[group] ?? group, close };
+  } catch (thrown) {
+    await lines.close();
+    throw thrown;
+  }
+};
+
+/** Bytes up to which each reward counts to find those far outside: as of a file that is read at once. */
+const maxExactBytes = 2 ** 18;
+
+/** Where the bytes of a part are, and what its group is known by. */
+interface Place {
+  readonly bytes: Buffer;
+  readonly source: Source;
+  /** Position of the source. */
+  readonly index: number;
+  readonly start: number;
+  readonly line: number;
+  readonly digest: Uint8Array;
+}
+
+/**
+ * Makes an index of the parts that are kept: they are checked again, so that metrics and warnings are those of the choice.
+ * `from` has the number that each group had.
+ */
+const readKept = async (
+  reading: Reading,
+  {
+    selection: { kept, cut },
+    lines,
+    host: { signal },
+    judgement = lenient,
+    onProgress,
+  }: ChooseOptions & { readonly selection: Selection; readonly lines: Lines },
+): Promise<{ readonly read: GroupsRead; readonly from: readonly number[] }> => {
+  const before = reading.groups;
+  let of = 0;
+  for (let group = 0; group < before.count; group++) if (kept[group] === 1) of += before.bytesOf(group) + 1;
+  const all = nothingFound({ ...judgement, setsAside: false });
+  const found = { ...all, extremes: newExtremes(of <= maxExactBytes ? Number.POSITIVE_INFINITY : undefined) };
+  const { parts, problems } = found;
+  const groups = new Groups(parts);
+  const from: number[] = [];
+  /** The number that each group has now, from 1. */
+  const numbers = new Uint32Array(before.count);
+  const place = (group: number, part: number): void => {
+    const known = numbers[group] ?? 0;
+    if (known > 0) groups.add(known - 1, part);
+    else numbers[group] = groups.begin(part, { isKeyed: false }) + 1;
+    if (known === 0) from.push(group);
+  };
+  const take = async (group: number, { bytes, source, index, start, line, digest }: Place): Promise<void> => {
+    problems.of(source.name);
+    const own = { ...found, problems: new Problems(problems.judgement, problems.enough) };
+    const alone = { name: source.name, bytes: memoryBytes([]), touched: source.touched };
+    const scan = new Scan(alone, { index, groupBy: undefined, judgement, found: own });
+    const at = parts.count;
+    scan.takeLines({ kind: "lines", bytes, start, last: false });
+    found.keys.clear();
+    parts.columns.line.set(at, line);
+    parts.digests.set(at, digest);
+    place(group, at);
+    const part = parts.at(at);
+    await own.problems.move(async ({ path = [] }) => await locate(source, { part, path }));
+    problems.merge(own.problems.pack(), 0);
+  };
+  const window = new Window();
+  const changed = new Set<number>();
+  for (let at = 0, bytes = 0; at < reading.found.parts.count; at++) {
+    const group = before.groupOf(at);
+    const own = partOf(reading, at);
+    if (kept[group] !== 1 || own === undefined) continue;
+    signal.throwIfAborted();
+    const { source, part } = own;
+    const digest = reading.found.parts.digests.at(at);
+    if (!before.isValid(group)) {
+      // It counts as a group without trajectories.
+      parts.push({ ...part, kind: "unreadable", valid: false, equal: false, trajectories: 0, reward: 0 }, digest);
+      place(group, parts.count - 1);
+    } else if (before.firstOf(group) === at && (cut.has(group) || (await isOnLines(reading, group, window)))) {
+      changed.add(group);
+      await take(group, await lines.add(group, cut.get(group)));
+    } else if (!changed.has(group)) {
+      await take(group, { ...part, source, index: part.source, bytes: await window.of(own), digest });
+    }
+    bytes += part.length + 1;
+    onProgress({ bytes: Math.min(bytes, of), of });
+  }
+  const read = { sources: await lines.sources(), found, groups, isOneFile: true };
+  await reportWholes(read, { outside: outsideOf(found), signal });
+  parts.prints.clear();
+  await closeGroups(read);
+  return { read, from };
+};
+
+/** True if a group goes over several lines: on a line of its own its bytes change. */
+const isOnLines = async (reading: Reading, group: number, window: Window): Promise<boolean> => {
+  for (const own of partsOf(reading, group)) if ((await window.of(own)).includes(newline)) return true;
+  return false;
+};
+
+/** New lines: of groups that lost trajectories, or that go over several lines. */
+interface Lines {
+  /** Adds the line of a group: all of it, or some of its trajectories. */
+  add(group: number, cut: readonly number[] | undefined): Promise<Place>;
+  /** The sources of a reading, and the new lines if there are any. */
+  sources(): Promise<readonly Source[]>;
+  close(): Promise<void>;
+}
+
+/** A group whose bytes change, and the positions of the trajectories that are kept. */
+interface Changed {
+  readonly group: number;
+  readonly positions: readonly number[];
+}
+
+/** Bytes that are held before they are written. */
+const maxHeld = 2 ** 20;
+
+const openLines = (reading: Reading, host: Host): Lines => {
+  const lines: Changed[] = [];
+  const name = `${firstFileOf(reading)} (as chosen)`;
+  const origin = originOf(reading, lines);
+  const unwritten = { name, bytes: memoryBytes([]), touched: async () => false, origin };
+  const index = reading.sources.length;
+  let keeper: Keeper | undefined;
+  let held: Buffer[] = [];
+  let [size, written] = [0, 0];
+  const flush = async () => {
+    keeper ??= await openKeeper(host);
+    await keeper.write(Buffer.concat(held));
+    held = [];
+    written = size;
+  };
   return {
-    ...chosen,
-    chosenFrom,
-    conversion,
-    others,
-    ownKeys,
-    leftOut: chooser.leftOut,
-    unreadable: unreadableIn(reading),
-    close,
+    async add(group, cut) {
+      const whole = await lineOfGroup(reading, group);
+      const spans = trajectorySpans(whole);
+      const positions = cut ?? spans.map((_, at) => at);
+      const bytes = cut === undefined ? whole : lineWith(whole, spans, cut);
+      const start = size;
+      lines.push({ group, positions });
+      held.push(bytes, Buffer.from("\n"));
+      size += bytes.length + 1;
+      if (size - written >= maxHeld) await flush();
+      const digest = cut === undefined ? reading.groups.digestOf(group) : digestOfCut(reading, { group, positions });
+      return { bytes, source: unwritten, index, start, line: lines.length, digest };
+    },
+    async sources() {
+      if (size > written) await flush();
+      return keeper === undefined ? reading.sources : [...reading.sources, { ...unwritten, bytes: keeper.bytes() }];
+    },
+    close: async () => await keeper?.discard(),
   };
 };
 
-/** Says that nothing is left of what was read, by which options. */
-const tellNothingLeft = (
-  { sources, groups }: Reading,
-  { chosen, leftOut }: { readonly chosen: Pick<Reading, "problems">; readonly leftOut: LeftOutBy },
-): void => {
-  const [only, ...others] = sources;
-  const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
-  const place = only === undefined || others.length > 0 ? {} : { file: fileOf(only) };
-  chosen.problems.report("nothing-chosen", { by, groups: groups.count }, () => place);
-};
-
-class Chooser {
-  /** The groups that are kept, a line each. */
-  readonly lines: Kept[] = [];
-  readonly #reading: Reading;
-  readonly #choosing: Choosing;
-  readonly #wanted: Wanted | undefined;
-  /** What a choice left out, by the option that did. */
-  readonly leftOut: { readonly [Option in keyof LeftOutBy]: { trajectories: number; groups: number } };
-  #changed = 0;
-  #firstChanged = 0;
-
-  constructor(reading: Reading, choosing: Choosing) {
-    this.#reading = reading;
-    this.#choosing = choosing;
-    this.#wanted = choosing.where === undefined ? undefined : parseWhere(choosing.where);
-    const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
-    this.leftOut = Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
-  }
-
-  /** Keeps what is wanted as a source of its own. */
-  async keep(host: Host): Promise<Source> {
-    const keeper = await openKeeper(host);
-    const { groups } = this.#reading;
-    const sampled = this.#sampled();
-    let held: Buffer[] = [];
-    let length = 0;
-    const flush = async () => {
-      await keeper.write(Buffer.concat(held));
-      held = [];
-      length = 0;
-    };
-    try {
-      for (let group = 0; group < groups.count; group++) {
-        host.signal.throwIfAborted();
-        const line = await this.#lineOf(group, sampled);
-        if (line === undefined) continue;
-        held.push(line);
-        length += line.length;
-        if (length >= heldBytes) await flush();
-      }
-      await flush();
-    } catch (thrown) {
-      await keeper.discard();
-      throw thrown;
-    }
-    const { descriptor, ...bytes } = keeper.bytes();
-    // Lines that stand for what is not valid are known here alone, and to no other thread.
-    const shared = groups.areValid() && descriptor !== undefined ? { ...bytes, descriptor } : bytes;
-    const name = chosenName(this.#reading);
-    return { name, bytes: shared, touched: async () => false, origin: originOf(this.#reading, this.lines) };
-  }
-
-  /** Says that groups lost some of their trajectories. */
-  warn(problems: Problems): void {
-    if (this.#changed === 0) return;
-    const place = spotOfGroup(this.#reading, this.#firstChanged);
-    problems.report("baseline-changed", { groups: this.#changed }, () => place);
-  }
-
-  /** Groups that chance chooses: those whose digests come first with the seed, wherever they stand. */
-  #sampled(): ReadonlySet<number> | undefined {
-    const { sample, seed } = this.#choosing;
-    if (sample === undefined) return undefined;
-    const { groups } = this.#reading;
-    const digests = groups.digests();
-    const drawn = Array.from({ length: groups.count }, (_, group) => ({
-      group,
-      lot: createHash("sha256").update(`${seed} `).update(digests.at(group)).digest("hex"),
-    })).filter(({ group }) => groups.isValid(group));
-    const first = drawn.sort((a, b) => (a.lot < b.lot ? -1 : a.lot > b.lot ? 1 : a.group - b.group)).slice(0, sample);
-    return new Set(first.map(({ group }) => group));
-  }
-
-  /** By the digest that the group is known by, wherever it stands and whatever is chosen of it. */
-  #isOfShard(group: number): boolean {
-    const { shard } = this.#choosing;
-    if (shard === undefined) return true;
-    const digest = Buffer.from(this.#reading.groups.digests().at(group));
-    return digest.readUIntBE(0, lotBytes) % shard.of === shard.part - 1;
-  }
-
-  async #lineOf(group: number, sampled: ReadonlySet<number> | undefined): Promise<Buffer | undefined> {
-    const { groups } = this.#reading;
-    if (!groups.isValid(group)) {
-      this.lines.push({ group, positions: [], isPart: false });
-      return Buffer.from("!\n");
-    }
-    if (sampled?.has(group) === false) {
-      this.#leave("sample", groups.trajectoriesOf(group), 1);
-      return undefined;
-    }
-    if (!this.#isOfShard(group)) {
-      this.#leave("shard", groups.trajectoriesOf(group), 1);
-      return undefined;
-    }
-    const seen = await seenGroup(this.#reading, group);
-    const positions = this.#chosen(seen);
-    const isPart = positions.length < seen.spans.length;
-    if (isPart && positions.length === 0) return undefined;
-    if (isPart && this.#changed++ === 0) this.#firstChanged = group;
-    this.lines.push({ group, positions, isPart });
-    return Buffer.concat([isPart ? partOf(seen, positions) : seen.bytes, Buffer.from("\n")]);
-  }
-
-  #chosen({ group, value, spans }: Seen): readonly number[] {
-    const { best } = this.#choosing;
-    const trajectories = Array.isArray(value.trajectories) ? value.trajectories.filter(isObject) : [];
-    let kept = spans.map((_, at) => at);
-    const wanted = this.#wanted;
-    if (wanted !== undefined) {
-      const facts = factsOf(value, { trajectories, group });
-      const place = () => lineText(spotOfGroup(this.#reading, group));
-      const before = kept.length;
-      kept = kept.filter((at) => wanted(trajectories[at] ?? {}, facts, place));
-      this.#leave("where", before - kept.length, before > 0 && kept.length === 0 ? 1 : 0);
-    }
-    if (best !== undefined && kept.length > best) {
-      this.#leave("best", kept.length - best, 0);
-      const byReward = kept.toSorted((a, b) => rewardOf(trajectories[b]) - rewardOf(trajectories[a]) || a - b);
-      kept = byReward.slice(0, best).sort((a, b) => a - b);
-    }
-    return kept;
-  }
-
-  #leave(by: keyof LeftOutBy, trajectories: number, groups: number): void {
-    const left = this.leftOut[by];
-    if (left === undefined) return;
-    left.trajectories += trajectories;
-    left.groups += groups;
-  }
-}
-
-/** A group, parsed. @throws Failure `input-changed` */
-const seenGroup = async (reading: Reading, group: number): Promise<Seen> => {
-  const bytes = await lineOfGroup(reading, group);
-  const value: unknown = JSON.parse(bytes.toString("utf8"));
-  return { group, bytes, spans: trajectorySpans(bytes), value: isObject(value) ? value : {} };
-};
-
-/** A group's text with some of its trajectories, all else as it stood. */
-const partOf = ({ bytes, spans }: Seen, positions: readonly number[]): Buffer => {
-  const [first, last] = [spans[0], spans.at(-1)];
-  if (first === undefined || last === undefined) return bytes;
+/** A group's line with some of its trajectories, and all else as it was. */
+const lineWith = (line: Buffer, spans: readonly Span[], positions: readonly number[]): Buffer => {
   const kept = positions.flatMap((at, index) => {
-    const span = spans[at];
-    if (span === undefined) return [];
-    const own = bytes.subarray(span.start, span.end);
+    const own = line.subarray(spans[at]?.start, spans[at]?.end);
     return index === 0 ? [own] : [Buffer.from(","), own];
   });
-  return Buffer.concat([bytes.subarray(0, first.start), ...kept, bytes.subarray(last.end)]);
+  return Buffer.concat([line.subarray(0, spans[0]?.start), ...kept, line.subarray(spans.at(-1)?.end)]);
+};
+
+/** The digest of a group that lost trajectories: of what it was made of, and which are left. */
+const digestOfCut = (reading: Reading, { group, positions }: Changed): Uint8Array => {
+  const own = partOf(reading, reading.groups.firstOf(group));
+  const made = own?.source.origin?.digestOf(own.part.line, positions);
+  const whole = createHash("sha256").update(reading.groups.digestOf(group));
+  return (made ?? whole.update(positions.join(" ")).digest()).subarray(0, digestBytes);
+};
+
+/** Where the new lines come from: for positions, and for what is written if the service refuses their groups. */
+const originOf = (reading: Reading, lines: readonly Changed[]): Origin => {
+  const changedAt = (line: number): Changed => lines[line - 1] ?? { group: 0, positions: [] };
+  return {
+    files: [],
+    isBroken: () => false,
+    placeOf: (line) => spotOfGroup(reading, changedAt(line).group),
+    digestOf: (line) => reading.groups.digestOf(changedAt(line).group),
+    spotOf: async (line, path) => {
+      const { group, positions } = changedAt(line);
+      const [list, at, ...inside] = path;
+      const position = list === "trajectories" && typeof at === "number" ? (positions[at] ?? at) : undefined;
+      const parts = partsOf(reading, group);
+      const isBare = parts[0]?.part.kind === "trajectory";
+      const own = parts[isBare ? (position ?? 0) : 0];
+      if (own === undefined) return {};
+      const there = position === undefined ? path : ["trajectories", position, ...inside];
+      return await locate(own.source, { part: own.part, path: isBare ? inside : there });
+    },
+    recordsOf: async (line) => {
+      const records: Buffer[] = [];
+      for (const own of partsOf(reading, changedAt(line).group)) {
+        const { origin } = own.source;
+        records.push(...(origin === undefined ? [await bytesOf(own)] : await origin.recordsOf(own.part.line)));
+      }
+      return records;
+    },
+    textOf: () => undefined,
+  };
 };
