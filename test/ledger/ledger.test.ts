@@ -9,13 +9,22 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/parts/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/digests.ts";
+import type { EntryState } from "../../src/ledger/entries.ts";
 import { lockOf } from "../../src/ledger/file-writer.ts";
-import { EarlierRuns, openRunLedger, verifyReading, type Entry, type EntryFilter, type Ledger, type LedgerScope, type RunLedger } from "../../src/ledger/index.ts";
+import {
+  EarlierRuns,
+  type Entry,
+  type EntryFilter,
+  type Ledger,
+  type LedgerScope,
+  openRunLedger,
+  type RunLedger,
+  verifyReading,
+} from "../../src/ledger/index.ts";
 import { openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, sharedWriter } from "../../src/ledger/shared-writer.ts";
 import { standingRuns } from "../../src/ledger/verify.ts";
 import { keyOf } from "../../src/ledger/writer.ts";
-import type { EntryState } from "../../src/ledger/entries.ts";
 import { EarlierKeys } from "../../src/send/follow/earlier-keys.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
