@@ -1,4 +1,5 @@
 /** PostgreSQL for the tests: one server for all files of a run, which starts when the first test asks for it. */
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ export { hasPostgres } from "../../bench/postgres.js";
 /** Gives the address of a new database, which asks the user `guarded` for a password. @throws if PostgreSQL is not installed */
 export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Promise<string> => {
   server ??= sharedServer();
-  return (await server).newDatabase(`tests_${process.pid}_${++databases}`, user);
+  return (await server).newDatabase(`tests_${randomUUID()}`, user);
 };
 
 /** A server that a test stops and starts, and that ends with the test. */
@@ -23,7 +24,6 @@ export const ownServer = async (
   return own;
 };
 
-let databases = 0;
 let server: Promise<OwnPostgres> | undefined;
 
 /** How long the process that starts the server may take. */
