@@ -80,7 +80,7 @@ export const program = {
 
 /** What a thread that helps with reading runs: one file by itself, of what the program holds too. */
 const rangeReader = {
-  input: { "range-reader": "src/check/scan/range-reader.ts" },
+  input: { "range-reader": "src/check/range-reader.ts" },
   platform: "node",
   plugins: [plainFunctions()],
   logLevel: "warn",

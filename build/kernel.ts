@@ -1,27 +1,24 @@
-/** Compiles the programs of `kernel/` and `src/json/kernel/` (AssemblyScript) to WebAssembly, and puts them into the program where it asks for them. */
+/** Compiles the program of `src/json/kernel/` (AssemblyScript) to WebAssembly, and puts it into rollcall. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Plugin } from "rolldown";
 
-/** The modules whose texts are made here, each of which holds a compiled program, and what that is compiled from. */
-const asked = [
-  { module: /\/src\/check\/kernel\/program\.ts$/, entry: "kernel/index.ts" },
-  { module: /\/src\/json\/program\.ts$/, entry: "src/json/kernel/index.ts" },
-];
+/** The module whose text is made here, and what it is compiled from. */
+const asking = /\/src\/json\/program\.ts$/;
+const sourceFolder = "src/json/kernel";
+const entry = `${sourceFolder}/index.ts`;
 
 /** A plugin of rolldown and vite. */
 export const kernel = (): Plugin => ({
   name: "kernel",
   async load(id) {
-    const entry = asked.find(({ module }) => module.test(id))?.entry;
-    if (entry === undefined) return undefined;
-    const program = compiled.get(entry) ?? keptOrCompiled(entry);
-    compiled.set(entry, program);
-    return `export const program = ${JSON.stringify(Buffer.from(await program).toString("base64"))};`;
+    if (!asking.test(id)) return undefined;
+    compiled ??= storedOrCompiled();
+    return `export const program = ${JSON.stringify(Buffer.from(await compiled).toString("base64"))};`;
   },
 });
 
-const compiled = new Map<string, Promise<Uint8Array>>();
+let compiled: Promise<Uint8Array> | undefined;
 
 const options = [
   "--enable",
@@ -36,25 +33,23 @@ const options = [
   "kernel",
 ];
 
-/** Compiling takes five seconds, so what became of these sources is kept. */
-const keptOrCompiled = async (entry: string): Promise<Uint8Array> => {
-  const folders = ["kernel", "src/json/kernel"];
-  const own = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
-  const madeOf = ["package-lock.json", ...own].toSorted();
-  const sources = madeOf.map((path) => `${path}\n${readFileSync(path, "utf8")}`);
-  const hash = createHash("sha256").update([entry, ...options, ...sources].join("\n"));
-  const kept = `${folder}/${hash.digest("hex")}.wasm`;
-  if (!existsSync(kept)) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(`${kept}.${process.pid}`, await compile(entry));
-    renameSync(`${kept}.${process.pid}`, kept);
+const cacheFolder = "node_modules/.cache/kernel";
+
+/** Compiling takes five seconds, so the program is stored by its sources. */
+const storedOrCompiled = async (): Promise<Uint8Array> => {
+  const own = readdirSync(sourceFolder).map((name) => `${sourceFolder}/${name}`);
+  const sources = ["package-lock.json", ...own.toSorted()].map((path) => `${path}\n${readFileSync(path, "utf8")}`);
+  const hash = createHash("sha256").update([...options, ...sources].join("\n"));
+  const stored = `${cacheFolder}/${hash.digest("hex")}.wasm`;
+  if (!existsSync(stored)) {
+    mkdirSync(cacheFolder, { recursive: true });
+    writeFileSync(`${stored}.${process.pid}`, await compile());
+    renameSync(`${stored}.${process.pid}`, stored);
   }
-  return readFileSync(kept);
+  return readFileSync(stored);
 };
 
-const folder = "node_modules/.cache/kernel";
-
-const compile = async (entry: string): Promise<Uint8Array> => {
+const compile = async (): Promise<Uint8Array> => {
   const { default: asc } = await import("assemblyscript/asc");
   let program: Uint8Array | undefined;
   const { error, stderr } = await asc.main([entry, ...options], {

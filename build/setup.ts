@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresAt } from "../bench/postgres.js";
 
-const madeOf = ["src", "kernel", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
+const madeOf = ["src", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
 
 /** Vitest's global setup. What tests put into `os.tmpdir()` is removed when all of them have ended. */
 export const setup = (): (() => void) => {

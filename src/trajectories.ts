@@ -11,7 +11,7 @@ export { type Judgement, judgementOf, warningRules } from "./check/rules/judgeme
 export type { RuleCount } from "./check/rules/problems.ts";
 export type { Inputs } from "./check/rules/rule.ts";
 export { quietMessage, type RuleName, ruleNames, rules, subjectOf } from "./check/rules/rules.ts";
-export type { Sharing } from "./check/scan/sharing.ts";
+export type { Sharing } from "./check/sharing.ts";
 export type { DeliverOptions, StopOrSkip } from "./send/deliver.ts";
 export type { FollowOptions } from "./send/follow/follow.ts";
 export type { FollowEvent } from "./send/follow/followed-file.ts";

@@ -1,6 +1,7 @@
 /** Logging trajectories for a model (interface 2.1 and 4.1). */
 import * as z from "zod/mini";
 import { asIs } from "./as-is.ts";
+import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 
 /** A number as JSON spells it: one too large for a double, such as `1e400`, is read as infinite and is a number still. */
@@ -12,18 +13,6 @@ const JsonNumber = z.custom<number>().check(({ value, issues }) => {
 const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
-
-/** Days of a month, from 1, of a year whose leap years are known. */
-const daysIn = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
-
-/** Whether a text is a date and time as ISO 8601 writes it, with or without a zone: a day, hour and minute that there are. */
-export const isDateTime = (text: string): boolean => {
-  const [, year, month, day] =
-    /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(
-      text,
-    ) ?? [];
-  return year !== undefined && Number(day) <= daysIn(2000 + (Number(year) % 400), Number(month));
-};
 
 /** A date and time (interface 2.1). */
 const DateTime = z.custom<string>().check(({ value, issues }) => {

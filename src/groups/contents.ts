@@ -1,6 +1,6 @@
 /** The bytes of parts and groups, as they were read: for bodies, files, expressions and whoever looks at them. */
 import { crc32 } from "node:zlib";
-import { Scan } from "../check/scan/scan.ts";
+import { Scan } from "../check/scan.ts";
 import { inputChanged, memoryBytes, placeOfLine, readRange, type Source } from "../input/source.ts";
 import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
 import { type JsonObject, newline, onOneLine, type Span } from "../json/walk.ts";

@@ -1,15 +1,13 @@
 /** Reads all inputs: every line is checked before anything else happens. */
 
-import { kernelOnce } from "../check/kernel/kernel.ts";
-import { addSums } from "../check/kernel/results.ts";
+import { ownKeysOf } from "../check/group-key.ts";
+import { checkAgreement, ownSplit, splitsOf } from "../check/requests.ts";
 import { type Judgement, lenient } from "../check/rules/judgement.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { shortName } from "../check/rules/values.ts";
-import { ownKeysOf } from "../check/scan/group-key.ts";
-import { checkAgreement, ownSplit, splitsOf } from "../check/scan/request-checks.ts";
-import { isReadAtOnce, kernelFor, roomForSmall, scanSource } from "../check/scan/scan-source.ts";
-import type { Sharing } from "../check/scan/sharing.ts";
-import { Trajectory } from "../contract/log.ts";
+import { isReadAtOnce, roomForSmall, scanSource } from "../check/scan-source.ts";
+import type { Sharing } from "../check/sharing.ts";
+import { trajectoryFields } from "../check/types.ts";
 import { Failure, type ReasonData } from "../failure.ts";
 import { type Conversion, conversionAs, type ForeignChoice } from "../formats/index.ts";
 import type { Host } from "../host.ts";
@@ -155,12 +153,6 @@ export const readSources = async (
   const groups = new Groups(found.parts);
   const read: GroupsRead = { sources, found, groups };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  const module = kernelFor(of);
-  const kernel = kernelOnce(module, groupBy);
-  const settle = () => {
-    const used = module === undefined ? undefined : kernel();
-    if (used !== undefined) addSums(found, used);
-  };
   const outside: Outside[] = [];
   const scattered: Scattered[] = [];
   const room = roomForSmall();
@@ -179,10 +171,8 @@ export const readSources = async (
     found.problems.of(source.name);
     const isSmall = isReadAtOnce(source, options.sharing);
     const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
-    // Small sources are summed up together.
-    if (!isSmall) settle();
     const { sharing, meanwhile } = options;
-    const how = { index, found: own, groupBy, judgement, isMarked, module, kernel, room, sharing, meanwhile, signal };
+    const how = { index, found: own, groupBy, judgement, isMarked, room, sharing, meanwhile, signal };
     await scanSource(source, { ...how, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
     });
@@ -192,7 +182,6 @@ export const readSources = async (
     if (groupBy === undefined) scattered.push(...grouping.scattered);
     before += source.bytes.size;
   }
-  settle();
   const { problems, requests, shapes, parts } = found;
   const hasKey = groupBy === undefined || (await checkGroupKey(read, groupBy));
   checkAgreement({ requests, shapes, split: given, problems, file: onlyFileOf(sources) });
@@ -243,7 +232,7 @@ const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> =>
 };
 
 /** Keys that no group can be told by. */
-const knownKeys: ReadonlySet<string> = new Set(Object.keys(Trajectory.shape));
+const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
 
 /** The value of a part that was read before. @throws Failure `input-changed` */
 const valueAgain = async ({ source, part }: GroupPart): Promise<unknown> =>

@@ -5,13 +5,20 @@ const ids = new Map<string, number>();
 /** The ids of keys, in their order from 1 on. */
 export const keyIds: ReadonlyMap<string, number> = ids;
 
-const mostKeys = 200;
+/** Keys after which no other one that somebody asks for gets an id; the kernel has room for 256. */
+const maxAskedKeys = 180;
 
 /** The id that tables have for a key; 0 for one that has none. Tables that were written before have none. */
 export const idOfKey = (key: string): number => {
   const known = ids.get(key);
   if (known !== undefined) return known;
-  if (ids.size === mostKeys || !mayHaveId.test(key)) return 0;
+  return ids.size >= maxAskedKeys || !mayHaveId.test(key) ? 0 : addKey(key);
+};
+
+/** The id that all tables have for a key of the program's own. */
+export const idOfOwnKey = (key: string): number => ids.get(key) ?? addKey(key);
+
+const addKey = (key: string): number => {
   ids.set(key, ids.size + 1);
   return ids.size;
 };

@@ -1,7 +1,8 @@
 /** Opens the program that reads JSON (src/json/kernel/index.ts), and hands it bytes. */
 import { Failure } from "../failure.ts";
-import { keyIds } from "./keys.ts";
+import { idOfOwnKey, keyIds } from "./keys.ts";
 import { program } from "./program.ts";
+import type { Tabled } from "./table.ts";
 
 /** What is wrong where JSON ends to be JSON, in the order of the program's numbers. */
 const faults = [
@@ -99,16 +100,21 @@ interface Exports {
   input(): number;
   /** Where what it tells of a text stands (`told`). */
   told(): number;
-  read(length: number): number;
+  read(length: number, isSkipping: boolean): number;
   readBlock(length: number): number;
   beginPieces(): void;
   makeRoom(length: number): void;
   readNext(length: number, isLast: boolean): number;
+  beginElements(): void;
+  readList(length: number, isLast: boolean): number;
+  fingerprint(start: number, end: number): number;
+  findRun(from: number, end: number, length: number): number;
+  addLeafKey(id: number): void;
   keyRoom(): number;
   addKey(length: number): number;
 }
 
-/** What reading gives, and the words that it tells of a text (kernel/index.ts). */
+/** What reading gives, and the words that it tells of a text (src/json/kernel/index.ts). */
 const [isJson, isTooMuch, goesOn] = [1, 2, 3];
 const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4 };
 
@@ -135,9 +141,14 @@ export class JsonReader {
   #words: Int32Array;
   /** Keys that the program knows. */
   #keys = 0;
+  /** Bytes of the text that was read last. */
+  #length = 0;
 
-  /** @throws Failure where a limit on memory keeps it from starting */
-  constructor() {
+  /**
+   * @param leafKeys keys whose values are one node each in tables of lines and elements, whatever is inside of them
+   * @throws Failure where a limit on memory keeps it from starting
+   */
+  constructor(leafKeys: readonly string[] = []) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
       // V8 reserves some gigabytes of addresses for its memory.
@@ -149,6 +160,7 @@ export class JsonReader {
     this.#told = this.#exports.told() / wordBytes;
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#words = new Int32Array(this.#exports.memory.buffer);
+    for (const key of leafKeys) this.#exports.addLeafKey(idOfOwnKey(key));
   }
 
   /** Bytes of the memory that it has. */
@@ -159,13 +171,36 @@ export class JsonReader {
   /** Reads a text; false where it is not JSON. */
   read(bytes: Uint8Array): boolean {
     this.#put(bytes);
-    return this.#read(this.#exports.read(bytes.length)) === isJson;
+    return this.#read(this.#exports.read(bytes.length, false)) === isJson;
+  }
+
+  /** The same, with a table in which the values of leaf keys are leaves. */
+  readDocument(bytes: Uint8Array): boolean {
+    this.#put(bytes);
+    return this.#read(this.#exports.read(bytes.length, true)) === isJson;
   }
 
   /** Reads the lines of a block: in its table the root of each line that is not blank stands behind that of the one before. */
   readLines(bytes: Uint8Array): void {
     this.#put(bytes);
     this.#read(this.#exports.readBlock(bytes.length));
+  }
+
+  /** Begins with the elements of a list, which come in pieces. */
+  beginElements(): void {
+    this.#exports.beginElements();
+  }
+
+  /**
+   * Reads the elements of a list that end in a piece, from behind its bracket on; their roots stand one behind the other. Gives how
+   * many bytes were read, and whether the list's closing bracket is the next byte; undefined where it is not JSON. What was not
+   * read is to stand at the beginning of the next piece.
+   */
+  readElements(bytes: Uint8Array, isLast: boolean): { readonly length: number; readonly isEnd: boolean } | undefined {
+    this.#put(bytes);
+    const found = this.#read(this.#exports.readList(bytes.length, isLast));
+    if (found !== isJson && found !== goesOn) return undefined;
+    return { length: this.#factOf(told.token), isEnd: found === isJson };
   }
 
   /** Begins with a value that comes in pieces: of it no more is held than one of them. */
@@ -187,6 +222,37 @@ export class JsonReader {
     return faultBy(this.#factOf(told.fault), this.#factOf(told.faultAt), this.#factOf(told.token));
   }
 
+  /** Room for a text of so many bytes, which can then be read where it is. What stands there already is kept. */
+  room(length: number): Buffer {
+    if (this.#bytes.length === 0) this.#look();
+    const more = this.#input + length + spareBytes - this.#bytes.length;
+    if (more > 0) {
+      this.#exports.memory.grow(Math.ceil(more / pageBytes));
+      this.#look();
+    }
+    return this.#bytes.subarray(this.#input, this.#input + length);
+  }
+
+  /** The text that was read last, and its table where it stands; valid until something else is read, or asks for room. */
+  tabled(): Tabled {
+    const table = this.#factOf(told.table) / wordBytes;
+    const words = this.#words.subarray(table, table + this.#factOf(told.length) / wordBytes);
+    return { bytes: this.#bytes.subarray(this.#input, this.#input + this.#length), words, base: 0, keys: this.#keys };
+  }
+
+  /**
+   * Where the first run of at least so many letters, digits, `_`, `-` and `.` begins in bytes of the text that was read last, 16 or
+   * more; the end if there is none.
+   */
+  findRun(from: number, end: number, length: number): number {
+    return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
+  }
+
+  /** A hash of bytes of the text that was read last: 32 bits, never 0. */
+  fingerprintOf(start: number, end: number): number {
+    return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
+  }
+
   /** The table of the text that was read last. */
   table(): Table {
     const table = this.#factOf(told.table) / wordBytes;
@@ -203,30 +269,26 @@ export class JsonReader {
   }
 
   /** The fault of a line that has no end in the table. */
-  faultOf({ words, base }: Table, root: number): SyntaxFault {
+  faultOf({ words, base }: Pick<Table, "words" | "base">, root: number): SyntaxFault {
     const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
     return faultBy(number, at, token);
   }
 
   #factOf(fact: number): number {
-    return this.#words[this.#told + fact] ?? 0;
+    return (this.#words[this.#told + fact] ?? 0) >>> 0;
   }
 
   /** Writes a text to where the program reads it, which knows all keys then. */
   #put(bytes: Uint8Array): void {
-    if (this.#bytes.length === 0) this.#look();
-    const more = this.#input + bytes.length + spareBytes - this.#bytes.length;
-    if (more > 0) {
-      this.#exports.memory.grow(Math.ceil(more / pageBytes));
-      this.#look();
-    }
+    const room = this.room(bytes.length);
+    this.#length = bytes.length;
+    if (bytes.buffer !== room.buffer) room.set(bytes);
     if (this.#keys < keyIds.size) {
       for (const key of [...keyIds.keys()].slice(this.#keys)) {
         this.#exports.addKey(this.#bytes.write(key, this.#exports.keyRoom(), "latin1"));
       }
       this.#keys = keyIds.size;
     }
-    this.#bytes.set(bytes, this.#input);
   }
 
   /** What the program found. @throws RangeError where it needs more memory than WebAssembly can have */

@@ -1,5 +1,5 @@
 /** The table of values that the program writes of JSON: where each stands, what is inside of it, and how it is called. */
-import { idOfKey } from "./keys.ts";
+import { idOfKey, keyIds } from "./keys.ts";
 import { nodeSize, type Table, tableOf } from "./reader.ts";
 import { bufferOf, closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
 
@@ -31,10 +31,48 @@ export const afterOf = ({ words, base }: Tabled, node: number): number => words[
 /** The first byte of a node. */
 export const firstOf = (text: Tabled, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
-/** The last number of a node: the id of a key, -1 for one that has to be decoded first. */
-const factOf = ({ words, base }: Tabled, node: number): number => words[base + node + 3] ?? 0;
+/** The last number of a node: the id of a key, -1 for one that has to be decoded first; of a string its characters. */
+export const factOf = ({ words, base }: Tabled, node: number): number => words[base + node + 3] ?? 0;
 
 const encoded = -1;
+
+/** The id of a key, which may be encoded; 0 for none. */
+export const idOf = (text: Tabled, key: number): number => {
+  const id = factOf(text, key);
+  return id === encoded ? (keyIds.get(textOf(text, key)) ?? 0) : id;
+};
+
+/** How many numbers an array has that is one node, since it has nothing else; 0 for any other array. */
+export const numbersIn = (text: Tabled, array: number): number =>
+  afterOf(text, array) === array + nodeSize ? factOf(text, array) : 0;
+
+/** The number at a node, as JSON.parse reads it. */
+export const numberAt = (text: Tabled, node: number): number => {
+  const { bytes } = text;
+  const start = startOf(text, node);
+  const end = endOf(text, node);
+  const isNegative = bytes[start] === minus;
+  let digits = 0;
+  // Digits up to 10^15 and a power of ten up to there are doubles: their quotient is rounded once (Clinger).
+  let scale = 0;
+  let isExact = end - start <= exactBytes;
+  for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= zero && byte <= nine) {
+      digits = 10 * digits + byte - zero;
+      scale *= 10;
+    } else if (byte === point) scale = 1;
+    else isExact = false;
+  }
+  if (!isExact) return Number(bytes.toString("latin1", start, end));
+  const value = scale > 0 ? digits / scale : digits;
+  return isNegative ? -value : value;
+};
+
+/** Bytes of a number that has at most fifteen digits. */
+const exactBytes = 15;
+
+const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
 /** What a string, or a key, says. */
 export const textOf = (text: Tabled, node: number): string => {
@@ -55,7 +93,7 @@ export const textOf = (text: Tabled, node: number): string => {
 
 /** Short texts that were read before: keys and roles, which each line has again. A call into Node takes longer than comparing them. */
 const knownTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
-const longestKnown = 24;
+const longestKnown = 60;
 
 const decoded = (bytes: Buffer, start: number, length: number): string => {
   const within = bytes.toString("utf8", start, start + length);
@@ -63,7 +101,7 @@ const decoded = (bytes: Buffer, start: number, length: number): string => {
 };
 
 /** Whether bytes are the characters of a text. */
-const isSaid = (said: string, bytes: Buffer, start: number): boolean => {
+export const isSaid = (said: string, bytes: Buffer, start: number): boolean => {
   for (let at = 0; at < said.length; at++) if (bytes[start + at] !== said.charCodeAt(at)) return false;
   return true;
 };
@@ -157,3 +195,17 @@ export function* childrenOf({ text, node }: Place): Generator<readonly [string |
     }
   }
 }
+
+/** The value at a node, parsed. */
+export const parsedNode = (text: Tabled, node: number): unknown =>
+  JSON.parse(text.bytes.toString("utf8", startOf(text, node), endOf(text, node)));
+
+/** A value whose inside is in its table, also if the table has it as a leaf. */
+export const withInside = (place: Place): Place => {
+  const { text, node } = place;
+  const [start, end] = [startOf(text, node), endOf(text, node)];
+  const first = text.bytes[start];
+  const isLeaf = afterOf(text, node) === node + nodeSize && factOf(text, node) === 0 && end - start > 2;
+  if (!isLeaf || (first !== openBrace && first !== openBracket)) return place;
+  return rootOf(text.bytes.subarray(start, end)) ?? place;
+};

@@ -1,7 +1,7 @@
 /** Folds what a service says of every branch of a union to the one that was meant: the one of the message's role. */
 
+import { suggestedRole } from "../check/roles.ts";
 import type { Path } from "../check/rules/places.ts";
-import { suggestedRole } from "../check/scan/roles.ts";
 import { isObject, valueAt } from "../json/walk.ts";
 
 /** An item of a refusal, in the value it is about. */

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { leastBytesToShare } from "../../src/check/scan/sharing.ts";
+import { leastBytesToShare } from "../../src/check/sharing.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Sharing } from "../../src/trajectories.ts";

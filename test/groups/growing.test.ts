@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lenient } from "../../src/check/rules/judgement.ts";
-import { Scan } from "../../src/check/scan/scan.ts";
+import { Scan } from "../../src/check/scan.ts";
 import { GrowingGroups } from "../../src/groups/growing.ts";
 import { assignDedupKeys, DedupKeys } from "../../src/groups/parts/dedup-keys.ts";
 import { Digests, DigestTable } from "../../src/groups/parts/digests.ts";

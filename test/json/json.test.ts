@@ -164,7 +164,7 @@ describe("the table of JSON", () => {
         let node = 0;
         for (let from = 0; from < bytes.length; ) {
           const end = bytes.indexOf("\n", from) < 0 ? bytes.length : bytes.indexOf("\n", from);
-          const line = bytes.subarray(from, end);
+          const line = Buffer.from(bytes.toString("utf8", from, end).replace(/[ \t\r]+$/, ""));
           const start = skipWhite(bytes, from);
           if (start < end) {
             const fault = faultIn(line);

@@ -119,7 +119,7 @@ describe("a page", () => {
 });
 
 describe("the source", () => {
-  const sources = ["src", "kernel", "build", "bench"].flatMap((folder) =>
+  const sources = ["src", "build", "bench"].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => /\.(ts|js)$/.test(name))
       .map((name) => join(folder, name)),

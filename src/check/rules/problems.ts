@@ -72,10 +72,15 @@ export class Problems {
    * Gives how serious the run takes it; undefined where its rule is silent.
    */
   report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): Severity | undefined {
+    return this.take(name, () => data, spot);
+  }
+
+  /** The same; what the problem says is only asked for where it is kept too. */
+  take<Name extends RuleName>(name: Name, data: () => RuleData<Name>, spot: () => Spot): Severity | undefined {
     if (this.#judgement.allowed.has(name)) return undefined;
     const severity = this.count(name, 1);
     if (!this.isKept(name)) return severity;
-    this.#keep(name, { ...problemOf(name, data, spot()), severity }, this.#input);
+    this.#keep(name, { ...problemOf(name, data(), spot()), severity }, this.#input);
     return severity;
   }
 

@@ -47,33 +47,29 @@ const longest = 400;
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const keyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** Bytes that a format begins with. */
-const firstByte = Uint8Array.from({ length: 256 }, (_, byte) =>
-  "srAgxhnptweS".includes(String.fromCharCode(byte)) ? 1 : 0,
+/** Two bytes that each format begins with. */
+const beginnings = new Set(
+  "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey"
+    .split(" ")
+    .map((both) => Buffer.from(both).readUInt16BE()),
 );
 
 const dash = 0x2d;
 
-/**
- * The secrets in a range of bytes of JSON. Bytes are looked at backwards from where the next run could end at the
- * earliest, so that most of them are never looked at.
- */
+/** Finds runs of key characters in the bytes: where the first one of a length begins, the end if there is none. */
+type FindRun = (from: number, end: number, length: number) => number;
+
+/** The secrets in a range of bytes of JSON. */
 export const secretsIn = (
   bytes: Buffer,
   { start, end }: { readonly start: number; readonly end: number },
+  findRun: FindRun,
 ): readonly Secret[] => {
   let found: Secret[] | undefined;
-  for (let at = start + shortest - 1; at < end; ) {
-    const before = at - shortest;
-    let other = at;
-    while (other > before && keyByte[bytes[other] ?? 0] === 1) other--;
-    if (other > before) {
-      at = other + shortest;
-      continue;
-    }
-    const secret = before < start || keyByte[bytes[before] ?? 0] === 0 ? secretAt(bytes, before + 1, end) : undefined;
+  for (let at = findRun(start, end, shortest); at < end; at = findRun(at, end, shortest)) {
+    const secret = secretAt(bytes, at, end);
     if (secret !== undefined) found = [...(found ?? none), secret];
-    at += shortest;
+    while (at < end && keyByte[bytes[at] ?? 0] === 1) at++;
   }
   return found ?? none;
 };
@@ -87,7 +83,7 @@ const secretAt = (bytes: Buffer, from: number, end: number): Secret | undefined 
   if (escaped && bytes[from - 2] === dash && isPrivateKey(bytes, from)) {
     return { start, end: Math.min(end, start + longest), kind: "a private key" };
   }
-  if (firstByte[bytes[start] ?? 0] === 0) return undefined;
+  if (!beginnings.has(((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0))) return undefined;
   const text = bytes.toString("latin1", start, Math.min(end, start + longest));
   for (const { kind, pattern } of formats) {
     const [key] = pattern.exec(text) ?? [];

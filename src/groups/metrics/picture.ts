@@ -1,7 +1,6 @@
 /** What a person looks at before the numbers: distributions of rewards, lengths and metrics, as plain data that is merged. */
 import type { Trajectory } from "../../contract/log.ts";
 import { mostMetricsPictured } from "./constants.ts";
-import type { TrajectoryFacts } from "./facts.ts";
 import { isCalculated, metricValue } from "./metrics.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 
@@ -37,7 +36,13 @@ export const newPicture = (): Picture => ({
 /** Adds a trajectory's reward, its lengths, and what was sampled of it. */
 export const addLengths = (
   picture: Picture,
-  { reward, turns, characters, choices, scored }: Omit<TrajectoryFacts, "version" | "print" | "training">,
+  {
+    reward,
+    turns,
+    characters,
+    choices,
+    scored,
+  }: { readonly [Name in "reward" | "turns" | "characters" | "choices" | "scored"]: number },
 ): void => {
   if (Number.isFinite(reward)) addTo(picture.rewards, reward);
   addTo(picture.turns, turns);

@@ -1,9 +1,11 @@
 /** The program that reads JSON (src/json/reader.ts). */
 import { fault, faultAt } from "./faults";
-import { input, readLines, readPiece, readText, table, tableEnd, token } from "./table";
+import { input, readElements, readLines, readPiece, readText, table, tableEnd, token } from "./table";
 
-export { addKey, keyRoom } from "./keys";
-export { beginPieces, input, makeRoom } from "./table";
+export { fingerprint } from "./fingerprint";
+export { addKey, addLeafKey, keyRoom } from "./keys";
+export { findRun } from "./runs";
+export { beginElements, beginPieces, input, makeRoom } from "./table";
 
 /** What is told of a text, in words (`told` in src/json/reader.ts): what is asked for one by one takes longer than a text. */
 const facts: usize = memory.data(20, 4);
@@ -13,13 +15,18 @@ export function told(): usize {
 }
 
 /** Reads a text of so many bytes. */
-export function read(length: usize): u32 {
-  return tell(readText(length));
+export function read(length: usize, isSkipping: bool): u32 {
+  return tell(readText(length, isSkipping));
 }
 
 /** Reads the lines of a block. */
 export function readBlock(length: usize): u32 {
   return tell(readLines(length));
+}
+
+/** Reads the elements of a list that end in a piece. */
+export function readList(length: usize, isLast: bool): u32 {
+  return tell(readElements(length, isLast));
 }
 
 /** Reads a piece of a text; tells of one that is not the last where the next has to begin. */

@@ -29,6 +29,18 @@ export function addKey(length: u32): u32 {
   return count;
 }
 
+/** Keys whose values are leaves, by their ids. */
+const leaves: usize = memory.data(257);
+
+export function addLeafKey(id: u32): void {
+  store<u8>(leaves + usize(id), 1);
+}
+
+/** True if the key of an id, or of no id, is a leaf key. */
+export function hasLeafKey(id: u32): bool {
+  return id <= mostKeys && load<u8>(leaves + usize(id)) !== 0;
+}
+
 /** The id of a key; 0 for none. */
 export function idOf(at: usize, length: usize): u32 {
   for (let slot = slotOf(at, length); load<u32>(slot) !== 0; slot = nextSlot(slot)) {

@@ -1,7 +1,7 @@
 /** Writes a table of the values of JSON in one pass over its bytes: it knows no field and no rule. */
 import { byteAt, closeBracket, colon, comma, isDigit, minus, newline, openBrace, openBracket, quote } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, firstNext, keyNext, nameFault, valueNext } from "./faults";
-import { idOf } from "./keys";
+import { hasLeafKey, idOf } from "./keys";
 import { isWord, skipNumber } from "./scalars";
 import { characters, endOfString } from "./strings";
 
@@ -32,8 +32,12 @@ let full: bool = false;
 /** Whether a newline ends the value. */
 let isLine: bool = false;
 
-/** Whether nodes are kept, or only those that are open. */
-let keepsNodes: bool = true;
+/** True if only the nodes that are open are kept. */
+let dropsNodes: bool = false;
+
+/** True if nothing is kept of what is inside the values of leaf keys; the outermost of those that is open, 0 for none. */
+let skipsLeaves: bool = false;
+let leaf: usize = 0;
 
 /** The innermost array or object that is open; its second word is its first byte, its third the one around it; 0 for none. */
 let open: usize = 0;
@@ -57,7 +61,8 @@ function begin(end: usize, last: u32): void {
   next = valueNext;
   cut = usize.MAX_VALUE;
   full = false;
-  keepsNodes = true;
+  dropsNodes = false;
+  skipsLeaves = false;
   isLine = last === newline;
 }
 
@@ -67,10 +72,11 @@ const isJson: u32 = 1;
 const isTooMuch: u32 = 2;
 const goesOn: u32 = 3;
 
-/** Reads one value. */
-export function readText(length: usize): u32 {
+/** Reads one value; what is inside of the values of leaf keys is skipped if that is asked for. */
+export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0);
+  skipsLeaves = isSkipping;
   const behind = readValue(input());
   return behind === end ? isJson : nameStop(behind, end);
 }
@@ -83,6 +89,7 @@ export function readLines(length: usize): u32 {
   const start = input();
   const end = start + length;
   begin(end, newline);
+  skipsLeaves = true;
   let at = start;
   while (true) {
     at = behindWhite(at);
@@ -101,13 +108,61 @@ export function readLines(length: usize): u32 {
     }
     let lineEnd = at;
     while (byteAt(lineEnd) !== newline) lineEnd++;
-    if (nameStop(behind, lineEnd) === isTooMuch) return isTooMuch;
+    let textEnd = lineEnd;
+    while (isWhite(byteAt(textEnd - 1))) textEnd--;
+    if (nameStop(behind, textEnd) === isTooMuch) return isTooMuch;
     tableEnd = root;
     const second = newNode(at) === 0 ? 0 : newNode(faultAt);
     if (second === 0) return isTooMuch;
     putNode(root, 0, wordsSoFar(), fault);
     putNode(second, u32(token - start), u32(lineEnd - start), 0);
     at = lineEnd + 1;
+  }
+}
+
+/** What comes next in the list whose elements are read. */
+let elementNext: u32 = firstNext;
+
+/** Begins to read the elements of a list, which come in pieces. */
+export function beginElements(): void {
+  elementNext = firstNext;
+}
+
+/**
+ * Reads the elements of a list that end in a piece, from behind its bracket on: their roots stand one behind the other. Where the
+ * list goes on, `token` is what the next piece has to begin with; at its end, it is the bracket.
+ */
+export function readElements(length: usize, isLast: bool): u32 {
+  const end = input() + length;
+  begin(end, 0);
+  skipsLeaves = true;
+  let at = input();
+  while (true) {
+    at = behindWhite(at);
+    token = at;
+    if (at >= end) return isLast ? isFaulty : goesOn;
+    const byte = byteAt(at);
+    if (byte === closeBracket && elementNext !== valueNext) return isJson;
+    if (elementNext === commaNext) {
+      if (byte !== comma) return isFaulty;
+      at++;
+      elementNext = valueNext;
+      continue;
+    }
+    const root = tableEnd;
+    next = valueNext;
+    open = 0;
+    const behind = readValue(at);
+    if (full) return isTooMuch;
+    if (behind === 0 || behind >= end) {
+      // What is cut off, or may be, is read again with what follows.
+      const isCut = behind !== 0 || (nameStop(0, end) === isFaulty && faultAt + spareBytes >= end);
+      tableEnd = root;
+      token = at;
+      return isCut && !isLast ? goesOn : isFaulty;
+    }
+    at = behind;
+    elementNext = commaNext;
   }
 }
 
@@ -139,7 +194,7 @@ export function readPiece(length: usize, isLast: bool): u32 {
   const end = input() + length;
   if (full) return isTooMuch;
   store<u8>(end, 0);
-  keepsNodes = false;
+  dropsNodes = true;
   cut = isLast ? usize.MAX_VALUE : end;
   const behind = next === endNext ? behindWhite(input()) : readValue(input());
   if (behind !== 0) next = endNext;
@@ -151,7 +206,7 @@ export function readPiece(length: usize, isLast: bool): u32 {
 /** Names the fault of a text that ends there: where the pass stopped, or behind its value. */
 function nameStop(behind: usize, end: usize): u32 {
   if (full) return isTooMuch;
-  token = behind === 0 ? stop : behind;
+  token = min(end, behind === 0 ? stop : behind);
   const expected = behind === 0 ? next : endNext;
   nameFault(token, end, expected === firstNext ? valueNext : expected);
   return isFaulty;
@@ -160,7 +215,7 @@ function nameStop(behind: usize, end: usize): u32 {
 function stopAt(at: usize, expected: u32): usize {
   stop = at;
   next = expected;
-  if (!keepsNodes) dropNodes();
+  if (dropsNodes) dropNodes();
   return 0;
 }
 
@@ -175,6 +230,7 @@ const closingDistance: u32 = 2;
 /** Reads a value, or what is left of one; gives the place of what follows it, 0 where it stopped. */
 function readValue(from: usize): usize {
   let at = behindWhite(from);
+  leaf = 0;
   let isBehind = next === commaNext;
   if (at >= cut) return stopAt(at, next);
   if (next === colonNext) {
@@ -204,6 +260,7 @@ function readValue(from: usize): usize {
         if (byte === openBracket) behind = behindNumbers(at + 1);
         if (behind !== 0) fact = numbers;
         else {
+          if (skipsLeaves && leaf === 0 && isMember() && hasLeafKey(load<u32>(node - nodeBytes, 12))) leaf = node;
           putNode(node, byte, u32(open), 0);
           open = node;
           at = behindWhite(at + 1);
@@ -227,7 +284,7 @@ function readValue(from: usize): usize {
       }
     }
     while (true) {
-      if (!keepsNodes) dropNodes();
+      if (dropsNodes || leaf !== 0) dropNodes();
       at = behindWhite(at);
       if (open === 0) return at;
       const opening = load<u32>(open, 4);
@@ -242,9 +299,15 @@ function readValue(from: usize): usize {
       at++;
       const outer = usize(load<u32>(open, 8));
       putNode(open, u32(at - input()), wordsSoFar(), 0);
+      if (open === leaf) leaf = 0;
       open = outer;
     }
   }
+}
+
+/** True if the value that begins is that of a key. */
+function isMember(): bool {
+  return open !== 0 && load<u32>(open, 4) === openBrace;
 }
 
 /** The numbers that `behindNumbers` went over. */
@@ -311,13 +374,17 @@ function behindKey(at: usize): usize {
   return byteAt(between) === colon ? behindWhite(between + 1) : stopAt(between, colonNext);
 }
 
+function isWhite(byte: u32): bool {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
+}
+
 /** Place of what follows white space. */
 function behindWhite(from: usize): usize {
   let at = from;
   while (true) {
     const byte = byteAt(at);
     if (byte > 0x20) return at;
-    if (byte === newline ? isLine : byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return at;
+    if (byte === newline ? isLine : !isWhite(byte)) return at;
     at++;
   }
 }

@@ -1,10 +1,9 @@
 /** A file that is followed, with the later ones of its name: opened once it is there, read as far as its lines are complete. */
 
+import { checkAgreement } from "../../check/requests.ts";
 import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
-import { checkAgreement } from "../../check/scan/request-checks.ts";
-import { Scan } from "../../check/scan/scan.ts";
-import { kernelForGrowing } from "../../check/scan/scan-source.ts";
+import { Scan } from "../../check/scan.ts";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { DedupKeys } from "../../groups/index.ts";
@@ -66,7 +65,6 @@ export class FollowedFiles {
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
   readonly #found: Found;
-  readonly #kernel: ReturnType<typeof kernelForGrowing>;
   readonly #sources: Source[] = [];
   #isWaiting = false;
   /** How many requests and shapes there were that are not the same, when they were last held against each other. */
@@ -75,7 +73,6 @@ export class FollowedFiles {
 
   constructor(options: FollowedFileOptions) {
     this.#options = options;
-    this.#kernel = kernelForGrowing(options.groupBy);
     const found = nothingFound(options.judgement);
     this.#found = found;
     const sources = this.#sources;
@@ -107,7 +104,7 @@ export class FollowedFiles {
     try {
       const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
-      const scan = new Scan(tail.source, { index, groupBy, judgement, kernel: this.#kernel, found });
+      const scan = new Scan(tail.source, { index, groupBy, judgement, found });
       const underWay = new GrowingGroups({
         ...gathering,
         found,
@@ -144,7 +141,6 @@ export class FollowedFiles {
         if (this.#options.host.urgent.aborted) return;
         const first = this.#found.parts.count;
         await scan.take(block);
-        scan.settle();
         await tail.skip(block.start);
         if (block.kind === "lines") tail.take(block.bytes);
         else await tail.skip(block.end);

@@ -2,7 +2,7 @@
 
 import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems, problemOf } from "../../check/rules/problems.ts";
-import { Scan } from "../../check/scan/scan.ts";
+import { Scan } from "../../check/scan.ts";
 import { type Problem, problemFacts } from "../../failure.ts";
 import type { Reading } from "../../groups/index.ts";
 import {

@@ -1,0 +1,516 @@
+/** Recognizes what a value of the input is (a request, a group, a trajectory, an array of them), checks it, and adds it to the index. */
+import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { rewardTolerance } from "../groups/metrics/constants.ts";
+import { addLengths, addMetrics, lookAtReward } from "../groups/metrics/picture.ts";
+import type { Found } from "../groups/parts/found.ts";
+import type { Part } from "../groups/parts/parts.ts";
+import { type JsonReader, nodeSize } from "../json/reader.ts";
+import {
+  afterOf,
+  childrenOf,
+  endOf,
+  numbersIn,
+  numbersOf,
+  type Place,
+  parsedNode,
+  rootOf,
+  spanOf,
+  startOf,
+  type Tabled,
+  textOf,
+} from "../json/table.ts";
+import { isObject, type Span } from "../json/walk.ts";
+import { groupKeyFinder } from "./group-key.ts";
+import { arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
+import type { Report } from "./report.ts";
+import type { Path, Places } from "./rules/places.ts";
+import type { Spot } from "./rules/problems.ts";
+import { secretsIn } from "./rules/secrets.ts";
+import { Shape } from "./shape.ts";
+import { inspectTrajectory, type TrajectoryFacts, versionOf } from "./trajectory.ts";
+import { reportMissing, reportNumbers, reportWrongType, trajectoryType } from "./types.ts";
+
+/** Values of a source: their table, where its first byte is in the source, and how positions in it are counted. */
+export interface Block {
+  readonly text: Tabled;
+  readonly start: number;
+  readonly places: Pick<Places, "mark" | "of">;
+}
+
+/** A value that is checked, and its path in what it is a part of. */
+interface Unit {
+  readonly text: Tabled;
+  readonly node: number;
+  readonly path: Path;
+}
+
+/** A part whose bytes are not in memory. */
+type LongPart = Pick<Part, "line" | "start" | "length" | "checksum"> & { readonly digest: Buffer };
+
+interface CheckerOptions {
+  readonly found: Found;
+  /** Name of the source, and its position among the inputs. */
+  readonly file: string;
+  readonly index: number;
+  readonly groupBy: string | undefined;
+  /** The reader that wrote the tables. */
+  readonly reader: () => JsonReader;
+}
+
+const rootShape = new Shape([
+  "trajectory_groups",
+  "split",
+  "trajectories",
+  "messages_and_choices",
+  "messages",
+  "reward",
+]);
+const root = rootShape.slots;
+
+const groupShape = new Shape(["trajectories", "exceptions"]);
+const group = groupShape.slots;
+
+/** Keys of a request that it has once. */
+const requestKeys = ["trajectory_groups", "split"] as const;
+
+/** Values whose inside is of no rule. */
+export const leafKeys: readonly string[] = ["parameters", "logprobs"];
+
+/** True if a request has two of a key that it has once. */
+export const hasTwiceOf = ({ text, node }: Place): boolean => {
+  if (kindAt(text, node) !== objectKind) return false;
+  rootShape.read(text, node);
+  return requestKeys.some((key) => rootShape.hasTwice(key));
+};
+
+/** Checks values, and adds them to what was found. */
+export class Checker {
+  readonly found: Found;
+  readonly #file: string;
+  readonly #index: number;
+  readonly #reader: () => JsonReader;
+  readonly #groupKeyOf: ReturnType<typeof groupKeyFinder>;
+  #block: Block = { text: noText, start: 0, places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) } };
+  #unit: Unit = { text: noText, node: 0, path: [] };
+  #line = 0;
+  /** True if a finding makes the value that is checked invalid. */
+  #failed = false;
+
+  constructor({ found, file, index, groupBy, reader }: CheckerOptions) {
+    this.found = found;
+    this.#file = file;
+    this.#index = index;
+    this.#reader = reader;
+    this.#groupKeyOf = groupKeyFinder(groupBy);
+  }
+
+  /** Takes a value of a block: a line, or a document. */
+  take(block: Block, node: number): void {
+    this.#block = block;
+    const { text } = block;
+    if (kindAt(text, node) !== arrayKind) this.#takeOne({ text, node, path: [] });
+    else for (const unit of elementsOf(text, node, [])) this.#takeOne(unit);
+  }
+
+  /** Takes an element of a long list, in a request if it is a group. */
+  takeElement(block: Block, node: number, { path, isGroup }: { readonly path: Path; readonly isGroup: boolean }): void {
+    this.#block = block;
+    if (isGroup) this.#takeGroup({ text: block.text, node, path });
+    else this.#takeOne({ text: block.text, node, path });
+  }
+
+  /** Takes bytes that cannot be read: they count as a group without trajectories. */
+  takeUnreadable(block: Block, span: Span): void {
+    this.#block = block;
+    this.#line = block.places.mark(span.start);
+    this.#push(block.text, span, unreadable);
+  }
+
+  /** The same of bytes that are not in memory. */
+  takeLongUnreadable({ checksum, digest, ...place }: LongPart): void {
+    const { parts } = this.found;
+    parts.push(
+      { ...unreadable, ...unmeasured, ...place, source: this.#index, checksum: parts.isMarked ? checksum : 0 },
+      parts.isMarked ? digest : noBytes,
+    );
+  }
+
+  #begin(unit: Unit): void {
+    this.#unit = unit;
+    this.#failed = false;
+    this.#line = this.#block.places.mark(startOf(unit.text, unit.node));
+  }
+
+  #takeOne(unit: Unit): void {
+    this.#begin(unit);
+    const { text, node } = unit;
+    if (kindAt(text, node) !== objectKind) {
+      this.#report("not-an-object", () => ({ found: describe(text, node) }), node);
+      this.#push(text, spanOf(unit), unreadable);
+      return;
+    }
+    rootShape.read(text, node);
+    const { values } = rootShape;
+    const { shapes } = this.found;
+    if (values[root.trajectory_groups] !== 0 || isBareSplit(values)) {
+      shapes.add("requests");
+      this.#takeRequest(unit);
+    } else if (values[root.trajectories] !== 0) {
+      shapes.add("groups");
+      this.#takeGroup(unit);
+    } else {
+      shapes.add("trajectories");
+      this.#takeTrajectory(unit);
+    }
+  }
+
+  #takeRequest(unit: Unit): void {
+    const { text, node, path } = unit;
+    const { values } = rootShape;
+    const [list, split] = [values[root.trajectory_groups] ?? 0, values[root.split] ?? 0];
+    const twice = requestKeys.filter((key) => rootShape.hasTwice(key));
+    for (const key of twice) this.#report("duplicate-key", () => ({ key }), values[root[key]] ?? 0);
+    checkRequest(text, { node, list, split }, this.#report);
+    this.#addRequest(unit, kindOf(text, split) === stringKind ? textOf(text, split) : undefined);
+    if (twice.length > 0 || kindOf(text, list) !== arrayKind) {
+      this.#push(text, spanOf(unit), unreadable);
+      return;
+    }
+    for (const element of elementsOf(text, list, [...path, "trajectory_groups"])) this.#takeGroup(element);
+  }
+
+  /** Adds what a request says in addition to its groups. */
+  #addRequest({ text, node }: Unit, split: string | undefined): void {
+    const keys = new Map<string, { readonly name: string; readonly value: string }>();
+    const nodes = new Map<string, number>();
+    for (let key = node + nodeSize; key < afterOf(text, node); key = afterOf(text, key + nodeSize)) {
+      const name = textOf(text, key);
+      nodes.set(name, key + nodeSize);
+      if (name === "trajectory_groups" || name === "split") continue;
+      keys.set(name, { name: spelled(text, key), value: spelled(text, key + nodeSize) });
+    }
+    this.found.requests.add({
+      split,
+      keys,
+      spotOf: (key) =>
+        this.#spotOf(
+          (key === undefined ? undefined : nodes.get(key)) ?? node,
+          key === "split" && !nodes.has(key) ? [key] : [],
+        ),
+    });
+  }
+
+  #takeGroup(unit: Unit): void {
+    this.#begin(unit);
+    const { text, node } = unit;
+    const isGroup = kindAt(text, node) === objectKind;
+    if (isGroup) groupShape.read(text, node);
+    const list = isGroup ? (groupShape.values[group.trajectories] ?? 0) : 0;
+    const exceptions = isGroup ? countOf(text, groupShape.values[group.exceptions] ?? 0) : 0;
+    if (isGroup && groupShape.hasTwice("trajectories")) {
+      this.#report("duplicate-key", () => ({ key: "trajectories" }), list);
+    }
+    const facts = checkGroup(text, { node, list, exceptions }, this.#report);
+    this.#reportSecrets();
+    const isValid = facts !== undefined && !this.#failed;
+    const measured = isValid ? this.#measure(facts) : unmeasured;
+    if (isValid) this.found.tally.closeGroup({ rewards: facts.map(({ reward }) => reward), exceptions });
+    const trajectories = countOf(text, list);
+    this.#push(text, spanOf(unit), { kind: "group", valid: isValid, trajectories, reward: 0 }, measured);
+  }
+
+  #takeTrajectory(unit: Unit): void {
+    const { text, node } = unit;
+    const facts = checkTrajectory(text, node, this.#report);
+    this.#reportSecrets();
+    const key = this.#groupKeyOf(unit, this.#report);
+    const isValid = facts !== undefined && !this.#failed;
+    const measured = isValid ? this.#measure([facts]) : unmeasured;
+    const reward = facts?.reward ?? 0;
+    this.#push(text, spanOf(unit), { kind: "trajectory", valid: isValid, trajectories: 1, reward }, measured);
+    if (key !== undefined) this.found.keys.set(this.found.parts.count - 1, key);
+  }
+
+  /** Adds valid trajectories of the next part to the metrics and distributions; gives what the part keeps of them. */
+  #measure(trajectories: readonly TrajectoryFacts[]): Measured {
+    const { picture, extremes, parts, tally } = this.found;
+    const { text } = this.#unit;
+    const reader = this.#reader();
+    const prints: number[] = [];
+    let newest = Number.NaN;
+    let training = 0;
+    let least = Number.POSITIVE_INFINITY;
+    let most = Number.NEGATIVE_INFINITY;
+    for (let at = 0; at < trajectories.length; at++) {
+      const facts = trajectories[at];
+      if (facts === undefined) continue;
+      const { reward, version, node } = facts;
+      tally.addTrajectory(facts);
+      addLengths(picture, facts);
+      addMetrics(picture, facts.metrics);
+      if (Number.isFinite(reward)) lookAtReward(extremes, reward, parts.count, at);
+      prints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
+      training |= facts.training;
+      if (Number.isNaN(newest) || version > newest) newest = version;
+      least = Math.min(least, reward);
+      most = Math.max(most, reward);
+    }
+    return { prints, training, version: newest, equal: prints.length > 1 && most - least <= rewardTolerance };
+  }
+
+  #push(text: Tabled, { start, end }: Span, facts: PartFacts, measured = unmeasured): void {
+    const { parts } = this.found;
+    const { prints, equal, version, training } = measured;
+    const own = parts.isMarked ? text.bytes.subarray(start, end) : noBytes;
+    parts.push(
+      {
+        kind: facts.kind,
+        valid: facts.valid,
+        trajectories: facts.trajectories,
+        reward: facts.reward,
+        source: this.#index,
+        line: this.#line,
+        start: this.#block.start + start,
+        length: end - start,
+        equal,
+        version,
+        training,
+        checksum: parts.isMarked ? crc32(own) : 0,
+      },
+      // A digest that comes as a text costs less than one that comes with memory of its own.
+      parts.isMarked ? Buffer.from(hash("sha256", own, "binary"), "latin1") : noBytes,
+    );
+    for (let at = 0; at < facts.trajectories; at++) parts.prints.push(prints[at] ?? 0);
+  }
+
+  readonly #report: Report = (rule, data, node, ...steps) => {
+    const severity = this.found.problems.take(rule, data, () => this.#spotOf(node, steps));
+    if (severity === "error") this.#failed = true;
+  };
+
+  /** Where a value of the unit is, or the deepest value on the way to what it lacks. */
+  #spotOf(node: number, steps: Path): Spot {
+    const { text, node: unit, path } = this.#unit;
+    const at = deepestAt({ text, node }, steps);
+    return {
+      file: this.#file,
+      ...this.#block.places.of(startOf(at.text, at.node)),
+      path: [...path, ...pathTo(text, { from: unit, node }), ...steps],
+    };
+  }
+
+  readonly #findRun = (from: number, end: number, length: number): number => this.#reader().findRun(from, end, length);
+
+  /** Reports what looks like a secret in the bytes of the unit, at the values that contain it. */
+  #reportSecrets(): void {
+    const { text, node, path } = this.#unit;
+    const span = spanOf({ text, node });
+    const secrets = secretsIn(text.bytes, span, this.#findRun);
+    if (secrets.length > 0) this.#reportEach(secrets, span, path);
+  }
+
+  #reportEach(secrets: ReturnType<typeof secretsIn>, span: Span, path: Path): void {
+    const { text } = this.#unit;
+    for (const { start, kind } of secrets) {
+      const spot = (): Spot => {
+        const inside = pathAt(text.bytes.subarray(span.start, span.end), start - span.start);
+        const own = this.#block.places.of(span.start + inside.start);
+        // The place is the value's, as of every finding; what is shown is the secret's.
+        return { file: this.#file, ...own, path: [...path, ...inside.path], offset: this.#block.start + start };
+      };
+      if (this.found.problems.take("secret-in-content", () => ({ kind }), spot) === "error") this.#failed = true;
+    }
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+const noText: Tabled = { bytes: noBytes, words: new Int32Array(), base: 0, keys: 0 };
+
+type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
+
+/** What a part keeps of its trajectories. */
+interface Measured extends Pick<Part, "equal" | "version" | "training"> {
+  readonly prints: readonly number[];
+}
+
+const unmeasured: Measured = { prints: [], training: 0, version: Number.NaN, equal: false };
+
+const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
+
+/** True if an object is a request that lacks its groups, rather than a trajectory that lacks everything. */
+const isBareSplit = (values: Int32Array): boolean =>
+  values[root.split] !== 0 &&
+  values[root.trajectories] === 0 &&
+  values[root.messages_and_choices] === 0 &&
+  values[root.messages] === 0 &&
+  values[root.reward] === 0;
+
+const checkRequest = (
+  text: Tabled,
+  { node, list, split }: { readonly node: number; readonly list: number; readonly split: number },
+  report: Report,
+): void => {
+  const field = "trajectory_groups";
+  if (list === 0) reportMissing(text, { holder: node, field }, report);
+  else if (kindOf(text, list) !== arrayKind) {
+    const isOne = (): boolean => {
+      const groups = parsedNode(text, list);
+      return isObject(groups) && Object.hasOwn(groups, "trajectories");
+    };
+    const instead = () => (isOne() ? 'one group is an array of one: "trajectory_groups": [{…}]' : undefined);
+    report("wrong-type", () => ({ field, wanted: "an array", found: describe(text, list), instead }), list);
+  }
+  if (split !== 0 && kindOf(text, split) !== stringKind) {
+    report("wrong-type", () => ({ field: "split", wanted: "a string", found: describe(text, split) }), split);
+  }
+};
+
+/** Checks a group; gives what is known of its trajectories, undefined if an error of type was reported. */
+const checkGroup = (
+  text: Tabled,
+  { node, list, exceptions }: { readonly node: number; readonly list: number; readonly exceptions: number },
+  report: Report,
+): readonly TrajectoryFacts[] | undefined => {
+  if (kindAt(text, node) !== objectKind) reportWrongType(text, { node, field: "a group", wanted: "an object" }, report);
+  else if (list === 0) reportMissing(text, { holder: node, field: "trajectories" }, report);
+  else if (kindOf(text, list) !== arrayKind)
+    reportWrongType(text, { node: list, field: "trajectories", wanted: "an array" }, report);
+  else if (!areTyped(text, { node, list, exceptions }, report)) reportTypes(text, list, report);
+  else {
+    const facts: TrajectoryFacts[] = [];
+    const end = afterOf(text, list);
+    for (let one = list + nodeSize; one < end; one = afterOf(text, one)) {
+      facts.push(inspectTrajectory(text, one, report));
+    }
+    return facts;
+  }
+  return undefined;
+};
+
+/** True if all trajectories of a group have the types; what is unusual about them as a group is reported then. */
+const areTyped = (
+  text: Tabled,
+  { node, list, exceptions }: { readonly node: number; readonly list: number; readonly exceptions: number },
+  report: Report,
+): boolean => {
+  if (numbersIn(text, list) > 0) return false;
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  const end = afterOf(text, list);
+  for (let one = list + nodeSize; one < end; one = afterOf(text, one)) {
+    if (kindAt(text, one) !== objectKind || !trajectoryType.fits(text, one)) return false;
+    const version = versionOf(text);
+    if (version < least) least = version;
+    if (version > most) most = version;
+  }
+  if (end === list + nodeSize) reportEmpty(list, exceptions > 0, report);
+  if (least < most) reportMixed(node, { least, most }, report);
+  return true;
+};
+
+const reportEmpty = (list: number, hasExceptions: boolean, report: Report): void =>
+  report("group-empty", () => ({ hasExceptions }), list);
+
+const reportMixed = (node: number, data: { readonly least: number; readonly most: number }, report: Report): void =>
+  report("policy-mixed", () => data, node);
+
+/** Reports each trajectory that lacks the types, and then what is unusual in the others. */
+const reportTypes = (text: Tabled, list: number, report: Report): void => {
+  reportNumbers(text, list, (found, at) =>
+    report("wrong-type", () => ({ field: `trajectories[${at}]`, wanted: "an object", found }), list, at),
+  );
+  const typed: number[] = [];
+  let at = 0;
+  const end = afterOf(text, list);
+  for (let node = list + nodeSize; node < end; node = afterOf(text, node), at++) {
+    if (kindAt(text, node) !== objectKind) {
+      reportWrongType(text, { node, field: `trajectories[${at}]`, wanted: "an object" }, report);
+    } else if (trajectoryType.fits(text, node)) typed.push(node);
+    else trajectoryType.complain(text, node, report);
+  }
+  for (const node of typed) inspectTrajectory(text, node, report);
+};
+
+const checkTrajectory = (text: Tabled, node: number, report: Report): TrajectoryFacts | undefined => {
+  if (trajectoryType.fits(text, node)) return inspectTrajectory(text, node, report);
+  trajectoryType.complain(text, node, report);
+  return undefined;
+};
+
+/** How many elements a value has; none if it is not an array. */
+const countOf = (text: Tabled, node: number): number => {
+  if (kindOf(text, node) !== arrayKind) return 0;
+  let count = numbersIn(text, node);
+  const end = afterOf(text, node);
+  for (let one = node + nodeSize; one < end; one = afterOf(text, one)) count++;
+  return count;
+};
+
+/** The elements of an array that has a path. */
+function* elementsOf(text: Tabled, list: number, path: Path): Generator<Unit, void> {
+  const numbers = numbersIn(text, list) > 0 ? numbersOf(text, list) : undefined;
+  let position = 0;
+  if (numbers === undefined) {
+    const end = afterOf(text, list);
+    for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+      yield { text, node, path: [...path, position++] };
+    }
+  } else {
+    for (let node = nodeSize; node < numbers.words.length; node += nodeSize) {
+      yield { text: numbers, node, path: [...path, position++] };
+    }
+  }
+}
+
+const spelled = (text: Tabled, node: number): string =>
+  text.bytes.toString("utf8", startOf(text, node), endOf(text, node));
+
+/** The value at a path from another one, or the deepest one on the way that is there. */
+const deepestAt = (place: Place, steps: Path): Place => {
+  let deepest = place;
+  for (const step of steps) {
+    const child = new Map(childrenOf(deepest)).get(step);
+    if (child === undefined) break;
+    deepest = child;
+  }
+  return deepest;
+};
+
+/** The path from a value to one inside of it. */
+const pathTo = (text: Tabled, { from, node }: { readonly from: number; readonly node: number }): Path => {
+  const path: (string | number)[] = [];
+  let holder = from;
+  while (holder !== node) {
+    let step: string | number = 0;
+    let child = holder + nodeSize;
+    if (kindAt(text, holder) === objectKind) {
+      while (afterOf(text, child + nodeSize) <= node) child = afterOf(text, child + nodeSize);
+      step = textOf(text, child);
+      child += nodeSize;
+    } else {
+      let position = 0;
+      for (; afterOf(text, child) <= node; child = afterOf(text, child)) position++;
+      step = position;
+    }
+    path.push(step);
+    holder = child;
+  }
+  return path;
+};
+
+/** Path and start of the innermost value of JSON that contains a byte. */
+const pathAt = (bytes: Buffer, byte: number): { readonly path: Path; readonly start: number } => {
+  const path: (string | number)[] = [];
+  let start = 0;
+  for (let place = rootOf(bytes); place !== undefined; ) {
+    const inside = Array.from(new Map(childrenOf(place))).find(([, child]) => {
+      const span = spanOf(child);
+      return span.start <= byte && byte < span.end;
+    });
+    if (inside !== undefined) path.push(inside[0]);
+    place = inside?.[1];
+    start = place === undefined ? start : spanOf(place).start;
+  }
+  return { path, start };
+};

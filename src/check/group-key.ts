@@ -1,0 +1,101 @@
+/** The key that puts trajectories into one group. */
+import { hash } from "node:crypto";
+import {
+  childrenOf,
+  endOf,
+  factOf,
+  memberAt,
+  numberAt,
+  type Place,
+  startOf,
+  textOf,
+  withInside,
+} from "../json/table.ts";
+import { isObject, valueAt } from "../json/walk.ts";
+import { arrayKind, kindAt, nullKind, numberKind, objectKind, stringKind } from "./kinds.ts";
+import type { Report } from "./report.ts";
+import { groupKeyNames } from "./rules/values.ts";
+
+/** Where the key is looked for: at the top, in the metadata, and as a path of names with dots between them. */
+const pathsOf = (name: string): readonly (readonly string[])[] => {
+  const steps = name.split(".");
+  const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
+  return [[name], ["metadata", name], ...dotted];
+};
+
+/** Names that keys of groups have, the surest first: a prompt may be the same by chance. */
+export const groupingNames: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+
+/** Objects of a trajectory, and of its metadata, that are looked into for a key: a few hold what a row is of. */
+const mostHolders = 16;
+
+/** What a trajectory has of keys that group, by the names that `--group-by` takes: of its own, and of objects in it or in its metadata. */
+export const groupingKeysOf = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
+    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [name] : [],
+  );
+  const names = [undefined, ...new Set(holders.slice(0, mostHolders))].flatMap((holder) =>
+    groupingNames.map((name) => (holder === undefined ? name : `${holder}.${name}`)),
+  );
+  return names.flatMap((name) => {
+    const key = pathsOf(name)
+      .map((path) => valueAt(value, path) ?? null)
+      .find((one) => one !== null);
+    return key === undefined ? [] : [{ name, text: JSON.stringify(key) }];
+  });
+};
+
+/** The lower, the surer a key is one that groups: its own name, then how near it stands. */
+export const surenessOf = (name: string): number => {
+  const steps = name.split(".");
+  return 2 * groupingNames.indexOf(steps.at(-1) ?? "") + steps.length - 1;
+};
+
+/** Characters of a digest that stand for a value. */
+const digestLength = 16;
+
+/** Finds the group key of trajectories: the key asked for, else `group_id` at the top. */
+export const groupKeyFinder = (
+  groupBy: string | undefined,
+): ((trajectory: Place, report: Report) => string | undefined) => {
+  const paths = groupBy === undefined ? [["group_id"]] : pathsOf(groupBy);
+  return (trajectory, report) => {
+    for (const path of paths) {
+      const key = path.reduce<Place | undefined>(childAt, trajectory);
+      if (key !== undefined && kindAt(key.text, key.node) !== nullKind) return keyText(key);
+    }
+    if (groupBy !== undefined) report("group-key-missing", () => ({ key: groupBy }), trajectory.node);
+    return undefined;
+  };
+};
+
+const childAt = (given: Place | undefined, step: string): Place | undefined => {
+  const holder = given && withInside(given);
+  if (holder === undefined || kindAt(holder.text, holder.node) !== arrayKind) return memberAt(holder, step);
+  for (const [position, element] of childrenOf(holder)) if (`${position}` === step) return element;
+  return undefined;
+};
+
+/** A group key, compared by type and value: its text is JSON, or of an array or object the digest of its bytes. */
+const keyText = ({ text, node }: Place): string => {
+  const kind = kindAt(text, node);
+  const [start, end] = [startOf(text, node), endOf(text, node)];
+  const isPlain = factOf(text, node) === end - start - 2;
+  if (kind === stringKind && !isPlain) return JSON.stringify(textOf(text, node));
+  if (kind === numberKind) {
+    const value = numberAt(text, node);
+    // Two whole numbers above 2^53 may be one double: their digits tell them apart.
+    if (Number.isSafeInteger(value)) return JSON.stringify(value);
+  }
+  if (kind !== objectKind && kind !== arrayKind) return text.bytes.toString("latin1", start, end);
+  return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestLength)}`;
+};
+
+/** Keys of a trajectory that its interface does not know, those of its metadata included, by the names they are grouped by. */
+export const ownKeysOf = (value: unknown, known: ReadonlySet<string>): readonly string[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
+  return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
+};

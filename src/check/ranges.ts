@@ -1,0 +1,103 @@
+/** Cuts a source into ranges of whole lines, and reads one of them by itself. */
+
+import { nothingFound, type PackedFound, packFound } from "../groups/parts/found.ts";
+import { blocksOf } from "../input/lines.ts";
+import type { Source } from "../input/source.ts";
+import { newline } from "../json/walk.ts";
+import { Scan, type ScanOptions } from "./scan.ts";
+
+/** Where a source is cut: a range is the lines that begin between one cut and the next. The first cut is where a line begins. */
+export type Cuts = Float64Array;
+
+/** The last ranges are shorter than the others by this much at most: whoever is done first does not wait long. */
+const shortened = 8;
+
+/** Cuts a source from a line on: in steps, which are shorter where there is less left than all threads have to do. */
+export const cutsOf = ({
+  start,
+  size,
+  stepBytes,
+  threads,
+}: {
+  readonly start: number;
+  readonly size: number;
+  readonly stepBytes: number;
+  readonly threads: number;
+}): Cuts => {
+  const cuts = [start];
+  for (let at = start; at < size; cuts.push(at)) {
+    const share = Math.ceil((size - at) / (2 * threads));
+    at = Math.min(size, at + Math.max(Math.min(stepBytes, share), Math.ceil(stepBytes / shortened)));
+  }
+  return Float64Array.from(cuts);
+};
+
+/** What was found in a range; its lines are counted from 1. */
+export interface RangeFound {
+  readonly found: PackedFound;
+  readonly lines: number;
+  /** Offset behind its last line. */
+  readonly end: number;
+}
+
+/** The longest line of a source that is read range by range: one thread reads longer ones, for the sake of memory. */
+const longestLine = 2 ** 20;
+
+/** How many ranges there are. */
+export const rangeCount = (cuts: Cuts): number => cuts.length - 1;
+
+/** What goes from range to range of a thread: buffers that are used again, and the rules of which enough problems stand in ranges before. */
+interface RangeMemory {
+  readonly buffers: Buffer[];
+  enough: ReadonlySet<string>;
+}
+
+/** What there is before the first range. */
+export const newRangeMemory = (): RangeMemory => ({ buffers: [], enough: new Set() });
+
+/**
+ * Reads the range at a position; `memory` goes from range to range. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
+ * @throws Shrunk; the signal's reason
+ */
+export const scanRange = async (
+  source: Source,
+  {
+    cuts,
+    position,
+    memory,
+    ...options
+  }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: RangeMemory },
+): Promise<RangeFound | undefined> => {
+  const [from = 0, to = 0] = cuts.subarray(position, position + 2);
+  const start = position === 0 ? from : await lineFrom(source, from);
+  const end = await lineFrom(source, to);
+  if (start === undefined || end === undefined) return undefined;
+  const scan = new Scan(source, {
+    ...options,
+    found: nothingFound(options.judgement, { ...options, enough: memory.enough }),
+  });
+  for await (const block of blocksOf(source.bytes, { start, end, memory: memory.buffers })) {
+    options.signal.throwIfAborted();
+    if (block.kind === "long") return undefined;
+    scan.takeLines(block);
+  }
+  memory.enough = scan.found.problems.enough;
+  return { found: packFound(scan.found), lines: scan.lines, end };
+};
+
+/** Bytes that most lines end within. */
+const lookBytes = 2 ** 14;
+
+/** Offset of the first line that begins at `from` or behind it; undefined where the line before is too long. */
+const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
+  if (from >= bytes.size) return bytes.size;
+  const look = Buffer.allocUnsafe(lookBytes);
+  // A line begins at `from` where the byte before it ends one.
+  for (let at = from - 1; at < from + longestLine; at += lookBytes) {
+    const read = await bytes.read(look, at);
+    const end = look.subarray(0, read).indexOf(newline);
+    if (end >= 0) return at + end + 1;
+    if (read < look.length) return bytes.size;
+  }
+  return undefined;
+};

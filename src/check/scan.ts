@@ -1,0 +1,318 @@
+/** Takes the lines of a source, or all of it as one document: reads each once, and checks it. */
+import { isUtf8 } from "node:buffer";
+import { type Found, mergeFound, nothingFound, type PackedFound } from "../groups/parts/found.ts";
+import { type Block, blockBytes, type Lines, type Range } from "../input/lines.ts";
+import { Shrunk, type Source } from "../input/source.ts";
+import { faultIn, faultOf, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
+import { afterOf, endOf, startOf, type Tabled } from "../json/table.ts";
+import { closeBrace, closeBracket, endOfLine, markLength, openBrace, openBracket, skipWhite } from "../json/walk.ts";
+import { type Block as CheckedBlock, Checker, leafKeys } from "./checker.ts";
+import { endOfText, firstBadByte, isKey, longestText, type ReportFault, reportFault } from "./faults.ts";
+import { takeList } from "./lists.ts";
+import { faultOfLong, type LongText } from "./long-fault.ts";
+import type { Judgement } from "./rules/judgement.ts";
+import { Places, type Text } from "./rules/places.ts";
+import type { RuleData, RuleName } from "./rules/rules.ts";
+
+/** How lines are taken. */
+interface LineOptions {
+  /** Position of the source among the inputs. */
+  readonly index: number;
+  readonly groupBy: string | undefined;
+  readonly judgement: Judgement;
+  /** Whether parts are marked, where nothing was found yet. */
+  readonly isMarked?: boolean | undefined;
+  /** What is added to; nothing yet where it is left out. */
+  readonly found?: Found;
+  /** What ends the reading of a long list. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a source is read. */
+export interface ScanOptions extends LineOptions {
+  readonly signal: AbortSignal;
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** The reader of what is in memory already, and read at once; it is closed once it takes more than this. */
+let shared: JsonReader | undefined;
+const maxSharedBytes = 2 ** 26;
+
+const openShared = (): JsonReader => {
+  if (shared === undefined || shared.size > maxSharedBytes) shared = new JsonReader(leafKeys);
+  return shared;
+};
+
+/** A source being read. */
+export class Scan {
+  readonly #source: Source;
+  readonly #options: LineOptions;
+  readonly #checker: Checker;
+  /** The reader that wrote the last table. */
+  #reader: JsonReader | undefined;
+  #line = 1;
+  /** Whether a line that is not blank was seen. */
+  #begun = false;
+  /** Whether the source is one document, once its beginning was seen. */
+  #isDocument: boolean | undefined;
+
+  constructor(source: Source, options: LineOptions) {
+    this.#source = source;
+    this.#options = options;
+    const found = options.found ?? nothingFound(options.judgement, { isMarked: options.isMarked });
+    const reader = () => this.#reader ?? openShared();
+    this.#checker = new Checker({ ...options, found, file: source.name, reader });
+  }
+
+  /** What was found. */
+  get found(): Found {
+    return this.#checker.found;
+  }
+
+  /** Lines that were taken. */
+  get lines(): number {
+    return this.#line - 1;
+  }
+
+  /** Whether a line that is not blank was taken. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Takes what was found in the range that follows. */
+  takeRange({ found, lines }: { readonly found: PackedFound; readonly lines: number }): void {
+    mergeFound(this.found, found, this.lines);
+    this.#begun = true;
+    this.#line += lines;
+  }
+
+  /** Whether the first block is the beginning of one document that goes over several lines. */
+  isDocument(block: Block): boolean {
+    if (this.#begun || block.kind === "long") return false;
+    const from = skipWhite(block.bytes, 0);
+    if (from === block.bytes.length) return false;
+    this.#isDocument ??= beginsDocument(block.bytes, from);
+    return this.#isDocument;
+  }
+
+  /** Takes the whole source, from `start` on, as one value. @throws Shrunk; the signal's reason */
+  async takeDocument(start: number): Promise<void> {
+    const range = { start, end: this.#source.bytes.size };
+    if (await this.#takeList(range, true)) return;
+    if (range.end - start > longestText) {
+      this.#takeNothing(start);
+      this.found.problems.report("document-too-long", { limit: longestText }, () => ({ file: this.#source.name }));
+      return;
+    }
+    const reader = new JsonReader(leafKeys);
+    this.#takeText({ bytes: await this.#read(reader, range), start, line: 1 }, reader);
+  }
+
+  /** Takes a block. @throws Shrunk; the signal's reason */
+  async take(block: Block): Promise<void> {
+    if (block.kind === "lines") {
+      this.takeLines(block);
+      return;
+    }
+    const { start, end } = block;
+    if (await this.#takeList(block, block.last)) {
+      this.#begun = true;
+      this.#line++;
+    } else if (end - start > longestText) {
+      this.#report("line-too-long", { limit: longestText }, { block: this.#takeNothing(start), at: 0 });
+      this.#line++;
+    } else {
+      const reader = new JsonReader(leafKeys);
+      this.takeLines({ ...block, kind: "lines", bytes: await this.#read(reader, block) }, reader);
+    }
+  }
+
+  /** Takes the lines of a block, which the reader has room for already if it is given. */
+  takeLines({ bytes, start, last }: Lines, reader = openShared()): void {
+    this.#reader = reader;
+    const isClean = isUtf8(bytes);
+    const marks = bytes.length > 0 && bytes.includes(byteOrderMark) ? Buffer.from(bytes) : undefined;
+    reader.readLines(marks === undefined ? bytes : withoutMarks(bytes));
+    const text = reader.tabled();
+    const own = marks ?? text.bytes;
+    const places = new Places({ bytes: own, start, line: this.#line });
+    const block = { text, start, places };
+    const { length } = text.words;
+    for (let root = 0; root < length; root = afterOf(text, root)) {
+      this.#begun = true;
+      this.#takeLine(block, root, { isClean, last });
+    }
+    this.#line = places.mark(own.length) + (own.length > 0 && own.at(-1) !== newline ? 1 : 0);
+    this.#reader = undefined;
+  }
+
+  #takeLine(
+    block: CheckedBlock,
+    root: number,
+    { isClean, last }: { readonly isClean: boolean; readonly last: boolean },
+  ): void {
+    const { text } = block;
+    const { bytes } = text;
+    const start = startOf(text, root);
+    const isJson = endOf(text, root) > 0;
+    const lineEnd = isJson ? endOf(text, root) : afterOf(text, root + nodeSize);
+    const span = { start, end: isJson ? lineEnd : endOfText(bytes, lineEnd) };
+    const line = block.places.mark(start);
+    const isBroken = this.#source.origin?.isBroken(line) === true;
+    if (isJson && isClean && !isBroken) {
+      this.#checker.take(block, root);
+      return;
+    }
+    const own = bytes.subarray(span.start, span.end);
+    if (!isBroken && !isClean && !isUtf8(own)) {
+      this.#report("not-utf-8", undefined, { block, at: start + firstBadByte(own) });
+    } else if (!isBroken && isJson) {
+      this.#checker.take(block, root);
+      return;
+    } else if (!isBroken && this.#reader !== undefined) {
+      const { at, ...fault } = this.#reader.faultOf(text, root);
+      const isLast = last && lineEnd === bytes.length;
+      this.#reportFault(block, { own, start, fault: { ...fault, at: at - start }, last: isLast });
+    }
+    this.#checker.takeUnreadable(block, span);
+  }
+
+  /** Takes a document, which the reader has room for already. */
+  #takeText({ bytes, start, line }: Text, reader: JsonReader): void {
+    const from = skipWhite(bytes, markLength(bytes));
+    const span = { start: from, end: Math.max(from, endOfText(bytes, bytes.length)) };
+    if (span.start === span.end) return;
+    this.#begun = true;
+    this.#reader = reader;
+    // A mark before the mark of the file: files that were put behind one another bring theirs along.
+    const mark = bytes.subarray(0, markLength(bytes));
+    const isClean = isUtf8(bytes);
+    mark.fill(" ");
+    const isJson = isClean && reader.readDocument(bytes);
+    const text = isJson ? reader.tabled() : { ...noTable, bytes };
+    const block = { text, start, places: new Places({ bytes: text.bytes, start, line }) };
+    const own = text.bytes.subarray(span.start, span.end);
+    if (isJson) this.#checker.take(block, 0);
+    else {
+      block.places.mark(span.start);
+      if (!isClean) this.#report("not-utf-8", undefined, { block, at: span.start + firstBadByte(own) });
+      else this.#reportFault(block, { own, start: span.start, fault: faultOf(own), last: true });
+      this.#checker.takeUnreadable(block, span);
+    }
+    this.#reader = undefined;
+  }
+
+  /** Takes a range that is a long list, element by element, or can't be read as one; false where it is none. */
+  async #takeList({ start, end }: Range, last: boolean): Promise<boolean> {
+    if (end - start <= blockBytes) return false;
+    const text = { start, end, line: this.#line };
+    const outcome = await takeList(this.#source, text, { ...this.#options, found: this.found });
+    return outcome === "taken" || (outcome === "broken" && (await this.#takeBroken(text, last)));
+  }
+
+  /** Takes a long text that is no JSON, none of which is held; false where it is JSON after all. */
+  async #takeBroken(text: LongText, last: boolean): Promise<boolean> {
+    const broken =
+      this.#source.origin?.isBroken(text.line) === true
+        ? undefined
+        : await faultOfLong(this.#source.bytes, text, this.#options.signal);
+    if (broken === undefined) return false;
+    const { around, at, fault, ...part } = broken;
+    const block = blockOf(around);
+    if (fault === undefined) this.#report("not-utf-8", undefined, { block, at });
+    else this.#reportFault(block, { own: around.bytes, start: 0, fault, last });
+    this.#checker.takeLongUnreadable(part);
+    this.#begun = true;
+    return true;
+  }
+
+  async #read(reader: JsonReader, { start, end }: Range): Promise<Buffer> {
+    const bytes = reader.room(end - start);
+    if ((await this.#source.bytes.read(bytes, start)) < bytes.length) throw new Shrunk();
+    return bytes;
+  }
+
+  /** Takes what can't be read at all. */
+  #takeNothing(start: number): CheckedBlock {
+    const block = blockOf({ bytes: noBytes, start, line: this.#line });
+    this.#checker.takeUnreadable(block, { start: 0, end: 0 });
+    this.#begun = true;
+    return block;
+  }
+
+  /** Reports the fault of bytes that begin somewhere in a block. */
+  #reportFault(
+    block: CheckedBlock,
+    {
+      own,
+      start,
+      fault,
+      last,
+    }: { readonly own: Buffer; readonly start: number; readonly fault: SyntaxFault; readonly last: boolean },
+  ): void {
+    const at = start + (isKey(own, fault.at) ? 0 : fault.at);
+    const report: ReportFault = (rule, data) => this.#report(rule, data, { block, at });
+    reportFault(own, { fault, last, isDocument: this.#isDocument === true, report });
+  }
+
+  #report<Name extends RuleName>(
+    rule: Name,
+    data: RuleData<Name>,
+    { block, at }: { readonly block: CheckedBlock; readonly at: number },
+  ): void {
+    this.found.problems.report(rule, data, () => ({ file: this.#source.name, ...block.places.of(at), path: [] }));
+  }
+}
+
+const newline = 0x0a;
+
+const noTable: Omit<Tabled, "bytes"> = { words: new Int32Array(), base: 0, keys: 0 };
+
+const blockOf = (text: Text): CheckedBlock => ({
+  text: { ...noTable, bytes: text.bytes },
+  start: text.start,
+  places: new Places(text),
+});
+
+/** Files that were put behind one another bring their marks along, each before a line. */
+const byteOrderMark = Buffer.from("\ufeff");
+
+/** The same bytes with blanks for the marks that lines begin with. */
+const withoutMarks = (bytes: Buffer): Buffer => {
+  for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
+    if (at === 0 || bytes[at - 1] === newline) bytes.fill(" ", at, at + byteOrderMark.length);
+  }
+  return bytes;
+};
+/** Whether what stands behind the white space of a block goes on over several lines. */
+const beginsDocument = (bytes: Buffer, from: number): boolean => {
+  const end = endOfLine(bytes, from);
+  // What ends here and begins again there is a line behind another: in a document something stands between them.
+  if (isCloser(lastOf(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
+  const first = faultIn(bytes.subarray(from, end));
+  if (first?.fault === "more" && isKey(bytes.subarray(from), first.at)) return isInside(bytes.subarray(from));
+  if (first?.fault !== "end" || end === bytes.length) return false;
+  if (onlyOpens(bytes.subarray(from, end))) return true;
+  const next = skipWhite(bytes, end);
+  if (next === bytes.length) return isOpener(lastOf(bytes, end));
+  // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
+  const fault = faultIn(bytes.subarray(from));
+  return fault === undefined || from + fault.at > next;
+};
+
+/** Whether a text is an object, as far as it goes, but for the brace that it begins with. */
+const isInside = (bytes: Buffer): boolean => {
+  const fault = faultIn(Buffer.concat([Buffer.of(openBrace), bytes]));
+  return fault === undefined || fault.fault === "end";
+};
+
+/** The last byte before a place that is no white space. */
+const lastOf = (bytes: Buffer, end: number): number | undefined => bytes[endOfText(bytes, end) - 1];
+
+const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
+const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
+
+/** Whether a line does nothing but open objects and arrays. */
+const onlyOpens = (line: Buffer): boolean =>
+  /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;

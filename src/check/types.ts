@@ -1,0 +1,236 @@
+/** Checks the types of a trajectory's fields (interface 2.1), as tables say them. */
+import { isDateTime } from "../contract/date-time.ts";
+import { nodeSize } from "../json/reader.ts";
+import { afterOf, numberAt, numbersIn, parsedNode, type Tabled, textOf } from "../json/table.ts";
+import { isObject, type JsonObject } from "../json/walk.ts";
+import {
+  absent,
+  arrayKind,
+  booleanKind,
+  describe,
+  describeNumber,
+  kindAt,
+  kindOf,
+  nullKind,
+  numberKind,
+  objectKind,
+  stringKind,
+} from "./kinds.ts";
+import { insteadOf, isNoTrajectory } from "./other-tools.ts";
+import { none, type Report } from "./report.ts";
+import { Shape } from "./shape.ts";
+
+/** A field: the kinds of its values, what they are called in a sentence, and what else is asked of them. */
+interface Field {
+  readonly takes: number;
+  readonly wanted: string;
+  /** True if a value of the right kind, which is not null, is right. */
+  readonly fits?: (text: Tabled, node: number) => boolean;
+  /** Reports what is wrong with such a value. */
+  readonly complain?: (text: Tabled, node: number, report: Report) => void;
+}
+
+const optional = absent | nullKind;
+const wantedNames = new Map([
+  [stringKind, "a string"],
+  [arrayKind, "an array"],
+  [objectKind, "an object"],
+  [booleanKind, "a boolean"],
+]);
+
+const required = (takes: number): Field => ({ takes, wanted: wantedNames.get(takes) ?? "a number" });
+const perhaps = (takes: number): Field => ({ ...required(takes), takes: takes | optional });
+
+/** A kind of object: the fields that the interface knows, in its order. */
+class ObjectType<Name extends string> {
+  readonly shape: Shape<Name>;
+  readonly #fields: readonly (readonly [Name, Field])[];
+  readonly #takes: Uint8Array;
+  /** Fields of which more than the kind is asked. */
+  readonly #further: readonly { readonly slot: number; readonly fits: NonNullable<Field["fits"]> }[];
+
+  constructor(fields: readonly (readonly [Name, Field])[]) {
+    this.#fields = fields;
+    this.shape = new Shape(fields.map(([name]) => name));
+    this.#takes = Uint8Array.from([absent, ...fields.map(([, { takes }]) => takes)]);
+    this.#further = fields.flatMap(([, { fits }], at) => (fits === undefined ? [] : [{ slot: at + 1, fits }]));
+  }
+
+  /** True if an object has the types; its members are those of the shape then. */
+  fits(text: Tabled, object: number): boolean {
+    this.shape.read(text, object);
+    const { values } = this.shape;
+    for (let slot = 1; slot < values.length; slot++) {
+      if ((kindOf(text, values[slot] ?? 0) & (this.#takes[slot] ?? 0)) === 0) return false;
+    }
+    for (let at = 0; at < this.#further.length; at++) {
+      const further = this.#further[at];
+      const value = further === undefined ? 0 : (values[further.slot] ?? 0);
+      if ((kindOf(text, value) & optional) === 0 && further?.fits(text, value) === false) return false;
+    }
+    return true;
+  }
+
+  /** Reports each field of an object that has not its type. */
+  complain(text: Tabled, object: number, report: Report): void {
+    this.shape.read(text, object);
+    const values = this.shape.values.slice(1);
+    for (const [at, [field, { takes, wanted, fits, complain }]] of this.#fields.entries()) {
+      const value = values[at] ?? 0;
+      const kind = kindOf(text, value);
+      if ((kind & takes) === 0 && value === 0) reportMissing(text, { holder: object, field }, report);
+      else if ((kind & takes) === 0) reportWrongType(text, { node: value, field, wanted }, report);
+      else if ((kind & optional) === 0 && fits?.(text, value) === false) {
+        if (complain !== undefined) complain(text, value, report);
+        else reportWrongType(text, { node: value, field, wanted }, report);
+      }
+    }
+  }
+}
+
+const functionType = new ObjectType([
+  ["name", perhaps(stringKind)],
+  ["description", perhaps(stringKind)],
+  ["parameters", perhaps(objectKind)],
+  ["strict", perhaps(booleanKind)],
+]);
+
+/** A tool that was offered to the model. Assumed: all but the function may be absent. */
+export const toolType = new ObjectType([
+  ["type", perhaps(stringKind)],
+  [
+    "function",
+    {
+      ...required(objectKind),
+      fits: (text, node) => functionType.fits(text, node),
+      complain: (text, node, report) => functionType.complain(text, node, report),
+    },
+  ],
+]);
+
+const areTools = (text: Tabled, list: number): boolean => {
+  if (numbersIn(text, list) > 0) return false;
+  const end = afterOf(text, list);
+  for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
+    if (kindAt(text, tool) !== objectKind || !toolType.fits(text, tool)) return false;
+  }
+  return true;
+};
+
+/** An element of a list is called after its list. */
+const complainOfElements = <Name extends string>(
+  text: Tabled,
+  { list, field, type }: { readonly list: number; readonly field: string; readonly type: ObjectType<Name> },
+  report: Report,
+): void => {
+  reportNumbers(text, list, (found, at) =>
+    report("wrong-type", () => ({ field: `${field}[${at}]`, wanted: "an object", found }), list, at),
+  );
+  let at = 0;
+  for (let node = list + nodeSize; node < afterOf(text, list); node = afterOf(text, node), at++) {
+    if (kindAt(text, node) === objectKind) type.complain(text, node, report);
+    else reportWrongType(text, { node, field: `${field}[${at}]`, wanted: "an object" }, report);
+  }
+};
+
+/** Tells of each number of an array that is one node. */
+export const reportNumbers = (text: Tabled, list: number, tell: (found: string, at: number) => void): void => {
+  for (let at = 0; at < numbersIn(text, list); at++) tell(describeNumber(text, list, at), at);
+};
+
+const version: Field = {
+  takes: numberKind | optional,
+  wanted: "a whole number",
+  // Of any size: above 2^53 its digits are kept by whoever passes its bytes on.
+  fits: (text, node) => Number.isInteger(numberAt(text, node)),
+};
+
+/** A recorded trajectory. Assumed: the messages and the reward are required, every other field may be absent or null. */
+export const trajectoryType = new ObjectType([
+  ["messages_and_choices", required(arrayKind)],
+  [
+    "tools",
+    {
+      ...perhaps(arrayKind),
+      fits: areTools,
+      complain: (text, list, report) => complainOfElements(text, { list, field: "tools", type: toolType }, report),
+    },
+  ],
+  ["additional_histories", perhaps(arrayKind)],
+  ["reward", required(numberKind)],
+  ["initial_policy_version", version],
+  ["final_policy_version", version],
+  ["metrics", perhaps(objectKind)],
+  ["metadata", perhaps(objectKind)],
+  ["logs", perhaps(arrayKind)],
+  [
+    "start_time",
+    {
+      ...perhaps(stringKind),
+      fits: (text, node) => isDateTime(textOf(text, node)),
+      complain: (_, node, report) => report("start-time-wrong", none, node),
+    },
+  ],
+]);
+
+/** The fields of a trajectory that the interface knows. */
+export const trajectoryFields: readonly string[] = Object.keys(trajectoryType.shape.slots);
+
+/** Reports a value of the wrong type. */
+export const reportWrongType = (
+  text: Tabled,
+  { node, field, wanted }: { readonly node: number; readonly field: string; readonly wanted: string },
+  report: Report,
+): void =>
+  report(
+    "wrong-type",
+    () => ({
+      field,
+      wanted,
+      found: describe(text, node),
+      instead: () => fixOf(parsedNode(text, node), { field, wanted }),
+    }),
+    node,
+  );
+
+/** Reports a field that an object lacks. */
+export const reportMissing = (
+  text: Tabled,
+  { holder, field }: { readonly holder: number; readonly field: string },
+  report: Report,
+): void => {
+  // What is plainly not a trajectory lacks more than the reward.
+  if (field === "reward" && trajectoryType.shape.values[1] === 0 && isNoTrajectory(parsedNode(text, holder))) return;
+  report("missing-field", () => ({ field, instead: () => insteadOf(field, parsedNode(text, holder)) }), holder, field);
+};
+
+/** How a value of the wrong type becomes one of the right type, if it looks like one. */
+const fixOf = (
+  found: unknown,
+  { field, wanted }: { readonly field: string; readonly wanted: string },
+): string | undefined => {
+  if (field === "reward" && found === null)
+    return "a reward can't be left out: write a number, or leave out the trajectory";
+  if (field === "reward" && typeof found === "object") return "it is one number for the whole trajectory";
+  if (isObject(found) && wanted === "an array") return nestingFix(found, field);
+  if (Array.isArray(found)) return wanted === "an object" ? "there is one array too many around it" : undefined;
+  if (typeof found === "boolean" && wanted.endsWith("number")) return `write ${Number(found)}`;
+  if (typeof found !== "string") return undefined;
+  if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found))) {
+    return `write it without quotes: ${Number(found)}`;
+  }
+  return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
+    ? "it holds JSON as text, written twice: parse the string once more"
+    : undefined;
+};
+
+/** What to do with an object where an array should be. */
+const nestingFix = (found: JsonObject, field: string): string | undefined => {
+  if (field === "trajectories" && Object.hasOwn(found, "messages_and_choices")) {
+    return 'one trajectory is an array of one: "trajectories": [{…}]';
+  }
+  if (field === "messages_and_choices" && (Object.hasOwn(found, "role") || Object.hasOwn(found, "message"))) {
+    return 'one message is an array of one: "messages_and_choices": [{…}]';
+  }
+  return undefined;
+};

@@ -1,0 +1,531 @@
+import { isUtf8 } from "node:buffer";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { lenient } from "../../src/check/rules/judgement.ts";
+import { Scan } from "../../src/check/scan.ts";
+import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
+import { Tally } from "../../src/groups/metrics/metrics.ts";
+import { nothingFound } from "../../src/groups/parts/found.ts";
+import { memoryBytes } from "../../src/input/source.ts";
+import { JsonReader } from "../../src/json/reader.ts";
+import { childrenOf, endOf, firstByteOf, type Place, parsedAt, startOf } from "../../src/json/table.ts";
+import { isObject, type JsonObject, parsedJson } from "../../src/json/walk.ts";
+import { itHolds } from "../support/property.ts";
+
+/** All that is found in a block of lines. */
+const foundIn = (bytes: Buffer, groupBy?: string) => {
+  const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), touched: async () => false };
+  const scan = new Scan(source, { index: 0, groupBy, judgement: lenient, found: nothingFound(lenient) });
+  scan.takeLines({ kind: "lines", bytes, start: 0, last: true });
+  const { parts, tally, problems, picture } = scan.found;
+  const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
+  return {
+    parts: Array.from({ length: parts.count }, (_, at) => parts.at(at)),
+    metrics: tally.metrics("train"),
+    problems: problems.sorted(["a.jsonl"]),
+    counts,
+    picture,
+  };
+};
+
+/** The values of the lines that are JSON. */
+const valuesIn = (bytes: Buffer): readonly unknown[] =>
+  linesOf(bytes)
+    .map((line) => Buffer.from(line, "latin1"))
+    .flatMap((line) => (isUtf8(line) ? (parsedJson(line.toString().replace(/^\ufeff/, ""))?.value ?? []) : []));
+
+/** Content and arguments as a reader of parsed JSON counts their characters. */
+const charactersIn = (message: unknown): number => {
+  if (!isObject(message)) return 0;
+  const own = isObject(message.message) && message.role === undefined ? message.message : message;
+  const textLength = (text: unknown): number => (typeof text === "string" ? text.length : 0);
+  const parts = Array.isArray(own.content) ? own.content : [{ text: own.content }];
+  const calls = Array.isArray(own.tool_calls) ? own.tool_calls : [];
+  return [
+    ...parts.map((part) => (isObject(part) ? textLength(part.text) : 0)),
+    ...calls.map((call) => (isObject(call) && isObject(call.function) ? textLength(call.function.arguments) : 0)),
+  ].reduce((sum, length) => sum + length, 0);
+};
+
+/** A value of a table. */
+const valueIn = (place: Place): unknown => {
+  const first = firstByteOf(place);
+  if (first !== 0x5b && first !== 0x7b) return parsedAt(place);
+  const inside = Array.from(childrenOf(place), ([key, value]) => [key, valueIn(value)] as const);
+  return first === 0x5b ? inside.map(([, value]) => value) : Object.fromEntries(inside);
+};
+
+/** What the table of a block has of its lines that are not blank, and what JSON.parse says of them: undefined where they are not JSON. */
+const tableAndParsed = (bytes: Buffer) => {
+  const reader = new JsonReader();
+  reader.readLines(bytes);
+  const table = reader.table();
+  const text = { ...table, bytes };
+  const found: unknown[] = [];
+  for (let node = 0; node < table.length; node = table.words[table.base + node + 2] ?? table.length) {
+    found.push(endOf(text, node) === 0 ? undefined : { at: startOf(text, node), value: valueIn({ text, node }) });
+  }
+  const wanted: unknown[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf("\n", at) < 0 ? bytes.length : bytes.indexOf("\n", at);
+    const line = bytes.toString("utf8", at, end);
+    const blanks = line.search(/[^ \t\r]|$/);
+    const parsed = parsedJson(line);
+    if (/[^ \t\r]/.test(line)) wanted.push(parsed && { at: at + blanks, value: parsed.value });
+    at = end + 1;
+  }
+  return { found, wanted };
+};
+
+/** JSON of a value in which objects are lists of members, so that a key can stand twice. */
+type Written = string | number | boolean | null | Raw | Members | readonly Written[];
+interface Raw {
+  readonly raw: string;
+}
+interface Members {
+  readonly members: readonly (readonly [string, Written])[];
+}
+
+const written = (value: Written, space: string): string => {
+  if (Array.isArray(value)) return `[${space}${value.map((one) => written(one, space)).join(`,${space}`)}${space}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if ("raw" in value) return value.raw;
+  if (!("members" in value)) throw new Error("not a value");
+  const members = value.members.map(([key, own]) => `${key}${space}:${space}${written(own, space)}`);
+  return `{${space}${members.join(`${space},${space}`)}${space}}`;
+};
+
+const raw = (text: string): Raw => ({ raw: text });
+
+const object = (members: Readonly<Record<string, Written>>): Members => ({
+  members: Object.entries(members).map(([key, value]) => [JSON.stringify(key), value]),
+});
+
+const words = ["", "a", "naïve", "\u2028", "😀", "\n", '"', "\\", "a longer text, which goes on for more than sixteen"];
+
+/** The usual, and now and then the odd. */
+const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
+  fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: odd });
+
+const texts: fc.Arbitrary<Written> = mostly(
+  fc.oneof(
+    fc.constantFrom<Written>(...words, raw('"\\ud83d"'), raw('"\\u0041\\/\\b\\f\\r\\t"')),
+    fc.string({ unit: "grapheme", maxLength: 40 }),
+  ),
+  fc.constantFrom(...["\\x", "\\u12g4", "\t", "sk-0123abcd4567efgh89ij"].map((text) => raw(`"${text}"`))),
+);
+
+const numbers: fc.Arbitrary<Written> = mostly(
+  fc.oneof(
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(
+      ...["-0", "0", "1e-400", "0.1e1", "1E+2", "-1.5e-3", "9007199254740993", "0.30000000000000004", "1e22"].map(raw),
+      ...["1.7976931348623157e308", "5e-324", "123456789012345678901234567890", "1e23", "-1e5", "1.0", "10.50"].map(
+        raw,
+      ),
+    ),
+  ),
+  fc.constantFrom(
+    ...["1e400", "00", "1.", ".5", "+1", "-", "1e", "NaN", "Infinity", "0x1", "1_0", "tru", "-01"].map(raw),
+  ),
+);
+
+const scalars: fc.Arbitrary<Written> = fc.oneof(texts, numbers, fc.boolean(), fc.constant(null));
+
+const anything: fc.Arbitrary<Written> = fc.oneof(
+  { weight: 3, arbitrary: scalars },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Written>(
+      [],
+      object({}),
+      [1, [2, "x"]],
+      object({ a: object({ b: [null] }) }),
+      raw("tru"),
+    ),
+  },
+);
+
+/** Members of an object: most of the usual ones, and now and then one more, one twice, or one out of its place. */
+const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<Written>>>): fc.Arbitrary<Members> => {
+  const names = Object.keys(fields);
+  const member = (name: string) =>
+    (fields[name] ?? anything).map((value): readonly [string, Written] => [JSON.stringify(name), value]);
+  const odd = fc.oneof(
+    fc.constantFrom(...names).chain(member),
+    fc.tuple(fc.constantFrom(...names.map((name) => JSON.stringify(name))), anything),
+    fc.tuple(
+      fc.constantFrom('"other"', '"n\\u0061me"', '"rol\\u0065"', '"naïve"', '"__proto__"', '"7"', "1"),
+      anything,
+    ),
+  );
+  const usual = fc.tuple(...names.map(member));
+  const changed = fc
+    .tuple(fc.subarray(names, { minLength: Math.max(0, names.length - 1) }), fc.array(odd, { maxLength: 1 }))
+    .chain(([kept, more]) => fc.tuple(...kept.map(member)).map((own) => [...own, ...more]));
+  return fc.oneof({ weight: 25, arbitrary: usual }, { weight: 1, arbitrary: changed }).chain((members) =>
+    mostly(
+      fc.constant({ members }),
+      fc.shuffledSubarray(members, { minLength: members.length }).map((own) => ({ members: own })),
+    ),
+  );
+};
+
+const listOf = (element: fc.Arbitrary<Written>, maxLength = 4): fc.Arbitrary<Written> =>
+  mostly<Written>(
+    fc.array(element, { maxLength }),
+    fc.tuple(fc.array(element, { maxLength: 2 }), anything).map(([own, odd]) => [...own, odd]),
+  );
+
+const ids = mostly(
+  fc.constantFrom<Written>("call_1", "call_2"),
+  fc.constantFrom<Written>("", 1, raw('"c\\u0061ll_1"')),
+);
+const toolNames = mostly(
+  fc.constantFrom<Written>("find", "naïve"),
+  fc.constantFrom<Written>("", 1, raw('"f\\u0069nd"')),
+);
+const roles = fc.constantFrom<Written>(
+  "system",
+  "user",
+  "assistant",
+  "assistant",
+  "tool",
+  "developer",
+  "function",
+  "human",
+);
+
+const called = objectOf({ name: toolNames, arguments: texts });
+
+const call = objectOf({ id: ids, type: fc.constant("function"), function: called });
+
+const content = fc.oneof(
+  { weight: 5, arbitrary: texts },
+  { weight: 1, arbitrary: fc.constant(null) },
+  { weight: 2, arbitrary: listOf(objectOf({ type: fc.constant("text"), text: texts })) },
+);
+
+const message = fc.oneof(
+  { weight: 4, arbitrary: objectOf({ role: fc.constantFrom<Written>("system", "user", "assistant"), content }) },
+  { weight: 1, arbitrary: objectOf({ role: roles, content, tool_calls: listOf(call, 2) }) },
+  { weight: 1, arbitrary: objectOf({ role: fc.constant("tool"), tool_call_id: ids, content }) },
+  { weight: 1, arbitrary: objectOf({ role: fc.constant("assistant"), content, tool_calls: fc.constant(null) }) },
+);
+
+const choice = objectOf({
+  finish_reason: fc.constant("stop"),
+  index: fc.constant(0),
+  message: fc.oneof(message, objectOf({ role: roles, content, tool_calls: fc.constant(null) })),
+  logprobs: anything,
+});
+
+const assistant = objectOf({ role: fc.constant("assistant"), content });
+
+/** A call and its result. */
+const answered = ids.chain((id) =>
+  fc.tuple(
+    objectOf({
+      role: fc.constant("assistant"),
+      content,
+      tool_calls: listOf(objectOf({ id: fc.constant(id), function: called }), 1),
+    }),
+    objectOf({ role: fc.constant("tool"), tool_call_id: fc.constant(id), content }),
+  ),
+);
+
+const conversation = fc
+  .tuple(
+    listOf(fc.oneof({ weight: 4, arbitrary: message }, { weight: 1, arbitrary: choice })),
+    fc.oneof(fc.constant<readonly Written[]>([]), answered),
+    assistant,
+  )
+  .map(([own, more, last]): Written => (Array.isArray(own) ? [...own, ...more, last] : own));
+
+const rewards = fc.oneof(
+  { weight: 9, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
+  { weight: 1, arbitrary: numbers },
+);
+
+const versions = mostly<Written>(fc.integer({ min: 3, max: 4 }), anything);
+
+const optional: Readonly<Record<string, fc.Arbitrary<Written>>> = {
+  metrics: objectOf({ turns: fc.nat(), score: numbers, right: fc.boolean() }),
+  metadata: objectOf({
+    task: scalars,
+    level: scalars,
+    seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>(raw("7.0"), { members: [] })),
+  }),
+  logs: listOf(texts),
+  tools: listOf(
+    objectOf({
+      type: fc.constant("function"),
+      function: objectOf({ name: toolNames, description: texts, parameters: fc.constant(object({ type: "object" })) }),
+    }),
+  ),
+  start_time: mostly(
+    fc.constantFrom<Written>("2024-05-15T15:00:00Z", "2024-05-15T15:00+02:00", "2024-05-15 15:00 -0500", "noon"),
+    fc.constantFrom<Written>("2024-05-15 15:00:00", "2024-05-15", "2024-05-15T15:00:0z ", 5),
+  ),
+  initial_policy_version: versions,
+  final_policy_version: versions,
+  additional_histories: listOf(objectOf({ messages_and_choices: conversation })),
+  group_id: mostly(
+    fc.constantFrom<Written>("g-1", 1, null, true),
+    fc.constantFrom<Written>("naïve", 10 ** 16, [], raw("1.0"), raw("-0"), raw('"g\\u002d1"')),
+  ),
+  seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>([], raw("-0"))),
+};
+
+const sometimesNull = (value: fc.Arbitrary<Written>): fc.Arbitrary<Written> =>
+  fc.oneof({ weight: 9, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });
+
+const trajectory = fc.subarray(Object.keys(optional), { maxLength: 4 }).chain((names) =>
+  objectOf({
+    messages_and_choices: conversation,
+    reward: rewards,
+    ...Object.fromEntries(names.map((name) => [name, sometimesNull(optional[name] ?? anything)])),
+  }),
+);
+
+const group = objectOf({ trajectories: listOf(trajectory) });
+
+const values: fc.Arbitrary<Written> = fc.oneof(
+  { weight: 6, arbitrary: group },
+  { weight: 6, arbitrary: trajectory },
+  {
+    weight: 1,
+    arbitrary: objectOf({ trajectories: listOf(trajectory), exceptions: listOf(texts), metadata: anything }),
+  },
+  { weight: 1, arbitrary: objectOf({ split: fc.constant("train"), trajectory_groups: listOf(group) }) },
+  { weight: 1, arbitrary: anything },
+);
+
+const spaces = fc.constantFrom("", "", " ", "\t ", "  ");
+
+const line = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc
+      .tuple(values, spaces, spaces)
+      .map(([value, space, around]) => around + written(value, space) + around),
+  },
+  { weight: 1, arbitrary: fc.constantFrom("", " ", "\r", "\ufeff{}", "nonsense", '{"trajectories":[', "{} {}") },
+);
+
+const file = fc
+  .tuple(fc.array(line, { minLength: 1, maxLength: 6 }), fc.constantFrom("\n", "\r\n", "\n\n"), fc.boolean())
+  .map(([lines, end, last]) => Buffer.from(lines.join(end) + (last ? end : "")));
+
+const sample = (name: string): Buffer => readFileSync(`test/samples/${name}`);
+
+const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
+
+/** A line of the samples, changed in any byte. */
+const changedLine = fc
+  .tuple(
+    fc.constantFrom(
+      ...linesOf(sample("wordle.trajectories.jsonl")).slice(0, 20),
+      ...linesOf(sample("airline.trajectories.jsonl")).slice(0, 8),
+    ),
+    fc.nat(),
+    fc.nat({ max: 255 }),
+    fc.constantFrom(0, 1, 2),
+  )
+  .map(([text, place, byte, how]) => {
+    const bytes = Buffer.from(text, "latin1");
+    const at = place % (bytes.length + 1);
+    return Buffer.concat([
+      bytes.subarray(0, at),
+      Buffer.from(how === 0 ? [] : [byte]),
+      bytes.subarray(at + (how === 2 ? 0 : 1)),
+    ]);
+  });
+
+describe("the table of JSON", () => {
+  itHolds(
+    "has the values that JSON.parse has of generated lines, and of damaged ones",
+    fc.property(fc.oneof(file, changedLine), (bytes) => {
+      const { found, wanted } = tableAndParsed(bytes);
+      expect(found).toEqual(wanted);
+    }),
+    { quick: 100 },
+  );
+});
+
+describe("the checker", () => {
+  itHolds(
+    "takes the groups and trajectories that the schemas take, and measures them as parsed JSON",
+    fc.property(fc.oneof(file, changedLine), (bytes) => {
+      const { parts, metrics, counts, picture } = foundIn(bytes);
+      fc.pre(counts["duplicate-key"] === undefined);
+      const tally = new Tally();
+      const [valid, turns, characters]: [boolean[], number[], number[]] = [[], [], []];
+      const measure = ({ messages_and_choices: messages }: JsonObject): void => {
+        const list = Array.isArray(messages) ? messages : [];
+        turns.push(list.length);
+        characters.push(list.map(charactersIn).reduce((sum, length) => sum + length, 0));
+      };
+      const takeGroup = (value: unknown): void => {
+        // The schema's copy lacks a key that is called __proto__.
+        const isGroup = (own: unknown): own is TrajectoryGroup => TrajectoryGroup.safeParse(own).success;
+        valid.push(isGroup(value));
+        if (!isGroup(value)) return;
+        value.trajectories.forEach(measure);
+        for (const one of value.trajectories) tally.addTrajectory(one);
+        const { trajectories, exceptions } = value;
+        const rewards = trajectories.map(({ reward }) => reward);
+        tally.closeGroup({ rewards, exceptions: Array.isArray(exceptions) ? exceptions.length : 0 });
+      };
+      const take = (value: unknown): void => {
+        if (!isObject(value)) return;
+        if (Array.isArray(value.trajectory_groups)) value.trajectory_groups.forEach(takeGroup);
+        else if (Object.hasOwn(value, "trajectories")) takeGroup(value);
+        else if (!Object.hasOwn(value, "trajectory_groups") && !Object.hasOwn(value, "split")) {
+          const isTrajectory = (own: unknown): own is Trajectory => Trajectory.safeParse(own).success;
+          valid.push(isTrajectory(value));
+          if (!isTrajectory(value)) return;
+          measure(value);
+          tally.addTrajectory(value);
+        }
+      };
+      for (const value of valuesIn(bytes)) (Array.isArray(value) ? value : [value]).forEach(take);
+      expect(parts.flatMap((part) => (part.kind === "unreadable" ? [] : part.valid))).toEqual(valid);
+      expect(metrics).toEqual(tally.metrics("train"));
+      const sum = (all: readonly number[]): number => all.reduce((so, far) => so + far, 0);
+      expect(picture.turns.count).toBe(turns.length);
+      expect(picture.turns.mean * turns.length).toBeCloseTo(sum(turns), 6);
+      expect(picture.characters.mean * turns.length).toBeCloseTo(sum(characters), 4);
+    }),
+    { quick: 100, slow: 1000 },
+  );
+
+  for (const { what, answers, ids = ["a", "b"], count, inHistory = false } of [
+    { what: "counts a result without an id for the oldest call", answers: [undefined, "b"], count: 0 },
+    { what: "counts one result for all calls of one id", answers: ["a"], ids: ["a", "a"], count: 0 },
+    {
+      what: "counts a result without an id for one of several calls of one id",
+      answers: [undefined],
+      ids: ["a", "a"],
+      count: 1,
+    },
+    {
+      what: "counts a result without an id for the next call of the oldest id",
+      answers: [undefined, undefined],
+      ids: ["a", "b", "a"],
+      count: 1,
+    },
+    { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
+    { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
+  ]) {
+    // More calls are looked up in another way.
+    it.each([0, 100])(`${what}, after %i other calls`, (others) => {
+      const callOf = (id: string, at: number) => ({
+        id,
+        type: "function",
+        function: { name: `f${at}`, arguments: "" },
+      });
+      const other = Array.from({ length: others }, (_, at) => `other-${at}`);
+      const calling = { role: "assistant", tool_calls: [...ids, ...other].map(callOf) };
+      const results = [...answers, ...other].map((id) => ({
+        role: "tool",
+        content: "",
+        tool_call_id: id,
+        ...(id === "c" ? { tool_calls: [callOf("c", 9)] } : {}),
+      }));
+      const messages_and_choices = [calling, ...results, { role: "assistant", content: "a" }];
+      const additional_histories = inHistory ? [{ messages_and_choices: [calling] }] : [];
+      const line = JSON.stringify({ messages_and_choices, reward: 1, additional_histories });
+      // The same ids are the same in any spelling.
+      for (const text of [line, line.replace('"tool_call_id":"a"', String.raw`"tool_call_id":"\u0061"`)]) {
+        expect(foundIn(Buffer.from(text)).counts["tool-call-unanswered"] ?? 0).toBe(count);
+      }
+    });
+  }
+
+  describe("for lines with a secret", () => {
+    const formats = [
+      ...[/^sk-ant-[\w-]{30}$/, /^sk-or-[\w-]{30}$/, /^sk-[\w-]{30}$/, /^[sr]k_live_[A-Za-z0-9]{24}$/],
+      ...[/^A[KS]IA[A-Z0-9]{16}$/, /^AIza[\w-]{35}$/, /^gh[pousr]_[A-Za-z0-9]{36}$/, /^github_pat_\w{30}$/],
+      ...[/^glpat-[\w-]{20}$/, /^xox[abeoprs]-[A-Za-z0-9-]{20}$/, /^hf_[A-Za-z0-9]{34}$/, /^npm_[A-Za-z0-9]{36}$/],
+      ...[/^gsk_[A-Za-z0-9]{52}$/, /^xai-[A-Za-z0-9]{80}$/, /^nvapi-[\w-]{64}$/, /^tgp_v1_[\w-]{43}$/],
+      ...[/^r8_[A-Za-z0-9]{37}$/, /^wandb_v1_[\w-]{70}$/, /^eyJ[\w-]{17}\.eyJ[\w-]{30}\.[\w-]{43}$/],
+      ...[/^pypi-AgE[\w-]{30}$/, /^SG\.[\w-]{16}\.[\w-]{16}$/],
+    ];
+    const keys = fc.oneof(
+      ...formats.map((format) => fc.stringMatching(format)),
+      fc.stringMatching(/^\w{64}$/).map((key) => `-----BEGIN RSA PRIVATE KEY-----\n${key}`),
+    );
+    itHolds(
+      "reports the secret at its value",
+      fc.property(
+        fc.constantFrom("", " ", "key: ", "\n", "\t", "é", "/", '"'),
+        keys,
+        fc.constantFrom("", " ", "\n", "é"),
+        fc.nat({ max: 40 }),
+        (start, key, end, padding) => {
+          // Of few characters, or of no digit, it is what documents write in a key's place.
+          const isMadeUp = /example|x{4}|1234567|abcdefgh|your|\.\.\./i;
+          fc.pre(new Set(key).size > 14 && /\d/.test(key.slice(8)) && !isMadeUp.test(key));
+          const content = `${"p ".repeat(padding)}${start}${key}${end}`;
+          const line = JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 });
+          const { problems } = foundIn(Buffer.from(line));
+          expect(problems.filter(({ rule }) => rule === "secret-in-content").map(({ path }) => path)).toEqual([
+            ["messages_and_choices", 0, "content"],
+          ]);
+        },
+      ),
+      { quick: 100, slow: 1500 },
+    );
+  });
+
+  it.each(["u123g", "u12g4", "u1g34", "ug234", "u123", "u12 4", "u", "x41", "0", "u00e9", "uABCD", "uabcF", "ud83d"])(
+    "reads the escape \\\\%s like JSON.parse, in values and in keys",
+    (spelled) => {
+      for (const [role, content, key] of [
+        ["assistant", `a\\${spelled}`, "a"],
+        [`user\\${spelled}`, "a", "a"],
+        ["assistant", "a", `a\\${spelled}`],
+      ]) {
+        const message = `{"role":"${role}","content":"${content}","${key}":1}`;
+        const text = `{"trajectories":[{"messages_and_choices":[${message}],"reward":1,"metadata":{"${key}":1}}]}\n`;
+        expect(foundIn(Buffer.from(text.repeat(2))).parts[0]?.valid).toBe(parsedJson(text) !== undefined);
+      }
+    },
+  );
+
+  describe("for a number", () => {
+    const spelled = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+      fc
+        .tuple(fc.bigInt({ min: 0n, max: 10n ** 21n }), fc.integer({ min: -30, max: 30 }))
+        .map(([digits, power]) => `${digits}e${power}`),
+      fc
+        .tuple(fc.nat(), fc.stringMatching(/^[0-9]{1,22}$/), fc.integer({ min: -9, max: 9 }))
+        .map(([a, b, c]) => `-${a}.${b}E${c}`),
+    );
+    itHolds(
+      "reads the same value as JavaScript",
+      fc.property(spelled, (number) => {
+        const { parts } = foundIn(Buffer.from(`{"messages_and_choices":[{"role":"assistant"}],"reward":${number}}`));
+        expect(parts[0]?.reward).toBe(Number(number));
+      }),
+      { quick: 200, slow: 1500 },
+    );
+  });
+
+  it.skipIf(process.platform !== "linux")(
+    "names the limit on memory if V8 cannot reserve the addresses for reading JSON",
+    () => {
+      const limited = `ulimit -v 4000000; exec "$0" bin/rollcall.js check "$1" --json`;
+      const file = "test/samples/airline.groups.jsonl";
+      const { status, stderr } = spawnSync("bash", ["-c", limited, process.execPath, file], { encoding: "utf8" });
+      expect(status).toBe(1);
+      expect(stderr).toContain("reading JSON needs more virtual memory than this process may have");
+      expect(stderr).toContain("ulimit -v unlimited");
+    },
+  );
+});
