@@ -4,77 +4,100 @@ import { afterOf, endOf, factOf, numbersIn, startOf, type Tabled, textOf } from 
 import { kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import { Shape } from "./shape.ts";
 
-/** A call of a tool: nodes, 0 for an id or name that is not a string, or is empty. */
-export interface Call {
-  readonly node: number;
-  readonly id: number;
-  readonly name: number;
-  /** The arguments, if they are a string. */
-  readonly given: number;
-}
-
 const callShape = new Shape(["id", "function"]);
 const functionShape = new Shape(["name", "arguments"]);
 const { id: idSlot, function: functionSlot } = callShape.slots;
 const { name: nameSlot, arguments: argumentsSlot } = functionShape.slots;
 
-/** The calls in the `tool_calls` of a message. */
-export const callsIn = (text: Tabled, list: number): readonly Call[] => {
-  if (numbersIn(text, list) > 0) return [];
-  const calls: Call[] = [];
-  const end = afterOf(text, list);
-  for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
-    if (kindAt(text, node) !== objectKind) continue;
-    callShape.read(text, node);
-    const id = callShape.values[idSlot] ?? 0;
-    const called = callShape.values[functionSlot] ?? 0;
-    const isFunction = kindOf(text, called) === objectKind;
-    if (isFunction) functionShape.read(text, called);
-    const name = isFunction ? (functionShape.values[nameSlot] ?? 0) : 0;
-    const given = isFunction ? (functionShape.values[argumentsSlot] ?? 0) : 0;
-    calls.push({
-      node,
-      id: isText(text, id) ? id : 0,
-      name: isText(text, name) ? name : 0,
-      given: kindOf(text, given) === stringKind ? given : 0,
-    });
+/** Calls, side by side: nothing is allocated for each. */
+export class CallList {
+  /** Of each call: its node, that of its id, and that of the tool's name; 0 for an id or name that is not a string, or is empty. */
+  #nodes = new Int32Array(24);
+  count = 0;
+  /** Characters of the arguments of all calls that were read. */
+  characters = 0;
+
+  nodeOf(at: number): number {
+    return this.#nodes[callSize * at] ?? 0;
   }
-  return calls;
-};
 
-const isText = (text: Tabled, node: number): boolean => kindOf(text, node) === stringKind && factOf(text, node) > 0;
+  idOf(at: number): number {
+    return this.#nodes[callSize * at + 1] ?? 0;
+  }
 
-/** Calls of a trajectory that wait for their results: a few in a list, and thousands by their ids. */
+  nameOf(at: number): number {
+    return this.#nodes[callSize * at + 2] ?? 0;
+  }
+
+  /** Puts a call at a position up to the end. */
+  put(at: number, from: CallList, position: number): void {
+    if (callSize * (at + 1) > this.#nodes.length) {
+      const larger = new Int32Array(2 * this.#nodes.length);
+      larger.set(this.#nodes);
+      this.#nodes = larger;
+    }
+    this.#nodes[callSize * at] = from.nodeOf(position);
+    this.#nodes[callSize * at + 1] = from.idOf(position);
+    this.#nodes[callSize * at + 2] = from.nameOf(position);
+  }
+
+  /** Reads the calls in the `tool_calls` of a message. */
+  read(text: Tabled, list: number): void {
+    this.count = 0;
+    this.characters = 0;
+    if (numbersIn(text, list) > 0) return;
+    const end = afterOf(text, list);
+    for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+      if (kindAt(text, node) !== objectKind) continue;
+      callShape.read(text, node);
+      const called = callShape.values[functionSlot] ?? 0;
+      const isFunction = kindOf(text, called) === objectKind;
+      if (isFunction) functionShape.read(text, called);
+      const name = isFunction ? (functionShape.values[nameSlot] ?? 0) : 0;
+      const given = isFunction ? (functionShape.values[argumentsSlot] ?? 0) : 0;
+      if (kindOf(text, given) === stringKind) this.characters += factOf(text, given);
+      // Room for the call is made by what is put there.
+      this.put(this.count, nothing, 0);
+      this.#nodes[callSize * this.count] = node;
+      this.#nodes[callSize * this.count + 1] = textNode(text, callShape.values[idSlot] ?? 0);
+      this.#nodes[callSize * this.count + 2] = textNode(text, name);
+      this.count++;
+    }
+  }
+}
+
+const callSize = 3;
+const nothing = new CallList();
+
+const textNode = (text: Tabled, node: number): number =>
+  kindOf(text, node) === stringKind && factOf(text, node) > 0 ? node : 0;
+
+/** Calls of a trajectory that wait for their results: a few are compared one by one, of thousands the ids are looked up. */
 export class Calls {
-  #few: Call[] = [];
-  #many: Map<string, Call[]> | undefined;
+  readonly #few = new CallList();
+  /** Positions in the list by id, once there are many. */
+  #many: Map<string, number[]> | undefined;
   readonly #answered: number[] = [];
 
   /** Forgets all of them. */
   clear(): void {
-    this.#few.length = 0;
+    this.#few.count = 0;
     this.#many = undefined;
-    this.#answered.length = 0;
+    if (this.#answered.length > 0) this.#answered.length = 0;
   }
 
   /** Calls wait for their results; a call without an id cannot be answered. */
-  wait(text: Tabled, calls: readonly Call[]): void {
-    for (const call of calls) if (call.id > 0) this.#add(text, call);
-    if (this.#many !== undefined || this.#few.length <= maxFew) return;
-    this.#many = new Map();
-    for (const call of this.#few) this.#add(text, call);
-    this.#few.length = 0;
-  }
-
-  #add(text: Tabled, call: Call): void {
-    if (this.#many === undefined) {
-      this.#few.push(call);
-      return;
+  wait(text: Tabled, calls: CallList): void {
+    const few = this.#few;
+    for (let at = 0; at < calls.count; at++) {
+      if (calls.idOf(at) === 0) continue;
+      few.put(few.count, calls, at);
+      if (this.#many !== undefined) addTo(this.#many, textOf(text, few.idOf(few.count)), few.count);
+      few.count++;
     }
-    const id = textOf(text, call.id);
-    const same = this.#many.get(id);
-    if (same === undefined) this.#many.set(id, [call]);
-    else same.push(call);
+    if (this.#many !== undefined || few.count <= maxFew) return;
+    this.#many = new Map();
+    for (let at = 0; at < few.count; at++) addTo(this.#many, textOf(text, few.idOf(at)), at);
   }
 
   /** Takes a result of the id at a node. A result without an id, which another rule tells of, is that of the oldest call. */
@@ -86,30 +109,39 @@ export class Calls {
 
   #answerFew(text: Tabled, id: number): void {
     const few = this.#few;
-    const [first] = few;
-    if (first === undefined) return;
+    if (few.count === 0) return;
+    const oldest = few.idOf(0);
     let kept = 0;
-    for (let at = 0; at < few.length; at++) {
-      const call = few[at] ?? first;
-      if (id === 0 ? call === first : areSame(text, call.id, id)) this.#end(call);
-      else few[kept++] = call;
+    for (let at = 0; at < few.count; at++) {
+      if (id === 0 ? at === 0 : areSame(text, few.idOf(at), id)) this.#end(at);
+      else few.put(kept++, few, at);
     }
-    few.length = kept;
-    // The next call of the same id is the oldest one now.
-    const next = id === 0 ? few.findIndex((call) => areSame(text, call.id, first.id)) : 0;
-    if (next > 0) few.unshift(...few.splice(next, 1));
+    few.count = kept;
+    if (id === 0) this.#moveFirst(text, oldest);
   }
 
-  #answerMany(many: Map<string, Call[]>, named: string | undefined): void {
+  /** Makes the next call of an id the oldest one. */
+  #moveFirst(text: Tabled, id: number): void {
+    const few = this.#few;
+    let next = 0;
+    while (next < few.count && !areSame(text, few.idOf(next), id)) next++;
+    if (next === 0 || next === few.count) return;
+    spare.put(0, few, next);
+    for (let at = next; at > 0; at--) few.put(at, few, at - 1);
+    few.put(0, spare, 0);
+  }
+
+  #answerMany(many: Map<string, number[]>, named: string | undefined): void {
     const id = named ?? many.keys().next().value;
     const calls = id === undefined ? undefined : many.get(id);
     if (id === undefined || calls === undefined) return;
-    for (const call of named === undefined ? calls.splice(0, 1) : calls.splice(0)) this.#end(call);
+    for (const at of named === undefined ? calls.splice(0, 1) : calls.splice(0)) this.#end(at);
     if (calls.length === 0) many.delete(id);
   }
 
-  #end(call: Call): void {
-    if (call.name > 0) this.#answered.push(call.name);
+  #end(at: number): void {
+    const name = this.#few.nameOf(at);
+    if (name > 0) this.#answered.push(name);
   }
 
   /** Names of tools of which a call was answered. */
@@ -117,14 +149,29 @@ export class Calls {
     return new Set(this.#answered.map((name) => textOf(text, name)));
   }
 
-  /** Calls that still wait. */
-  get waiting(): readonly Call[] {
-    return this.#many === undefined ? this.#few : [...this.#many.values()].flat();
+  /** True if no call waits. */
+  get areAnswered(): boolean {
+    return this.#many === undefined ? this.#few.count === 0 : this.#many.size === 0;
+  }
+
+  /** Calls that still wait: the node of each, and that of its name. */
+  get waiting(): readonly { readonly node: number; readonly name: number }[] {
+    const few = this.#few;
+    const positions = this.#many === undefined ? Array(few.count).keys() : [...this.#many.values()].flat();
+    return Array.from(positions, (at) => ({ node: few.nodeOf(at), name: few.nameOf(at) }));
   }
 }
 
+const spare = new CallList();
+
 /** Calls that are compared one by one. */
 const maxFew = 32;
+
+const addTo = (many: Map<string, number[]>, id: string, at: number): void => {
+  const same = many.get(id);
+  if (same === undefined) many.set(id, [at]);
+  else same.push(at);
+};
 
 /** True if a string is spelled as it reads, in ASCII: its bytes are its characters. */
 const isPlain = (text: Tabled, node: number): boolean =>

@@ -237,7 +237,6 @@ export class Checker {
     const { picture, extremes, parts, tally } = this.found;
     const { text } = this.#unit;
     const reader = this.#reader();
-    const prints: number[] = [];
     let newest = Number.NaN;
     let training = 0;
     let least = Number.POSITIVE_INFINITY;
@@ -250,18 +249,18 @@ export class Checker {
       addLengths(picture, facts);
       addMetrics(picture, facts.metrics);
       if (Number.isFinite(reward)) lookAtReward(extremes, reward, parts.count, at);
-      prints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
+      parts.prints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
       training |= facts.training;
       if (Number.isNaN(newest) || version > newest) newest = version;
       least = Math.min(least, reward);
       most = Math.max(most, reward);
     }
-    return { prints, training, version: newest, equal: prints.length > 1 && most - least <= rewardTolerance };
+    return { training, version: newest, equal: trajectories.length > 1 && most - least <= rewardTolerance };
   }
 
   #push(text: Tabled, { start, end }: Span, facts: PartFacts, measured = unmeasured): void {
     const { parts } = this.found;
-    const { prints, equal, version, training } = measured;
+    const { equal, version, training } = measured;
     const own = parts.isMarked ? text.bytes.subarray(start, end) : noBytes;
     parts.push(
       {
@@ -281,7 +280,7 @@ export class Checker {
       // A digest that comes as a text costs less than one that comes with memory of its own.
       parts.isMarked ? Buffer.from(hash("sha256", own, "binary"), "latin1") : noBytes,
     );
-    for (let at = 0; at < facts.trajectories; at++) parts.prints.push(prints[at] ?? 0);
+    if (!facts.valid) for (let at = 0; at < facts.trajectories; at++) parts.prints.push(0);
   }
 
   readonly #report: Report = (rule, data, node, ...steps) => {
@@ -330,11 +329,9 @@ const noText: Tabled = { bytes: noBytes, words: new Int32Array(), base: 0, keys:
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
 /** What a part keeps of its trajectories. */
-interface Measured extends Pick<Part, "equal" | "version" | "training"> {
-  readonly prints: readonly number[];
-}
+type Measured = Pick<Part, "equal" | "version" | "training">;
 
-const unmeasured: Measured = { prints: [], training: 0, version: Number.NaN, equal: false };
+const unmeasured: Measured = { training: 0, version: Number.NaN, equal: false };
 
 const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
 

@@ -4,7 +4,7 @@ import { nodeSize } from "../json/reader.ts";
 import { afterOf, endOf, factOf, isSaid, numbersIn, parsedNode, startOf, type Tabled, textOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { nearest, nearestAmong } from "../nearest.ts";
-import { type Call, Calls, callsIn } from "./calls.ts";
+import { CallList, Calls } from "./calls.ts";
 import { absent, arrayKind, describe, kindAt, kindOf, nullKind, objectKind, stringKind } from "./kinds.ts";
 import { none, type Report } from "./report.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
@@ -74,6 +74,7 @@ export const inspectMessages = (text: Tabled, list: number, report: Report): voi
 };
 
 const calls = new Calls();
+const own = new CallList();
 
 /** A finding that is reported after those of other kinds. */
 type Later = (report: Report) => void;
@@ -120,19 +121,17 @@ export const inspectTurns = (
     if (role === tool) calls.answer(text, values[slots.tool_call_id] ?? 0);
     const called = values[slots.tool_calls] ?? 0;
     if (kindOf(text, called) === arrayKind) {
-      const own = callsIn(text, called);
-      for (const call of own) {
-        if (call.given > 0) characters += factOf(text, call.given);
-        callsTools ||= call.name > 0;
-      }
-      if (listed !== undefined) inspectNames(text, { calls: own, listed, later });
+      own.read(text, called);
+      characters += own.characters;
+      for (let at = 0; at < own.count; at++) callsTools ||= own.nameOf(at) > 0;
+      if (listed !== undefined) inspectNames(text, listed, later);
       if (next < end) calls.wait(text, own);
-      else inspectLast(text, own, later);
+      else inspectLast(text, later);
     }
     entry = next;
   }
   if (!speaks && choices === 0) reportSilence(list, later);
-  for (const call of calls.waiting) reportUnanswered(text, call, later);
+  if (!calls.areAnswered) reportUnanswered(text, later);
   return { turns, characters, choices, scored, unscored, speaks, calls: callsTools };
 };
 
@@ -140,9 +139,11 @@ const reportSilence = (list: number, later: Later[]): void => {
   later.push((report) => report("no-assistant", none, list));
 };
 
-const reportUnanswered = (text: Tabled, { node, name }: Call, later: Later[]): void => {
-  const data = () => ({ name: name === 0 ? undefined : shortName(textOf(text, name)) });
-  later.push((report) => report("tool-call-unanswered", data, node));
+const reportUnanswered = (text: Tabled, later: Later[]): void => {
+  for (const { node, name } of calls.waiting) {
+    const data = () => ({ name: name === 0 ? undefined : shortName(textOf(text, name)) });
+    later.push((report) => report("tool-call-unanswered", data, node));
+  }
 };
 
 const charactersIn = (text: Tabled, content: number): number => {
@@ -243,30 +244,31 @@ export const listedNames = (names: ReadonlySet<string>): Listed => {
   };
 };
 
-const inspectNames = (
-  text: Tabled,
-  { calls: own, listed, later }: { readonly calls: readonly Call[]; readonly listed: Listed; readonly later: Later[] },
-): void => {
-  for (const { name: node } of own) {
-    if (node === 0 || listed.names.has(textOf(text, node))) continue;
-    later.push((report) =>
-      report(
-        "tool-unlisted",
-        () => {
-          const name = textOf(text, node);
-          return { name: shortName(name), suggestion: () => listed.near(name.slice(0, longestName)) };
-        },
-        node,
-      ),
-    );
+const inspectNames = (text: Tabled, listed: Listed, later: Later[]): void => {
+  for (let at = 0; at < own.count; at++) {
+    const name = own.nameOf(at);
+    if (name > 0 && !listed.names.has(textOf(text, name))) reportUnlisted(text, { name, listed, later });
   }
 };
 
+const reportUnlisted = (
+  text: Tabled,
+  { name: node, listed, later }: { readonly name: number; readonly listed: Listed; readonly later: Later[] },
+): void => {
+  const data = () => {
+    const name = textOf(text, node);
+    return { name: shortName(name), suggestion: () => listed.near(name.slice(0, longestName)) };
+  };
+  later.push((report) => report("tool-unlisted", data, node));
+};
+
 /** The calls of the last message may end the trajectory, unless calls of the same tools were answered before. */
-const inspectLast = (text: Tabled, own: readonly Call[], later: Later[]): void => {
+const inspectLast = (text: Tabled, later: Later[]): void => {
   const answered = calls.answered(text);
-  for (const { node, name } of own) {
-    if (name === 0 || !answered.has(textOf(text, name))) continue;
-    later.push((report) => report("last-call-unanswered", () => ({ name: shortName(textOf(text, name)) }), node));
+  for (let at = 0; at < own.count; at++) {
+    const node = own.nodeOf(at);
+    const name = own.nameOf(at) === 0 ? "" : textOf(text, own.nameOf(at));
+    if (answered.has(name))
+      later.push((report) => report("last-call-unanswered", () => ({ name: shortName(name) }), node));
   }
 };

@@ -55,6 +55,7 @@ const optionalFields = [
   "logs",
   "start_time",
 ] as const;
+const optionalSlots = optionalFields.map((field) => slots[field]);
 
 /** Keys by which trajectories tell that they failed, although only a group's are counted. */
 const exceptionShape = new Shape(["exception", "exceptions"]);
@@ -82,8 +83,8 @@ export const inspectTrajectory = (text: Tabled, node: number, report: Report): T
   const metrics = values[slots.metrics] ?? 0;
   const metadata = values[slots.metadata] ?? 0;
   const logs = values[slots.logs] ?? 0;
-  for (const field of optionalFields) {
-    if (kindOf(text, values[slots[field]] ?? 0) === nullKind) reportNull(field, report);
+  for (let at = 0; at < optionalSlots.length; at++) {
+    if (kindOf(text, values[optionalSlots[at] ?? 0] ?? 0) === nullKind) reportNull(at, report);
   }
   const rewardValue = numberAt(text, reward);
   if (!Number.isFinite(rewardValue)) report("reward-not-finite", none, reward);
@@ -123,8 +124,8 @@ const later: ((report: Report) => void)[] = [];
 
 const noMetrics: Metrics = {};
 
-const reportNull = (field: (typeof optionalFields)[number], report: Report): void =>
-  report("null-field", () => ({ field }), values[slots[field]] ?? 0);
+const reportNull = (at: number, report: Report): void =>
+  report("null-field", () => ({ field: optionalFields[at] ?? "" }), values[optionalSlots[at] ?? 0] ?? 0);
 
 const inspectExceptions = (text: Tabled, node: number, report: Report): void => {
   exceptionShape.read(text, node);

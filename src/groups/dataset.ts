@@ -1,6 +1,7 @@
 /** Reports what only the whole input shows, from the index and sketches: groups without signal, versions that lag, outliers. */
-import { groupsInDoubt } from "../check/rules/in-doubt.ts";
+
 import { groupingKeysOf, surenessOf } from "../check/group-key.ts";
+import { groupsInDoubt } from "../check/rules/in-doubt.ts";
 import { partOf, partValue } from "./contents.ts";
 import { reportTwice } from "./duplicates.ts";
 import { rewardTolerance, withChoice } from "./metrics/constants.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { lenient } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
-import { Scan } from "../../check/scan/scan.ts";
+import { Scan } from "../../check/scan.ts";
 import type { Host } from "../../host.ts";
 import { fileOf, memoryBytes, type Origin, type Source } from "../../input/source.ts";
 import { type Keeper, openKeeper } from "../../input/spool.ts";

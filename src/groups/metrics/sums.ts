@@ -27,7 +27,8 @@ export class ExactSum {
   add(value: number): void {
     if (++this.#added > mostAdded) this.#empty();
     double.setFloat64(0, value);
-    const [top, low] = [double.getUint32(0), double.getUint32(4)];
+    const top = double.getUint32(0);
+    const low = double.getUint32(4);
     const exponent = (top >>> 20) & 0x7ff;
     const fraction = (top & 0xfffff) | (exponent === 0 ? 0 : 0x100000);
     const position = Math.max(0, exponent - 1);

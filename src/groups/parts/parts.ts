@@ -84,17 +84,22 @@ export class Parts {
   }
 
   /** Adds a part. `hash` is the SHA-256 of its bytes; empty if parts are not marked. */
-  push({ kind, valid, equal, ...numbers }: Part, hash: Uint8Array): void {
-    const facts: Readonly<Record<string, number>> = {
-      ...numbers,
-      kind: kinds.indexOf(kind),
-      valid: Number(valid),
-      equal: Number(equal),
-    };
-    for (const [name, column] of this.#entries) {
-      const fact = facts[name];
-      if (fact !== undefined) column.push(fact);
-    }
+  push(part: Part, hash: Uint8Array): void {
+    const { columns } = this;
+    // One by one: a loop over the columns takes ten times as long.
+    columns.source.push(part.source);
+    columns.start.push(part.start);
+    columns.length.push(part.length);
+    columns.line.push(part.line);
+    columns.checksum.push(part.checksum);
+    columns.kind.push(kinds.indexOf(part.kind));
+    columns.valid.push(Number(part.valid));
+    columns.equal.push(Number(part.equal));
+    columns.trajectories.push(part.trajectories);
+    columns.reward.push(part.reward);
+    columns.version.push(part.version);
+    columns.training.push(part.training);
+    if (!this.isMarked) return;
     this.#digests.append(hash.subarray(0, digestBytes));
   }
 

@@ -5,34 +5,55 @@ import { byteAt } from "./bytes";
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** Bytes of which some, side by side, are half of a step if a run is at least twice as long. */
-const stepBytes: usize = 16;
+/** Bytes that are looked at together, and the shortest run that is found in them. */
+const windowBytes: usize = 64;
+const minLength: usize = 16;
 
 function isRunByte(byte: u32): bool {
   return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
 }
 
+/** Bits of sixteen bytes that are above the comma: blanks and quotes, which most text has, are not. */
+function wordBits(at: usize): u64 {
+  return u64(~i8x16.bitmask(i8x16.lt_u(v128.load(at), i8x16.splat(0x2d))) & 0xffff);
+}
+
+/** Bits of sixteen bytes that are in runs. */
+function runBits(at: usize): u64 {
+  const bytes = v128.load(at);
+  const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
+  const high = i8x16.swizzle(v128.load(byHigh), v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
+  return u64(~i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0))) & 0xffff);
+}
+
+/** Bits of those that begin sixteen set ones. */
+function longRuns(bits: u64): u64 {
+  let runs = bits & (bits >> 1);
+  runs &= runs >> 2;
+  runs &= runs >> 4;
+  return runs & (runs >> 8);
+}
+
 /** Where the first run of at least so many bytes begins, 16 or more; the end if there is none. */
 export function findRun(from: usize, end: usize, length: usize): usize {
-  const low = v128.load(byLow);
-  const high = v128.load(byHigh);
   let at = from;
   while (at < end) {
-    const bytes = v128.load(at);
-    const kinds = v128.and(
-      i8x16.swizzle(low, v128.and(bytes, i8x16.splat(15))),
-      i8x16.swizzle(high, i8x16.shr_u(bytes, 4)),
-    );
-    const others = u32(i8x16.bitmask(i8x16.eq(kinds, i8x16.splat(0))));
-    // A run of 16 bytes contains eight side by side that are half of a step.
-    if ((others & 0xff) !== 0 && (others & 0xff00) !== 0) {
-      at += stepBytes;
+    const words = wordBits(at) | (wordBits(at + 16) << 16) | (wordBits(at + 32) << 32) | (wordBits(at + 48) << 48);
+    // Windows overlap, so that one of them contains sixteen bytes of each run.
+    if (longRuns(words) === 0) {
+      at += windowBytes - minLength;
       continue;
     }
-    let start = (others & 0xff) === 0 ? at : at + 8;
-    let behind = start + 8;
+    const runs = longRuns(runBits(at) | (runBits(at + 16) << 16) | (runBits(at + 32) << 32) | (runBits(at + 48) << 48));
+    if (runs === 0) {
+      at += windowBytes - minLength;
+      continue;
+    }
+    let start = at + usize(ctz(runs));
+    let behind = start + minLength;
     while (start > from && isRunByte(byteAt(start - 1))) start--;
     while (behind < end && isRunByte(byteAt(behind))) behind++;
+    if (behind > end) return end;
     if (behind - start >= length) return start;
     at = behind;
   }
