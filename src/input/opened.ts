@@ -14,7 +14,7 @@ import { expandGlob, isGlob } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 import { isRemote, NothingThere } from "./remote-names.ts";
 import { markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, descriptorBytes, readHead, readRange, reopenedBytes, type Source } from "./source.ts";
+import { type Bytes, closerOf, descriptorBytes, readHead, readRange, reopenedBytes, type Source } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 /** An input that cannot be used, with the rule that says why. */
@@ -97,13 +97,7 @@ const openWith = async (descriptor: number, name: string, opening: Opening): Pro
       return { name, bytes: reopenedBytes({ name, size, head: ownHead }), touched: never };
     }
     isOwned = true;
-    let isOpen = true;
-    // A descriptor that is closed twice could be another file's by then.
-    const close = async () => {
-      if (isOpen) closeSync(descriptor);
-      isOpen = false;
-    };
-    const bytes = { ...descriptorBytes({ descriptor, name, size }), close };
+    const bytes = { ...descriptorBytes({ descriptor, name, size }), close: closerOf(descriptor) };
     return { name, bytes, touched: touchedSince(descriptor, facts), replaced: replacedAt(name, facts, bytes) };
   } finally {
     if (!isOwned) closeSync(descriptor);

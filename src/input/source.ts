@@ -128,6 +128,15 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
+/** Returns a function that closes a descriptor once: after that, the number can be another file's. */
+export const closerOf = (descriptor: number): (() => Promise<void>) => {
+  let isOpen = true;
+  return async () => {
+    if (isOpen) closeSync(descriptor);
+    isOpen = false;
+  };
+};
+
 /** Returns the bytes of a file that is opened for each read, so that many files need no descriptor each. */
 export const reopenedBytes = ({
   name,

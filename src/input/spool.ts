@@ -1,16 +1,17 @@
 /** Stores streams that can be read only once, in an unlinked temporary file, or in memory if no file can be written. */
-import { type FileHandle, open, unlink } from "node:fs/promises";
+import { openSync, unlinkSync, write } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
 import { PackedTooLarge } from "../check/rules/packed.ts";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { decompressorOf, signatureBytes } from "./decompress.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, descriptorBytes, memoryBytes } from "./source.ts";
+import { type Bytes, closerOf, descriptorBytes, memoryBytes } from "./source.ts";
 
 /** Bytes that are stored in memory at most. `check` needs no writable folder. */
 const maxInMemory = 2 ** 30;
@@ -107,29 +108,38 @@ export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
-    const file = await open(path, "wx+", 0o600);
-    await unlink(path);
-    return fileSpool(file, folder);
+    const descriptor = openSync(path, "wx+", 0o600);
+    // At once: a process that is killed leaves nothing behind.
+    unlinkSync(path);
+    return fileSpool(descriptor, folder);
   } catch {
     return memorySpool(folder);
   }
 };
 
-const fileSpool = (file: FileHandle, folder: string): Spool => {
+const writeTo = promisify(write);
+
+const fileSpool = (descriptor: number, folder: string): Spool => {
   let size = 0;
-  const discard = async () => await file.close();
+  let writing: Promise<{ readonly bytesWritten: number }> | undefined;
+  const close = closerOf(descriptor);
+  const discard = async (): Promise<void> => {
+    // After an abort, a write that is under way could reach another file with the same descriptor.
+    await writing?.catch(() => undefined);
+    await close();
+  };
   return {
     async write(chunk) {
       for (let written = 0; written < chunk.length; ) {
-        const length = chunk.length - written;
-        const { bytesWritten } = await file.write(chunk, written, length, size).catch((error: unknown) => {
+        writing = writeTo(descriptor, chunk, written, chunk.length - written, size);
+        const { bytesWritten } = await writing.catch((error: unknown) => {
           throw new Failure("spool-failed", { folder, code: codeOf(error) }, { cause: error });
         });
         written += bytesWritten;
         size += bytesWritten;
       }
     },
-    bytes: () => ({ ...descriptorBytes({ descriptor: file.fd, name: folder, size }), close: discard }),
+    bytes: () => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };
 };
