@@ -172,9 +172,20 @@ const unreadable = (file: string, cause: unknown): Failure => {
 
 /** Returns bytes in memory. */
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
-  const whole = Buffer.concat(chunks);
-  const readNow = (into: Buffer, at: number): number => whole.copy(into, 0, at);
-  return { size: whole.length, readNow, read: async (into, at) => readNow(into, at), async close() {} };
+  const size = chunks.reduce((sum, { length }) => sum + length, 0);
+  const readNow = (into: Buffer, at: number): number => {
+    let [start, filled] = [0, 0];
+    for (const chunk of chunks) {
+      const from = at + filled - start;
+      start += chunk.length;
+      if (from < 0 || from >= chunk.length) continue;
+      const piece = chunk.subarray(from, from + into.length - filled);
+      into.set(piece, filled);
+      filled += piece.length;
+    }
+    return filled;
+  };
+  return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
 /** The failure for an input that changed after it was read. The same command reads it again. */
