@@ -1,122 +1,153 @@
-/** Writes groups as lines, as long as the rollouts of each stand side by side; where they don't, all lines are written anew at the end. */
-
+/** Puts rollouts into groups, and writes each group as a line of rollcall's format. */
+import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import { type Bytes, readRange } from "../input/source.ts";
-import { type Keeper, openKeeper } from "../input/spool.ts";
-import { LineWriter } from "./built.ts";
+import { openSpool, type Spool } from "../input/spool.ts";
+import type { Span } from "../json/walk.ts";
+import { jsonOf, LineWriter } from "./built.ts";
 import type { Rollout } from "./format.ts";
-import { lineStart, RolloutGroup, type Written } from "./rollout-groups.ts";
+import type { Value } from "./value.ts";
 
-/** Bytes of what was made that are held before they are written. */
-const heldBytes = 2 ** 20;
-
-/** How a rollout goes into its group. */
-interface Adding {
-  readonly beside: Pick<Rollout, "exception" | "members">;
-  /** Writes its trajectory, where it is one. */
-  readonly write?: ((sink: LineWriter) => void) | undefined;
+/** A record among those of all files. */
+export interface RecordPlace {
+  readonly file: number;
+  readonly record: number;
 }
 
-/** The lines of groups. */
+/** A rollout of a group: what it was made of, and the range of its text. */
+export interface Written extends RecordPlace {
+  /** Its position among the rollouts of the record; -1 if the record could not be converted. */
+  readonly position: number;
+  readonly start: number;
+  /** In bytes; 0 if it is not a trajectory. */
+  readonly length: number;
+  /** The part of the record that it is. Default: all of it. */
+  readonly span: Span | undefined;
+  readonly isException: boolean;
+  readonly digest: string;
+  /** Its position in the group, if the record has it. */
+  readonly index: number | undefined;
+}
+
+/** A group, which becomes a line. */
+export interface Group {
+  /** Its position among all groups. */
+  readonly position: number;
+  readonly rollouts: Written[];
+  /** True if something of it could not be converted. */
+  isBroken: boolean;
+  /** True if its rollouts came in another order than that of their positions. */
+  isMixed: boolean;
+  trajectories: number;
+  /** JSON of its exceptions, and of its own members. */
+  exceptions: string;
+  members: string;
+}
+
+/** Bytes of lines that are in memory before they are written. */
+const bufferedBytes = 2 ** 20;
+
+const lineStart = '{"trajectories":[';
+
+const lineEnd = ({ exceptions, members }: Group): string =>
+  `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members}}\n`;
+
+/** The lines of groups. They are written as rollouts come; if those of a group are apart, all lines are written again at the end. */
 export class GroupLines {
-  /** In the order in which each was met first. */
-  readonly groups: RolloutGroup[] = [];
-  readonly #keeper: Keeper;
+  /** In the order of their first rollouts. */
+  readonly groups: Group[] = [];
+  readonly #spool: Spool;
   readonly #areAcross: boolean;
-  readonly #byKey = new Map<string, RolloutGroup>();
-  readonly #sink = new LineWriter(2 * heldBytes);
-  #written = 0;
-  /** The group that was asked for last. */
-  #last: { readonly key: string; readonly file: number; readonly group: RolloutGroup } | undefined;
+  readonly #byKey = new Map<string, Group>();
+  readonly #writer = new LineWriter(2 * bufferedBytes);
+  readonly #digests = new Map<string, string>();
+  #flushed = 0;
+  /** The group that the last rollout belongs to: most belong to that of the one before. */
+  #last: { readonly key: string; readonly file: number; readonly group: Group } | undefined;
   /** The group whose line is being written. */
-  #open: RolloutGroup | undefined;
+  #open: Group | undefined;
   #isInOrder = true;
 
-  /** @param areAcross whether a group may have rollouts in several files */
-  constructor(keeper: Keeper, { areAcross }: { readonly areAcross: boolean }) {
-    this.#keeper = keeper;
+  /** @param areAcross true if a group can have rollouts in several files */
+  constructor(spool: Spool, areAcross: boolean) {
+    this.#spool = spool;
     this.#areAcross = areAcross;
   }
 
-  /** Whether there is so much that it should be flushed. */
-  get isFull(): boolean {
-    return this.#sink.length >= heldBytes;
-  }
-
-  /** Says which bytes no line ends are in, of those that are written next. */
-  set withoutLines(bytes: Buffer | undefined) {
-    this.#sink.withoutLines = bytes;
-  }
-
-  /** Adds a rollout to the group of a key. */
-  add(key: string, one: Written, { beside, write }: Adding): void {
-    const group = this.#groupOf(key, one.file);
-    if (group.isEmpty) this.#begin(group);
+  /** Adds a rollout of a record. @param withoutLines bytes that contain no line ends */
+  add(rollout: Rollout, { record, at, position, withoutLines }: AddedRollout): void {
+    const group = this.#groupOf(rollout.group, at.file);
+    const { trajectory, exception, index, members, of = record } = rollout;
+    if (group.rollouts.length === 0) this.#begin(group, members);
     else if (group !== this.#open) this.#isInOrder = false;
-    group.takeBeside(beside);
-    if (write !== undefined) {
-      if (group.trajectories++ > 0) this.#sink.text(",");
-      one.start = this.#written + this.#sink.length;
-      write(this.#sink);
-      one.length = this.#written + this.#sink.length - one.start;
-    }
-    group.append(one);
+    if (exception !== undefined) group.exceptions += `${group.exceptions === "" ? "" : ","}${jsonOf(exception)}`;
+    if (trajectory !== undefined && group.trajectories++ > 0) this.#writer.text(",");
+    const start = this.#flushed + this.#writer.length;
+    this.#writer.withoutLines = withoutLines;
+    if (trajectory !== undefined) this.#writer.write(trajectory);
+    const length = this.#flushed + this.#writer.length - start;
+    const { known = [of, ...(rollout.with ?? [])], identity = "" } = rollout;
+    const digest = `${known.map((value) => this.#digestOf(value)).join("")}${identity}`;
+    const isException = exception !== undefined;
+    const span = rollout.of?.span;
+    append(group, { file: at.file, record: at.record, position, start, length, span, isException, digest, index });
     if (group.isMixed) this.#isInOrder = false;
   }
 
-  /** Adds what could not be converted, so that its group can't be read; gives that. */
-  addBroken(key: string, one: Written): RolloutGroup {
-    const group = this.#groupOf(key, one.file);
+  /** Adds a record, or a part of one, that could not be converted, so that its group is broken. Returns the group. */
+  addBroken(key: string, at: RecordPlace, span: Span | undefined): Group {
+    const group = this.#groupOf(key, at.file);
     this.#isInOrder = false;
     group.isBroken = true;
-    group.append(one);
+    const { file, record } = at;
+    const nothing = { position: -1, start: 0, length: 0, isException: true, digest: "", index: undefined };
+    append(group, { file, record, span, ...nothing });
     return group;
   }
 
-  /** Ends the line of the group that is open. */
-  close(): void {
-    if (this.#open !== undefined) this.#sink.text(this.#open.lineEnd());
-    this.#open = undefined;
+  /** True if so much is in memory that it should be flushed. */
+  get isFull(): boolean {
+    return this.#writer.length >= bufferedBytes;
   }
 
   async flush(): Promise<void> {
-    const bytes = this.#sink.take();
-    await this.#keeper.write(bytes);
-    this.#written += bytes.length;
+    await this.#flushTo(this.#spool);
   }
 
-  /** All lines. */
-  async bytes(host: Host): Promise<Bytes> {
-    const kept = this.#keeper.bytes();
-    if (this.#isInOrder) return kept;
-    const keeper = await openKeeper(host);
+  /** Returns all lines. */
+  async end(host: Host): Promise<Bytes> {
+    if (this.#open !== undefined) this.#writer.text(lineEnd(this.#open));
+    await this.flush();
+    const texts = this.#spool.bytes();
+    if (this.#isInOrder) return texts;
+    const spool = await openSpool(host);
     for (const group of this.groups) {
-      if (group.isMixed) group.sort();
-      await this.#putTogether(group, kept);
-      if (this.isFull) await keeper.write(this.#sink.take());
+      if (group.isMixed) group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+      await this.#writeLine(group, texts);
+      if (this.isFull) await this.#flushTo(spool);
     }
-    await keeper.write(this.#sink.take());
-    await kept.close();
-    return keeper.bytes();
+    await this.#flushTo(spool);
+    await texts.close();
+    return spool.bytes();
   }
 
   async discard(): Promise<void> {
-    await this.#keeper.discard();
+    await this.#spool.discard();
   }
 
-  #begin(group: RolloutGroup): void {
-    this.close();
-    this.#open = group;
-    this.#sink.text(lineStart);
+  async #flushTo(spool: Spool): Promise<void> {
+    const bytes = this.#writer.take();
+    await spool.write(bytes);
+    this.#flushed += bytes.length;
   }
 
-  #groupOf(key: string, file: number): RolloutGroup {
-    // Most stand behind others of their group.
+  #groupOf(key: string, file: number): Group {
     if (key === this.#last?.key && file === this.#last.file) return this.#last.group;
     const own = this.#areAcross ? key : `${file} ${key}`;
     let group = this.#byKey.get(own);
     if (group === undefined) {
-      group = new RolloutGroup(this.groups.length);
+      const flags = { isBroken: false, isMixed: false };
+      group = { position: this.groups.length, rollouts: [], ...flags, trajectories: 0, exceptions: "", members: "" };
       this.groups.push(group);
       this.#byKey.set(own, group);
     }
@@ -124,15 +155,50 @@ export class GroupLines {
     return group;
   }
 
-  async #putTogether(group: RolloutGroup, chunks: Bytes): Promise<void> {
-    const sink = this.#sink;
-    if (group.isBroken) return sink.text("!\n");
-    sink.text(lineStart);
-    for (const [at, one] of group.trajectoriesWritten().entries()) {
-      if (at > 0) sink.text(",");
-      const bytes = await readRange(chunks, one);
-      sink.bytes(bytes, 0, bytes.length);
+  #begin(group: Group, members: Rollout["members"] = []): void {
+    group.members = members.map(([key, built]) => `,${JSON.stringify(key)}:${jsonOf(built)}`).join("");
+    if (this.#open !== undefined) this.#writer.text(lineEnd(this.#open));
+    this.#open = group;
+    this.#writer.text(lineStart);
+  }
+
+  async #writeLine(group: Group, texts: Bytes): Promise<void> {
+    this.#writer.text(group.isBroken ? "!\n" : lineStart);
+    if (group.isBroken) return;
+    let between = "";
+    for (const one of group.rollouts) {
+      if (one.length === 0) continue;
+      this.#writer.text(between);
+      this.#writer.bytes(await readRange(texts, one));
+      between = ",";
     }
-    sink.text(group.lineEnd());
+    this.#writer.text(lineEnd(group));
+  }
+
+  /** The digest of a value's bytes. Short values are often the same as before. */
+  #digestOf({ bytes, span: { start, end } }: Value): string {
+    const text = end - start > maxShort ? undefined : bytes.toString("latin1", start, end);
+    const known = text === undefined ? undefined : this.#digests.get(text);
+    if (known !== undefined) return known;
+    const isAll = start === 0 && end === bytes.length;
+    const digest = hash("sha256", isAll ? bytes : bytes.subarray(start, end), "binary");
+    if (text !== undefined && this.#digests.size < maxDigests) this.#digests.set(text, digest);
+    return digest;
   }
 }
+
+const append = (group: Group, written: Written): void => {
+  if ((written.index ?? 0) < (group.rollouts.at(-1)?.index ?? 0)) group.isMixed = true;
+  group.rollouts.push(written);
+};
+
+interface AddedRollout {
+  readonly record: Value;
+  readonly at: RecordPlace;
+  readonly position: number;
+  readonly withoutLines: Buffer | undefined;
+}
+
+/** Bytes of a short value, and the number of their digests that are in memory. */
+const maxShort = 64;
+const maxDigests = 2 ** 10;

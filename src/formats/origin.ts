@@ -1,4 +1,4 @@
-/** Where lines come from that were made of another tool's records; for the path of a value the record is converted again. */
+/** The origin of lines that were made of another tool's records. For the position of a value, its record is converted again. */
 import { hash } from "node:crypto";
 import { type Path, Places } from "../check/rules/places.ts";
 import type { Spot } from "../check/rules/problems.ts";
@@ -9,8 +9,8 @@ import type { Origin } from "../input/source.ts";
 import { onOneLine } from "../json/walk.ts";
 import { sourceAt } from "./built.ts";
 import { type Converter, type Format, type Rollout, type SourceRecord, Unfit } from "./format.ts";
+import type { Group, Written } from "./group-lines.ts";
 import type { RecordMade } from "./receipt.ts";
-import type { RolloutGroup, Written } from "./rollout-groups.ts";
 import { Value } from "./value.ts";
 
 /** A file that is converted. */
@@ -19,15 +19,15 @@ export interface ConvertedFile {
   readonly records: Records;
 }
 
-/** What lines were made of, and by what. */
+/** What lines were made of, and how. */
 interface Made {
   readonly files: readonly ConvertedFile[];
-  readonly groups: readonly RolloutGroup[];
+  readonly groups: readonly Group[];
   readonly format: Format;
   readonly converter: Converter;
 }
 
-/** The value of a record; undefined where it is no JSON. */
+/** The value of a record; undefined if it is not JSON. */
 export const recordIn = (
   { nonFinite, jsonColumns }: Pick<Format, "nonFinite" | "jsonColumns">,
   cut: Cut,
@@ -39,26 +39,31 @@ export const recordIn = (
   return nonFinite === true ? Value.ofPython(cut.bytes) : Value.of(cut.bytes);
 };
 
-/** Where the lines of groups come from. */
+/** Returns what becomes of a record, or what is wrong with it. */
+export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined | Unfit => {
+  try {
+    return converter.convert(record);
+  } catch (thrown) {
+    if (thrown instanceof Unfit) return thrown;
+    throw thrown;
+  }
+};
+
+/** The origin of the lines of groups. */
 export const originOf = (made: Made): Origin => {
   const { files, groups } = made;
-  const rolloutsOf = (line: number): readonly Written[] => groups[line - 1]?.rollouts() ?? [];
+  const rolloutsOf = (line: number): readonly Written[] => groups[line - 1]?.rollouts ?? [];
   return {
     files: files.map(({ name }) => name),
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line, kept) => {
-      const trajectories = groups[line - 1]?.trajectoriesWritten() ?? [];
-      const left = new Set(kept?.map((at) => trajectories[at]));
-      const own = rolloutsOf(line).filter((one) => kept === undefined || one.length === 0 || left.has(one));
-      // Rows that were shuffled, or files named in another order, are the same group.
-      return hash(
-        "sha256",
-        own
-          .map(({ digest }) => digest)
-          .sort()
-          .join("\n"),
-        "buffer",
-      );
+      const all = rolloutsOf(line);
+      const trajectories = all.filter(({ length }) => length > 0);
+      const chosen = new Set(kept?.map((at) => trajectories[at]));
+      const own = kept === undefined ? all : all.filter((one) => one.length === 0 || chosen.has(one));
+      // The order of the records does not change what a group is.
+      const digests = own.map(({ digest }) => digest).sort();
+      return hash("sha256", digests.join("\n"), "buffer");
     },
     placeOf: (line) => {
       const [first] = rolloutsOf(line);
@@ -72,58 +77,46 @@ export const originOf = (made: Made): Origin => {
 };
 
 /** The records of groups, and what each became. */
-export function* recordsMade(
-  files: readonly ConvertedFile[],
-  groups: readonly RolloutGroup[],
-): Generator<RecordMade, void> {
+export function* recordsMade(files: readonly ConvertedFile[], groups: readonly Group[]): Generator<RecordMade, void> {
   for (const [at, group] of groups.entries()) {
     let trajectories = 0;
-    for (const { file, record, length } of group.rollouts()) {
+    for (const { file, record, length } of group.rollouts) {
       const { label = "", line = 1 } = files[file]?.records.placeOf(record) ?? {};
       yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
     }
   }
 }
 
-/** The record of the value at a path of a group, and its path there. */
+/** The position in its record of the value at a path of a group. */
 const spotOf = async (made: Made, rollouts: readonly Written[], path: Path): Promise<Spot> => {
-  const [list, position] = path;
-  const isException = list === "exceptions";
+  const [key, position] = path;
+  const isException = key === "exceptions";
   const alike = rollouts.filter((one) => one.isException === isException && one.position >= 0);
   const one = (typeof position === "number" ? alike[position] : undefined) ?? rollouts[0];
-  const { cut, value, rollout } = (one === undefined ? undefined : await madeAgain(made, one)) ?? {};
+  const { cut, value, rollout } = (one === undefined ? undefined : await convertAgain(made, one)) ?? {};
   if (cut === undefined || value === undefined) return {};
   const built = rollout?.trajectory ?? rollout?.exception;
   const found = built === undefined || path.length < 2 ? undefined : sourceAt(built, path.slice(2));
   return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found.rest);
 };
 
-/** The record of a rollout, read again, and what becomes of it as far as it can be converted. */
-const madeAgain = async ({ files, format, converter }: Made, { file, record, position }: Written) => {
+/** Reads the record of a rollout again, and converts it as far as that is possible. */
+const convertAgain = async ({ files, format, converter }: Made, { file, record, position }: Written) => {
   const own = files[file];
   const cut = await own?.records.again(record);
   const value = cut === undefined ? undefined : recordIn(format, cut);
   if (own === undefined || cut === undefined || value === undefined) return { cut };
-  const source = { value, file: own.name, position: record, member: cut.member };
-  return { cut, value, rollout: convertedAgain(converter, source)[position] };
+  const rollouts = convertRecord(converter, { value, file: own.name, position: record, member: cut.member }) ?? [];
+  return { cut, value, rollout: rollouts instanceof Unfit ? undefined : rollouts[position] };
 };
 
-const convertedAgain = (converter: Converter, record: SourceRecord): readonly Rollout[] => {
-  try {
-    return converter.convert(record) ?? [];
-  } catch (thrown) {
-    if (thrown instanceof Unfit) return [];
-    throw thrown;
-  }
-};
-
-/** The records of a group, or what of them it is made of, and the documents beside them, on lines of their own, each once. */
+/** The records of a group, or the parts that it is made of, and the documents beside them: a line each, each once. */
 const recordsOf = async (made: Made, rollouts: readonly Written[]): Promise<readonly Buffer[]> => {
   const byPlace = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];
   const documents = new Set<string>();
   for (const one of byPlace.values()) {
-    const { cut, rollout } = await madeAgain(made, one);
+    const { cut, rollout } = await convertAgain(made, one);
     if (cut === undefined || cut.wrong !== undefined) continue;
     lines.push(onOneLine(Buffer.from(cut.bytes.subarray(one.span?.start, one.span?.end))));
     for (const { document = "", bytes } of rollout?.with ?? []) {
@@ -135,15 +128,15 @@ const recordsOf = async (made: Made, rollouts: readonly Written[]): Promise<read
   return lines;
 };
 
-/** The line of a record, and the path of a value in it; `way` leads there from `value`. */
-export const spotIn = (cut: Cut, value: Value, way: Path = []): Spot => {
+/** The position of a value in a record. @param rest the path from the value */
+export const spotIn = (cut: Cut, value: Value, rest: Path = []): Spot => {
   const { document } = value;
   const line = document === undefined ? cut.line : 1;
   const place = cut.isMade === true && document === undefined ? {} : { line };
-  return { file: document ?? cut.label, ...place, path: [...value.path, ...way] };
+  return { file: document ?? cut.label, ...place, path: [...value.path, ...rest] };
 };
 
-/** The character of a record that is no JSON. */
+/** The position of a byte of a record that is not JSON. */
 export const placeIn = ({ bytes, start, line, label, isMade, within }: Cut, offset: number): Spot => {
   if (isMade === true) return { file: label };
   const before = within === undefined ? {} : { unitsBefore: () => unitsBefore(within, { start, line }) };

@@ -1,34 +1,34 @@
-/** Finds out of which format inputs are, by their first records. */
+/** Finds the formats of inputs by their first records. */
 import { dirname, join } from "node:path";
 import { PackedTooLarge } from "../check/rules/packed.ts";
 import type { RuleData } from "../check/rules/rules.ts";
 import { cutsOf, openRecords } from "../input/records.ts";
 import { type Container, holdsOwnKey, ownKeyBytes, sniff, sniffedBytes } from "../input/sniff.ts";
-import { longestDocument, readRange, type Source } from "../input/source.ts";
+import { longestDocument, readHead, type Source } from "../input/source.ts";
 import type { Format, SourceRecord } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
 
-/** An input, the formats that it may be of, and what it is where none of them reads that. */
+/** An input, and the formats that it can have. */
 export interface Recognised {
   readonly source: Source;
   readonly formats: readonly Format[];
+  /** What it is if it has no format. */
   readonly wrong: RuleData<"not-json"> | undefined;
-  /** What it is, where nothing of it can be read: nobody can say of which format. */
+  /** What it is if nothing of it can be read, so that its format is unknown. */
   readonly damaged: "text" | Container | undefined;
 }
 
-/** How inputs are looked at. */
 interface Looking {
   /** The name of a format, or `auto`. */
   readonly from: string;
-  /** Whether a file was named itself: it is of the format that was named too. */
+  /** True if a file was given itself: it has the format that was given too. */
   readonly isNamed: (name: string) => boolean;
   readonly maxUnpackedBytes: number;
 }
 
-/** Stands for the interface's own shape. */
-export const ownShape: Format = {
+/** Stands for rollcall's format. */
+export const ownFormat: Format = {
   name: "rollcall",
   title: "",
   keys: { group: "", reward: "", sampled: "" },
@@ -37,46 +37,46 @@ export const ownShape: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Looks at inputs, one after the other: a document is read whole for it. */
+/** Looks at inputs one after the other, because a document is read whole for it. */
 export const recognise = async (sources: readonly Source[], looking: Looking): Promise<readonly Recognised[]> => {
-  const asked = looking.from === ownShape.name ? ownShape : await loadFormat(looking.from);
+  const asked = looking.from === ownFormat.name ? ownFormat : await loadFormat(looking.from);
   const looked: Recognised[] = [];
   for (const source of sources) looked.push(await look(source, asked, looking));
   return withNamesakes(withoutParts(looked), asked);
 };
 
 const look = async (source: Source, asked: Format | undefined, looking: Looking): Promise<Recognised> => {
-  const head = await readRange(source.bytes, { start: 0, length: Math.min(sniffedBytes, source.bytes.size) });
-  const sniffed = sniff(head);
+  const sniffed = sniff(await readHead(source.bytes, sniffedBytes));
   const { container, data } = sniffed?.rule === "not-json" ? sniffed : {};
-  if (asked === undefined || !looking.isNamed(source.name)) {
-    const { formats, unreadable } =
-      container === undefined ? await formatsOf(source, looking) : await formatsIn(source, container, looking);
-    const own = asked === undefined ? formats : formats.filter(({ name }) => name === asked.name);
-    const wrong = data === undefined || unreadable === undefined ? data : unreadableAs(data, unreadable);
-    const damaged = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-    return { source, formats: own, wrong: own.length === 0 ? wrong : undefined, damaged };
+  if (asked !== undefined && looking.isNamed(source.name)) {
+    const isReadable = container === undefined || asked.records[container] !== undefined;
+    const formats = isReadable ? [asked] : [];
+    return { source, formats, wrong: isReadable ? undefined : data, damaged: undefined };
   }
-  const isReadable = container === undefined || asked.records[container] !== undefined;
-  const wrong = isReadable ? undefined : data;
-  return { source, formats: isReadable ? [asked] : [], wrong, damaged: undefined };
+  const { formats, unreadable } =
+    container === undefined ? await formatsOf(source, looking) : await formatsIn(source, container, looking);
+  const own = asked === undefined ? formats : formats.filter(({ name }) => name === asked.name);
+  const kind = `${data?.kind} that can't be read (${unreadable})`;
+  const wrong =
+    data === undefined || unreadable === undefined ? data : { kind, instead: "write it again, or copy it again" };
+  const damaged = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
+  return { source, formats: own, wrong: own.length === 0 ? wrong : undefined, damaged };
 };
 
-/** Files beside those of the one format are of it where they are called so, or nothing of them can be read: what is wrong with them is told. */
+/** Files without a format have that of the others if they have such a name, or if nothing of them can be read. */
 const withNamesakes = (looked: readonly Recognised[], asked: Format | undefined): readonly Recognised[] => {
-  const found = new Set(asked === undefined ? looked.flatMap(({ formats }) => formats) : [asked]);
-  const [one] = found;
-  if (found.size !== 1 || one === undefined) return looked;
-  const isOfIt = ({ source, wrong, damaged }: Recognised): boolean =>
+  const [one, ...more] = new Set(asked === undefined ? looked.flatMap(({ formats }) => formats) : [asked]);
+  if (one === undefined || more.length > 0) return looked;
+  const hasIt = ({ source, wrong, damaged }: Recognised): boolean =>
     damaged === undefined
       ? wrong === undefined && one.files?.test(source.name) === true
       : one.records[damaged] !== undefined;
   return looked.map((own) =>
-    own.formats.length === 0 && isOfIt(own) ? { ...own, formats: [one], wrong: undefined } : own,
+    own.formats.length === 0 && hasIt(own) ? { ...own, formats: [one], wrong: undefined } : own,
   );
 };
 
-/** Files that another is made of are no inputs by themselves; also of one that can't be recognised, and is called as others are. */
+/** Files that another is made of are not inputs. The other may have no more than the name of its format. */
 const withoutParts = (looked: readonly Recognised[]): readonly Recognised[] => {
   const found = [...new Set(looked.flatMap(({ formats }) => formats))];
   const parts = new Set(
@@ -92,20 +92,15 @@ const withoutParts = (looked: readonly Recognised[]): readonly Recognised[] => {
   return parts.size === 0 ? looked : looked.filter(({ source }) => !isPart(join(source.name)));
 };
 
-const unreadableAs = ({ kind }: RuleData<"not-json">, why: string): RuleData<"not-json"> => ({
-  kind: `${kind} that can't be read (${why})`,
-  instead: "write it again, or copy it again",
-});
-
-/** Formats that a file may be of; why nobody can say, where nothing of it can be read. */
+/** The formats that a file can have; why they are unknown if nothing of it can be read. */
 interface Possible {
   readonly formats: readonly Format[];
   readonly unreadable: string | undefined;
 }
 
 /**
- * The formats that a file may be of which is no text: those that recognise the first record that can be read, or, where
- * none can, the only one that may hold it; and why none can.
+ * The formats of a file that is not text: those that recognise its first record that can be read. If none can be read, the
+ * only format that such a file can have.
  */
 const formatsIn = async (source: Source, container: Container, { maxUnpackedBytes }: Looking): Promise<Possible> => {
   const found: Format[] = [];
@@ -113,10 +108,10 @@ const formatsIn = async (source: Source, container: Container, { maxUnpackedByte
   let unreadable: string | undefined;
   const firsts = new Map<string, SourceRecord | string | undefined>();
   for (const format of await loadFormats()) {
-    const inside = format.records[container];
-    if (inside === undefined) continue;
-    // Formats whose records are the same ones look at the same first one.
-    const key = String(inside);
+    const kind = format.records[container];
+    if (kind === undefined) continue;
+    // Formats with the same kind of record look at the same first record.
+    const key = String(kind);
     if (!firsts.has(key)) firsts.set(key, await firstInside(source, format, maxUnpackedBytes));
     const first = firsts.get(key);
     if (typeof first === "string") {
@@ -127,16 +122,15 @@ const formatsIn = async (source: Source, container: Container, { maxUnpackedByte
   return { formats: found.length === 0 && closed.length === 1 ? closed : found, unreadable };
 };
 
-/** The first record that can be read; why none can, where there are some. */
+/** The first record that can be read; why none can, if there are some. */
 const firstInside = async (
   source: Source,
-  format: Format,
+  { records }: Format,
   maxUnpackedBytes: number,
 ): Promise<SourceRecord | string | undefined> => {
   let wrong: string | undefined;
-  const { records } = format;
   try {
-    // All columns of a row say what it is.
+    // All columns of a row tell what it is.
     const own = await openRecords(unclosed(source), { records }, maxUnpackedBytes);
     for await (const cut of own.first === undefined ? cutsOf(own) : [await own.first()]) {
       if (cut === undefined) break;
@@ -151,46 +145,41 @@ const firstInside = async (
   return wrong;
 };
 
-/** The formats that a text may be of, and why none where it holds no JSON. */
+/** The formats that a text can have. */
 const formatsOf = async (source: Source, { maxUnpackedBytes }: Looking): Promise<Possible> => {
-  if (await isOwn(source)) return { formats: [ownShape], unreadable: undefined };
+  const { name, bytes } = source;
+  if (holdsOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat], unreadable: undefined };
   const formats = await loadFormats();
   let unreadable: string | undefined = "it holds no JSON";
-  for await (const record of firstRecords(source, maxUnpackedBytes)) {
+  for await (const { value, kinds } of firstRecords(source, maxUnpackedBytes)) {
     unreadable = undefined;
+    const record = { value, file: name, position: 0 };
     const found = formats.filter((format) => {
       const { text } = format.records;
-      return (text === record.kind || record.kind === "both") && text !== undefined && format.recognises(record);
+      return text !== undefined && kinds.includes(text) && format.recognises(record);
     });
     if (found.length > 0) return { formats: found, unreadable };
   }
-  return { formats: source.bytes.size > longestDocument ? calledSo(source.name, formats) : [], unreadable };
+  if (bytes.size <= longestDocument) return { formats: [], unreadable };
+  // Of a document that is too long to be read, only its name tells the format.
+  const named = formats.filter(({ records, files }) => records.text === "document" && files?.test(name) === true);
+  return { formats: named.length === 1 ? named : [], unreadable };
 };
 
-/** The one format whose documents are called so: of one that is too long to be read, nothing else tells. */
-const calledSo = (name: string, formats: readonly Format[]): readonly Format[] => {
-  const own = formats.filter(({ records, files }) => records.text === "document" && files?.test(name) === true);
-  return own.length === 1 ? own : [];
-};
+/** The number of lines at the beginning of a file of which one should be a record. */
+const maxLines = 20;
 
-const isOwn = async ({ bytes }: Source): Promise<boolean> =>
-  holdsOwnKey(await readRange(bytes, { start: 0, length: Math.min(ownKeyBytes, bytes.size) }));
-
-/** Lines at the beginning of a file of which one should be a record. */
-const linesLookedAt = 20;
-
+/** A value that may be the first record of a file. */
 interface FirstRecord {
-  readonly kind: "lines" | "document" | "both";
+  readonly kinds: readonly ("lines" | "document")[];
   readonly value: Value;
-  readonly file: string;
-  readonly position: 0;
 }
 
-/** What may be the first record of a file: lines that are objects, or all of it. */
+/** Lines that are objects, and all of a file. */
 async function* firstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
-  const { name, bytes } = source;
+  const { bytes } = source;
   const lines = await openRecords(unclosed(source), { records: { text: "lines" } }, maxUnpackedBytes);
-  const head = await readRange(bytes, { start: 0, length: Math.min(sniffedBytes, bytes.size) });
+  const head = await readHead(bytes, sniffedBytes);
   const isList = /^[\s\ufeff]*\[/.test(head.toString("utf8"));
   let seen = 0;
   let isLines = false;
@@ -198,18 +187,17 @@ async function* firstRecords(source: Source, maxUnpackedBytes: number): AsyncGen
     const value = Value.ofPython(Buffer.from(cut.bytes));
     const isWhole = seen === 0 && cut.start + cut.bytes.length >= bytes.size - 2;
     if (value?.isObject === true || (value !== undefined && isWhole)) {
-      yield { kind: isWhole ? "both" : "lines", value, file: name, position: 0 };
-      // A document that is indented may have an object on a line of its own, and a list is one too.
+      yield { kinds: isWhole ? ["lines", "document"] : ["lines"], value };
+      // An indented document can have an object on a line, and a list is a document too.
       isLines ||= seen === 0 && !isList;
     }
-    if (isWhole || ++seen === linesLookedAt) break;
+    if (isWhole || ++seen === maxLines) break;
   }
-  if (isLines) return;
-  if (bytes.size > longestDocument) return;
+  if (isLines || bytes.size > longestDocument) return;
   const whole = await openRecords(unclosed(source), { records: { text: "document" } }, maxUnpackedBytes);
   for await (const cut of cutsOf(whole)) {
     const value = Value.ofPython(cut.bytes);
-    if (value !== undefined) yield { kind: "document", value, file: name, position: 0 };
+    if (value !== undefined) yield { kinds: ["document"], value };
   }
 }
 
