@@ -4,18 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import { type Columns, columnJson } from "../input/column-json.ts";
 import { isObject, parsedJson } from "../json/walk.ts";
 import { type Built, list, replaced } from "./built.ts";
-import {
-  type Converter,
-  type Format,
-  type FormatRun,
-  inGroup,
-  judge,
-  needed,
-  type Rollout,
-  type SourceRecord,
-  Unfit,
-} from "./format.ts";
-import type { Value } from "./value.ts";
+import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { inGroup, judge } from "./rollout.ts";
+import { needed, Unfit, type Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",

@@ -1,7 +1,7 @@
 /** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { type FormatRun, type SourceRecord, Unfit } from "./format.ts";
-import type { Value } from "./value.ts";
+import type { FormatRun, SourceRecord } from "./format.ts";
+import { Unfit, type Value } from "./value.ts";
 
 /** A document, and its file. */
 export interface Located {

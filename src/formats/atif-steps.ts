@@ -1,8 +1,8 @@
 /** Steps of ATIF documents → messages, and choices if the model sampled them. */
 import { type Built, list, object, said } from "./built.ts";
-import { type FormatRun, needed, neededItems, Unfit } from "./format.ts";
+import type { FormatRun } from "./format.ts";
 import { argumentsOf, choice, derivedFinish, logprobsOf } from "./messages.ts";
-import type { Value } from "./value.ts";
+import { needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** Returns the steps of a document. @throws Unfit */
 export const stepsOf = (document: Value): readonly Value[] => {

@@ -11,20 +11,10 @@ import {
 } from "./atif-links.ts";
 import { replacesContext, stepsOf, turnsOf } from "./atif-steps.ts";
 import { type Built, list, type Member, object } from "./built.ts";
-import {
-  type Format,
-  type FormatRun,
-  flatIn,
-  inGroup,
-  judge,
-  measuredIn,
-  type Rollout,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { functionTools } from "./messages.ts";
-import type { Members, Value } from "./value.ts";
+import { inGroup, judge, trajectoryOf } from "./rollout.ts";
+import { flatIn, type Members, measuredIn, Unfit, type Value } from "./value.ts";
 
 const part = "a history has no place for it: the trajectory has its first part's";
 

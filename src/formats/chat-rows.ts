@@ -2,19 +2,7 @@
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/values.ts";
 import { type Built, list, type Member, object, said } from "./built.ts";
-import {
-  type Format,
-  type FormatRun,
-  inGroup,
-  type Judged,
-  judge,
-  measuredIn,
-  needed,
-  neededItems,
-  type Rollout,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Format, FormatRun, Rollout } from "./format.ts";
 import {
   choice,
   derivedFinish,
@@ -28,7 +16,8 @@ import {
   toolCall,
   userTurn,
 } from "./messages.ts";
-import type { Members, Value } from "./value.ts";
+import { inGroup, type Judged, judge, trajectoryOf } from "./rollout.ts";
+import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** What the rows of a tool have, and under which keys. */
 interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy"> {

@@ -7,11 +7,11 @@ import type { Source } from "../input/source.ts";
 import { openSpool } from "../input/spool.ts";
 import { faultOf } from "../json/reader.ts";
 import { newline, type Span } from "../json/walk.ts";
-import { type Converter, type Format, Unfit } from "./format.ts";
+import type { Converter, Format } from "./format.ts";
 import { type Group, GroupLines, type RecordPlace } from "./group-lines.ts";
 import { type ConvertedFile, convertRecord, originOf, placeIn, recordIn, recordsMade, spotIn } from "./origin.ts";
 import type { Receipt } from "./receipt.ts";
-import { Value } from "./value.ts";
+import { Unfit, Value } from "./value.ts";
 
 /** What conversion needs in addition to the files. */
 interface Converting {

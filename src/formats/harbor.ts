@@ -3,21 +3,9 @@ import { dirname } from "node:path";
 import { type AtifReading, historyOf, leftOfAtif, readAtif } from "./atif.ts";
 import { Links } from "./atif-links.ts";
 import { type Member, said } from "./built.ts";
-import {
-  exceptionOf,
-  type Format,
-  type FormatRun,
-  flatIn,
-  inGroup,
-  judge,
-  measuredIn,
-  needed,
-  type Rollout,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
-import type { Members, Value } from "./value.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
+import { flatIn, type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
 
 /** Where a trial's trajectory is, from its result; and that of a step if it has several. */
 const trajectoryFile = "agent/trajectory.json";

@@ -1,8 +1,8 @@
 /** The messages of a sample of Inspect → messages, choices of what was sampled, and the tools. */
 import { asText, type Built, list, object, objectOf, onOneDumpedLine, said } from "./built.ts";
-import { type FormatRun, Unfit } from "./format.ts";
+import type { FormatRun } from "./format.ts";
 import { choice, derivedFinish, toolCall } from "./messages.ts";
-import type { Value } from "./value.ts";
+import { Unfit, type Value } from "./value.ts";
 
 /** Returns the turns of a sample, and its tools. @throws Unfit */
 export const turnsOf = (

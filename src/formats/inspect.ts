@@ -1,21 +1,9 @@
 /** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are members of an archive, or in one document. */
 import { type Built, type Member, said } from "./built.ts";
-import {
-  asMessage,
-  exceptionOf,
-  type Format,
-  type FormatRun,
-  flatIn,
-  type Judged,
-  judge,
-  type Rollout,
-  rolloutApart,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { turnsOf } from "./inspect-messages.ts";
-import type { Value } from "./value.ts";
+import { asMessage, exceptionOf, type Judged, judge, rolloutApart, trajectoryOf } from "./rollout.ts";
+import { flatIn, Unfit, type Value } from "./value.ts";
 
 const around = "what went on around the messages: they stand in messages";
 const usage = "the interface has no place for usage";

@@ -1,7 +1,7 @@
 /** Chat messages as other tools write them → messages and choices of the interface, with their tools, calls and logprobs. */
 import { asText, type Built, list, object, objectOf, replaced, type Said, said } from "./built.ts";
-import { type FormatRun, Unfit } from "./format.ts";
-import { Value } from "./value.ts";
+import type { FormatRun } from "./format.ts";
+import { Unfit, Value } from "./value.ts";
 
 /** A sampled turn. */
 export const choice = (message: Built, finish: Built, logprobs?: Built): Built =>
@@ -30,7 +30,7 @@ export const systemTurn = (content: Value): Built => object({ role: said("system
 export const givenTurns = (run: FormatRun, prompt: Value, name: string): readonly Built[] => {
   if (prompt.isText) return [userTurn(prompt)];
   const complete = completion(run);
-  return messagesIn(prompt, name).map((message) => complete(message, toolCalls(message), { isSampled: false }));
+  return messagesIn(prompt, name).map((own) => complete(own, toolCalls(own.message), { isSampled: false }));
 };
 
 /**
@@ -45,12 +45,12 @@ export const sampledTurns = (
 ): readonly Built[] => {
   if (sampled.isText) return [sampledText(run, sampled, lastFinish)];
   const messages = messagesIn(sampled, name);
-  const last = lastFinish === undefined ? -1 : messages.findLastIndex(isAssistants);
+  const last = lastFinish === undefined ? -1 : messages.findLastIndex(({ role }) => role === "assistant");
   const complete = completion(run);
-  return messages.map((message, at) => {
-    const calls = toolCalls(message);
-    const isSampled = isAssistants(message);
-    const whole = complete(message, calls, { isSampled });
+  return messages.map((own, at) => {
+    const calls = toolCalls(own.message);
+    const isSampled = own.role === "assistant";
+    const whole = complete(own, calls, { isSampled });
     if (!isSampled) return whole;
     return choice(whole, (at === last ? lastFinish : undefined) ?? derivedFinish(run, calls !== undefined));
   });
@@ -58,35 +58,37 @@ export const sampledTurns = (
 
 export const isAssistants = (message: Value): boolean => message.textAt("role") === "assistant";
 
-const messagesIn = (value: Value, name: string): readonly Value[] => {
+interface Message {
+  readonly message: Value;
+  readonly role: string;
+}
+
+const messagesIn = (value: Value, name: string): readonly Message[] => {
   if (!value.isList) throw new Unfit(`${name} is neither messages nor text`, value);
-  const messages = value.items();
-  const broken = messages.find((message) => message.textAt("role") === undefined);
-  if (broken !== undefined) throw new Unfit(`a message of ${name} has no role`, broken);
-  return messages;
+  return value.items().map((message) => {
+    const role = message.textAt("role");
+    if (role === undefined) throw new Unfit(`a message of ${name} has no role`, message);
+    return { message, role };
+  });
 };
 
 /** Completes messages one after the other: results without the id of a call answer the open calls in their order. */
 const completion = (run: FormatRun) => {
   let asking: Value | undefined;
-  const answered = new Set<string>();
-  return (message: Value, calls: Built | undefined, options: { readonly isSampled: boolean }): Built => {
-    const role = message.textAt("role");
-    if (role === "assistant") {
-      asking = message;
-      answered.clear();
-    }
+  let answered: string[] = [];
+  return ({ message, role }: Message, calls: Built | undefined, options: { readonly isSampled: boolean }): Built => {
+    if (role === "assistant") [asking, answered] = [message, []];
     if (role !== "tool") return withCalls(message, calls, options);
     const own = message.textAt("tool_call_id");
     if (own !== undefined) {
-      answered.add(own);
+      answered.push(own);
       return withCalls(message, calls, options);
     }
-    const id = (asking === undefined ? [] : callIds(asking)).find((open) => !answered.has(open));
+    const id = (asking === undefined ? [] : callIds(asking)).find((open) => !answered.includes(open));
     if (id === undefined) {
       throw new Unfit("tool_call_id is missing, and no call is left that it could answer", message);
     }
-    answered.add(id);
+    answered.push(id);
     run.note("tool_call_id is missing: results answer the calls in their order");
     const saysNone = message.isNullAt("tool_calls");
     return replaced(message, { tool_call_id: said(id), ...(saysNone ? { tool_calls: undefined } : {}) });

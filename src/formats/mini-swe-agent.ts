@@ -1,21 +1,11 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, each with the response that it came from. */
 import { basename } from "node:path";
 import { type Built, replaced } from "./built.ts";
-import {
-  type Format,
-  type FormatRun,
-  flatIn,
-  inGroup,
-  judge,
-  needed,
-  type Rollout,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { choice, derivedFinish, toolCalls } from "./messages.ts";
 import { givenItem, sampledItems } from "./responses.ts";
-import type { Value } from "./value.ts";
+import { inGroup, judge, trajectoryOf } from "./rollout.ts";
+import { flatIn, needed, Unfit, type Value } from "./value.ts";
 
 const response = "the interface has no place for what a response says of itself";
 const nested = "the trajectory's metadata holds no nested values";

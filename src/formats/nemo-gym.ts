@@ -1,24 +1,11 @@
 /** Rollouts of NeMo Gym: a line each, with a prompt and a response of the Responses API, and the verdict of a verifier. */
 import { hash } from "node:crypto";
 import { said } from "./built.ts";
-import {
-  type Converter,
-  exceptionOf,
-  type Format,
-  type FormatRun,
-  flatIn,
-  inGroup,
-  judge,
-  measuredIn,
-  needed,
-  type Rollout,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { functionTools, systemTurn } from "./messages.ts";
 import { givenItems, sampledItems } from "./responses.ts";
-import type { Value } from "./value.ts";
+import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
+import { flatIn, measuredIn, needed, Unfit, type Value } from "./value.ts";
 
 /** Files next to the rollouts: of attempts that failed, and of what are not rollouts. */
 const failures = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;

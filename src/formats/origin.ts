@@ -8,10 +8,10 @@ import type { Cut, Records } from "../input/records.ts";
 import type { Origin } from "../input/source.ts";
 import { onOneLine } from "../json/walk.ts";
 import { sourceAt } from "./built.ts";
-import { type Converter, type Format, type Rollout, type SourceRecord, Unfit } from "./format.ts";
+import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
 import type { Group, Written } from "./group-lines.ts";
 import type { RecordMade } from "./receipt.ts";
-import { Value } from "./value.ts";
+import { Unfit, Value } from "./value.ts";
 
 /** A file that is converted. */
 export interface ConvertedFile {

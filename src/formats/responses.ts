@@ -1,8 +1,8 @@
 /** Items of the Responses API → chat messages, and choices if a model sampled them. */
 import { asText, type Built, list, object, objectOf, said } from "./built.ts";
-import { type FormatRun, needed, Unfit } from "./format.ts";
+import type { FormatRun } from "./format.ts";
 import { argumentsOf, choice, derivedFinish, logprobsOf, userTurn } from "./messages.ts";
-import type { Value } from "./value.ts";
+import { needed, Unfit, type Value } from "./value.ts";
 
 /** Items of a turn of the model: reasoning, at most one message, and calls. */
 type Turn = readonly Value[];

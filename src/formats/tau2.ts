@@ -1,21 +1,10 @@
 /** Results of tau2-bench: a simulation is a rollout, the trials of a task are a group. All are in one document, or in a file each. */
 import { basename, dirname, join } from "node:path";
 import { type Built, type Member, object, said } from "./built.ts";
-import {
-  exceptionOf,
-  type Format,
-  type FormatRun,
-  flatIn,
-  judge,
-  neededItems,
-  type Rollout,
-  rolloutApart,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { choice, derivedFinish, toolCalls } from "./messages.ts";
-import type { Value } from "./value.ts";
+import { exceptionOf, judge, rolloutApart, trajectoryOf } from "./rollout.ts";
+import { flatIn, neededItems, Unfit, type Value } from "./value.ts";
 
 const nested = "the trajectory's metadata holds no nested values";
 const ofRun = "it is of the run, and of no simulation";

@@ -292,6 +292,41 @@ const hasTwice = (members: Members): boolean => {
   return false;
 };
 
+/** A record, or a part of one, is not as its format has it. */
+export class Unfit extends Error {
+  readonly value: Value;
+  /** The key of its group, if that is known: the group is not sent then. */
+  group: string | undefined;
+
+  constructor(wrong: string, value: Value, group?: string) {
+    super(wrong);
+    this.value = value;
+    this.group = group;
+  }
+}
+
+/** Returns the value of a key. @throws Unfit */
+export const needed = (holder: Value, key: string): Value => {
+  const value = holder.get(key);
+  if (value === undefined) throw new Unfit(`${key} is missing`, holder);
+  return value;
+};
+
+/** Returns the elements of the array of a key. @throws Unfit */
+export const neededItems = (holder: Value, key: string, wrong = `${key} is no list`): readonly Value[] => {
+  const value = needed(holder, key);
+  if (!value.isList) throw new Unfit(wrong, value);
+  return value.items();
+};
+
+/** Members that are numbers or truth values. */
+export const measuredIn = (value: Value | undefined): Members =>
+  (value?.members() ?? []).filter(([, { isMeasured }]) => isMeasured);
+
+/** Members that are neither arrays nor objects. */
+export const flatIn = (value: Value | undefined): Members =>
+  (value?.members() ?? []).filter(([, { isFlat }]) => isFlat);
+
 /** First bytes of NaN, Infinity and -Infinity. */
 const firstOfWords: ReadonlySet<number> = new Set([0x4e, 0x49, 0x2d]);
 

@@ -1,20 +1,9 @@
 /** Results of verifiers v0: a rollout per line, with its prompt and completion as chat messages or text. */
 import { type Built, said } from "./built.ts";
-import {
-  asMessage,
-  exceptionOf,
-  type Format,
-  type FormatRun,
-  inGroup,
-  judge,
-  measuredIn,
-  needed,
-  type Rollout,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Format, FormatRun, Rollout } from "./format.ts";
 import { functionTools, givenTurns, parsed, sampledTurns } from "./messages.ts";
-import type { Members, Value } from "./value.ts";
+import { asMessage, exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
+import { type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",

@@ -1,23 +1,9 @@
 /** Traces of verifiers v1, as its own runs and prime-rl write them: an episode per line, with a graph of messages per agent. */
 import { type Built, list, type Member, object, said } from "./built.ts";
-import {
-  type Converter,
-  exceptionOf,
-  type Format,
-  type FormatRun,
-  flatIn,
-  inGroup,
-  judge,
-  measuredIn,
-  needed,
-  neededItems,
-  type Rollout,
-  type SourceRecord,
-  trajectoryOf,
-  Unfit,
-} from "./format.ts";
+import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { chatMessage, choice, derivedFinish, functionTools, logprobsOf, toolCalls } from "./messages.ts";
-import type { Members, Value } from "./value.ts";
+import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
+import { flatIn, type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
 const nested = "the trajectory's metadata holds no nested values";
 const tokens = "a logprob names the token that was sampled, and the others are made of the messages";
