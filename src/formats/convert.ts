@@ -171,17 +171,11 @@ const convertSources = async (
     },
   };
   const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
-  const made = await convertFiles(files, { host, format, converter: format.open(run), name, receipt, notes });
+  const broken = new Problems();
+  const converter = format.open(run);
+  const made = await convertFiles(files, { host, format, converter, name, receipt, notes, problems: broken });
   const untaken = untakenRewards(choice, taken);
   if (untaken !== undefined) notes.set(untaken, 1);
-  const broken = new Problems();
-  for (const { wrong, spot, group } of made.broken) {
-    const data = { format: format.name, wrong };
-    broken.report("record-broken", data, () => ({ ...spot, readAt: `${name}:${group + 1}` }));
-  }
-  for (const { group, place } of made.inDoubt) {
-    broken.report("group-in-doubt", { place }, () => ({ file: name, line: group + 1, path: [] }));
-  }
   // Records that are converted again, for the position of a problem, do not count twice.
   const conversion = { format, files: files.length, notes: new Map(notes), broken, unplaced: made.unplaced, receipt };
   return { sources: [made.source], conversion };

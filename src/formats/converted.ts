@@ -1,6 +1,6 @@
 /** Converts files of another tool to one source of groups, a line each, that knows where everything in it comes from. */
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
-import type { Spot } from "../check/rules/problems.ts";
+import type { Problems, Spot } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import type { Cut } from "../input/records.ts";
 import type { Source } from "../input/source.ts";
@@ -23,52 +23,35 @@ interface Converting {
   readonly receipt: Receipt | undefined;
   /** What people should know of all rollouts, and how often it applies. */
   readonly notes: Map<string, number>;
-}
-
-/** A record that could not be converted, and breaks its group. */
-export interface Broken {
-  /** Position of its group among all groups. */
-  readonly group: number;
-  /** Undefined if the record is not JSON. */
-  readonly wrong: string | undefined;
-  readonly spot: Spot;
-}
-
-/** A group that a broken record may belong to. */
-interface InDoubt {
-  readonly group: number;
-  /** The position of the record, for people. */
-  readonly place: string;
-}
-
-/** The groups of files, and what was wrong with records. */
-interface Converted {
-  readonly source: Source;
-  readonly broken: readonly Broken[];
-  readonly inDoubt: readonly InDoubt[];
-  /** The number of records whose group is unknown. */
-  readonly unplaced: number;
+  /** Is told what is wrong with records, and which groups they may belong to. */
+  readonly problems: Problems;
 }
 
 const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";
 
-/** Converts files one after the other. @throws Failure `spool-failed`; the signal's reason; what reading throws */
-export const convertFiles = async (files: readonly ConvertedFile[], options: Converting): Promise<Converted> => {
-  const { host, format, converter, name, receipt, notes } = options;
+/**
+ * Converts files one after the other. Returns the source of their groups, and the number of records whose group is unknown.
+ * @throws Failure `spool-failed`; the signal's reason; what reading throws
+ */
+export const convertFiles = async (
+  files: readonly ConvertedFile[],
+  options: Converting,
+): Promise<{ readonly source: Source; readonly unplaced: number }> => {
+  const { host, format, converter, name, receipt, notes, problems } = options;
   const areAcross = format.groupsAcross === true;
   const lines = new GroupLines(await openSpool(host), areAcross);
-  const broken: Broken[] = [];
   const unplaced = new Set<Group>();
 
   /** Breaks the group of a record. A record whose group is unknown is a group of its own. */
   const breakGroup = (
     key: string | undefined,
     at: RecordPlace,
-    { span, isUnplaced = key === undefined, ...one }: Omit<Broken, "group"> & PartOfRecord,
+    { wrong, spot, span, isUnplaced = key === undefined }: BrokenRecord,
   ): void => {
     const group = lines.addBroken(key ?? `broken ${at.file} ${at.record}`, at, span);
     if (isUnplaced) unplaced.add(group);
-    broken.push({ ...one, group: group.position });
+    const readAt = `${name}:${group.position + 1}`;
+    problems.report("record-broken", { format: format.name, wrong }, () => ({ ...spot, readAt }));
   };
 
   /** Takes a record that is not JSON, or cannot be read. Its groups are known if its name has them, or if NaN is all that is wrong. */
@@ -129,10 +112,14 @@ export const convertFiles = async (files: readonly ConvertedFile[], options: Con
       }
     }
     const { groups } = lines;
-    const inDoubt = breakDoubtful(groups, { unplaced, areAcross, files });
+    for (const { group, file, record } of breakDoubtful(groups, unplaced, areAcross)) {
+      const { label, line } = files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
+      const spot = { file: name, line: group + 1, path: [] };
+      problems.report("group-in-doubt", { place: `${label}:${line}` }, () => spot);
+    }
     const { descriptor, ...bytes } = await lines.end(host);
     // Only this thread knows which lines stand for what could not be converted.
-    const shared = broken.length === 0 && descriptor !== undefined ? { descriptor } : {};
+    const shared = problems.errors === 0 && descriptor !== undefined ? { descriptor } : {};
     if (receipt !== undefined) receipt.records = () => recordsMade(files, groups);
     const closeAll = async (): Promise<void> => {
       await bytes.close();
@@ -140,14 +127,17 @@ export const convertFiles = async (files: readonly ConvertedFile[], options: Con
     };
     const origin = originOf({ files, groups, format, converter });
     const source = { name, bytes: { ...bytes, ...shared, close: closeAll }, touched: async () => false, origin };
-    return { source, broken, inDoubt, unplaced: unplaced.size };
+    return { source, unplaced: unplaced.size };
   } catch (thrown) {
     await lines.discard();
     throw thrown;
   }
 };
 
-interface PartOfRecord {
+interface BrokenRecord {
+  /** Undefined if the record is not JSON. */
+  readonly wrong: string | undefined;
+  readonly spot: Spot;
   readonly span?: Span | undefined;
   readonly isUnplaced?: boolean | undefined;
 }
@@ -172,16 +162,9 @@ const lookAt = async (files: readonly ConvertedFile[], { host, format, converter
 /** Breaks the groups that records of unknown groups may belong to. Returns them, each with such a record. */
 const breakDoubtful = (
   groups: readonly Group[],
-  {
-    unplaced,
-    areAcross,
-    files,
-  }: {
-    readonly unplaced: ReadonlySet<Group>;
-    readonly areAcross: boolean;
-    readonly files: readonly ConvertedFile[];
-  },
-): readonly InDoubt[] => {
+  unplaced: ReadonlySet<Group>,
+  areAcross: boolean,
+): readonly (RecordPlace & { readonly group: number })[] => {
   if (unplaced.size === 0) return [];
   const members = groups
     .flatMap((group) =>
@@ -201,7 +184,6 @@ const breakDoubtful = (
     const { file = 0, record = 0 } = members[at] ?? {};
     if (group === undefined || group.isBroken) return [];
     group.isBroken = true;
-    const { label, line } = files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
-    return { group: position, place: `${label}:${line}` };
+    return { group: position, file, record };
   });
 };

@@ -1,6 +1,6 @@
 /** Converts files of other tools to groups; nothing of it is loaded before a file may be of another tool. */
 import { beginsAsOwn, ownHeadBytes } from "../input/sniff.ts";
-import type { Source } from "../input/source.ts";
+import { readHead, type Source } from "../input/source.ts";
 import type { Converting, Foreign, ForeignChoice } from "./convert.ts";
 
 export type { Conversion, ForeignChoice } from "./convert.ts";
@@ -27,10 +27,6 @@ export const conversionAs = (
 
 /** True if all inputs begin as rollcall's format usually does, so that other formats need not be loaded. */
 const areOwn = async (sources: readonly Source[]): Promise<boolean> => {
-  const head = Buffer.alloc(ownHeadBytes);
-  for (const { bytes } of sources) {
-    const length = await bytes.read(head, 0);
-    if (!beginsAsOwn(head.subarray(0, length))) return false;
-  }
+  for (const { bytes } of sources) if (!beginsAsOwn(await readHead(bytes, ownHeadBytes))) return false;
   return true;
 };

@@ -217,7 +217,6 @@ export class Value {
     for (let key = this.#node + nodeSize; key < end; key = afterOf(table, key + nodeSize)) {
       members.push([textOf(table, key), new Value(this.#in, key + nodeSize)]);
     }
-    if (members.length <= fewMembers && !hasTwice(members)) return members;
     const last = new Map(members);
     return last.size === members.length ? members : [...last];
   }
@@ -283,15 +282,6 @@ export class Value {
 
 const none: readonly Value[] = [];
 
-/** Up to as many members, comparing all keys is faster than a map. */
-const fewMembers = 8;
-
-const hasTwice = (members: Members): boolean => {
-  for (let at = 1; at < members.length; at++)
-    for (let before = 0; before < at; before++) if (members[at]?.[0] === members[before]?.[0]) return true;
-  return false;
-};
-
 /** A record, or a part of one, is not as its format has it. */
 export class Unfit extends Error {
   readonly value: Value;
@@ -327,20 +317,14 @@ export const measuredIn = (value: Value | undefined): Members =>
 export const flatIn = (value: Value | undefined): Members =>
   (value?.members() ?? []).filter(([, { isFlat }]) => isFlat);
 
-/** First bytes of NaN, Infinity and -Infinity. */
-const firstOfWords: ReadonlySet<number> = new Set([0x4e, 0x49, 0x2d]);
-
 /** NaN and Infinity as empty objects, each with as many bytes as before, so that all else keeps its position. */
 const withoutNonFinite = (bytes: Buffer): Buffer => {
   const own = Buffer.from(bytes);
-  for (let at = 0; at < own.length; ) {
-    if (own[at] === quote) at = endOfValue(own, at);
-    else if (!firstOfWords.has(own[at] ?? 0)) at++;
-    else {
-      const word = /^(?:NaN|-?Infinity)?/.exec(own.toString("latin1", at, at + 9))?.[0] ?? "";
-      if (word !== "") own.write("{}".padEnd(word.length), at);
-      at += Math.max(1, word.length);
-    }
+  const text = bytes.toString("latin1");
+  const words = /"|NaN|-?Infinity/g;
+  for (let word = words.exec(text); word !== null; word = words.exec(text)) {
+    if (word[0] === '"') words.lastIndex = endOfValue(own, word.index);
+    else own.write("{}".padEnd(word[0].length), word.index);
   }
   return own;
 };
