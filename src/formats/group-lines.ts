@@ -59,11 +59,10 @@ export class GroupLines {
   readonly #spool: Spool;
   readonly #areAcross: boolean;
   readonly #byKey = new Map<string, Group>();
-  readonly #writer = new LineWriter(2 * bufferedBytes);
-  readonly #digests = new Map<string, string>();
-  #flushed = 0;
-  /** The group that the last rollout belongs to: most belong to that of the one before. */
+  /** The group of the last rollout: most rollouts belong to that of the one before. */
   #last: { readonly key: string; readonly file: number; readonly group: Group } | undefined;
+  readonly #writer = new LineWriter(2 * bufferedBytes);
+  #flushed = 0;
   /** The group whose line is being written. */
   #open: Group | undefined;
   #isInOrder = true;
@@ -87,7 +86,7 @@ export class GroupLines {
     if (trajectory !== undefined) this.#writer.write(trajectory);
     const length = this.#flushed + this.#writer.length - start;
     const { known = [of, ...(rollout.with ?? [])], identity = "" } = rollout;
-    const digest = `${known.map((value) => this.#digestOf(value)).join("")}${identity}`;
+    const digest = `${known.map(digestOf).join("")}${identity}`;
     const isException = exception !== undefined;
     const span = rollout.of?.span;
     append(group, { file: at.file, record: at.record, position, start, length, span, isException, digest, index });
@@ -174,18 +173,10 @@ export class GroupLines {
     }
     this.#writer.text(lineEnd(group));
   }
-
-  /** The digest of a value's bytes. Short values are often the same as before. */
-  #digestOf({ bytes, span: { start, end } }: Value): string {
-    const text = end - start > maxShort ? undefined : bytes.toString("latin1", start, end);
-    const known = text === undefined ? undefined : this.#digests.get(text);
-    if (known !== undefined) return known;
-    const isAll = start === 0 && end === bytes.length;
-    const digest = hash("sha256", isAll ? bytes : bytes.subarray(start, end), "binary");
-    if (text !== undefined && this.#digests.size < maxDigests) this.#digests.set(text, digest);
-    return digest;
-  }
 }
+
+const digestOf = ({ bytes, span: { start, end } }: Value): string =>
+  hash("sha256", bytes.subarray(start, end), "binary");
 
 const append = (group: Group, written: Written): void => {
   if ((written.index ?? 0) < (group.rollouts.at(-1)?.index ?? 0)) group.isMixed = true;
@@ -198,7 +189,3 @@ interface AddedRollout {
   readonly position: number;
   readonly withoutLines: Buffer | undefined;
 }
-
-/** Bytes of a short value, and the number of their digests that are in memory. */
-const maxShort = 64;
-const maxDigests = 2 ** 10;

@@ -217,8 +217,7 @@ export class Value {
     for (let key = this.#node + nodeSize; key < end; key = afterOf(table, key + nodeSize)) {
       members.push([textOf(table, key), new Value(this.#in, key + nodeSize)]);
     }
-    const last = new Map(members);
-    return last.size === members.length ? members : [...last];
+    return hasTwice(members) ? [...new Map(members)] : members;
   }
 
   /** The JSON that its string contains; undefined of other values. */
@@ -281,6 +280,16 @@ export class Value {
 }
 
 const none: readonly Value[] = [];
+
+/** Up to as many members, comparing all keys is faster than a set. */
+const fewMembers = 8;
+
+const hasTwice = (members: Members): boolean => {
+  if (members.length > fewMembers) return new Set(members.map(([key]) => key)).size < members.length;
+  for (let at = 1; at < members.length; at++)
+    for (let before = 0; before < at; before++) if (members[at]?.[0] === members[before]?.[0]) return true;
+  return false;
+};
 
 /** A record, or a part of one, is not as its format has it. */
 export class Unfit extends Error {
