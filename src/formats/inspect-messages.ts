@@ -222,7 +222,7 @@ const resolvedJson = (sample: Value, value: Value): { readonly json: string; rea
 const resolved = (sample: Value, value: Value): Built => {
   if (value.isScalar && value.span.end - value.span.start > maxReference) return value;
   const { json, of } = resolvedJson(sample, value);
-  return of.length === 1 ? value : { kind: "said", json, of };
+  return of.length === 1 ? value : { kind: "said", json: json.replaceAll("\n", " "), of };
 };
 
 /** The tools of the models whose messages are in the sample, each once. */

@@ -151,7 +151,8 @@ const memorySpool = (folder: string): Spool => {
     async write(chunk) {
       size += chunk.length;
       if (size > maxInMemory) throw new Failure("spool-failed", { folder, code: "EACCES" });
-      chunks.push(chunk);
+      // Writers use the memory of a chunk again.
+      chunks.push(Uint8Array.from(chunk));
     },
     bytes: () => memoryBytes(chunks),
     discard: async () => undefined,

@@ -15,6 +15,18 @@ const chat = (reward: unknown, role = "assistant") => ({
 });
 
 describe("the output of convert", () => {
+  it("is the same if no temporary file can be written, however the rollouts of groups are mixed", async () => {
+    const rows = [0, 1, 0, 1, 0].map((group, at) => ({ ...chat(at), group_id: `group ${group}` }));
+    const folder = folderOf({ "a.jsonl": rows });
+    const [usual, inMemory] = await Promise.all(
+      [{}, { TMPDIR: join(folder, "none") }].map((env) =>
+        runRollcall(["convert", "a.jsonl", "-q"], { cwd: folder, env }),
+      ),
+    );
+    expect(inMemory).toEqual(usual);
+    expect(usual?.stdout.split("\n")).toHaveLength(3);
+  });
+
   it("is written into a named pipe, which stays a pipe", async () => {
     const folder = folderOf({ "a.jsonl": [chat(0), chat(1)] });
     const pipe = join(folder, "pipe");
