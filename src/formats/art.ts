@@ -1,7 +1,7 @@
 /** ART's Parquet, version 2: a trajectory per row, with the JSON of it and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type Columns, columnJson } from "../input/column-json.ts";
+import { type Columns, columnJson } from "../input/index.ts";
 import { isObject, parsedJson } from "../json/walk.ts";
 import { type Built, list, replaced } from "./built.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";

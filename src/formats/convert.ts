@@ -5,11 +5,15 @@ import { PackedTooLarge } from "../check/rules/packed.ts";
 import { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
-import type { Host } from "../host.ts";
-import { reportWithout } from "../input/folder.ts";
-import { openRecords } from "../input/records.ts";
-import { isRemote } from "../input/remote-names.ts";
-import { longestDocument, type Source } from "../input/source.ts";
+import {
+  type Converted,
+  type Convertible,
+  isRemote,
+  longestDocument,
+  openRecords,
+  reportWithout,
+  type Source,
+} from "../input/index.ts";
 import { markLength } from "../json/walk.ts";
 import { convertFiles } from "./converted.ts";
 import type { Asked, Format, FormatRun } from "./format.ts";
@@ -40,31 +44,12 @@ export interface Conversion {
   readonly receipt: Receipt | undefined;
 }
 
-/** The inputs, converted if they are another tool's. */
-export interface Foreign {
-  readonly sources: readonly Source[];
-  readonly conversion: Conversion | undefined;
-  /** Files of folders that have no rollouts. */
-  readonly others: readonly string[];
-}
-
-/** Open inputs, and what they are converted with. */
-export interface Converting {
-  readonly sources: readonly Source[];
-  /** The folders of files that were not given themselves. */
-  readonly folders: ReadonlyMap<string, string>;
-  readonly host: Host;
-  readonly problems: Problems;
-  /** What a compressed input may decompress to. */
-  readonly maxUnpackedBytes: number;
-}
-
 /**
  * Converts inputs. A file that has no format, and was not given itself, is left out.
  * @throws Failure `spool-failed`; the signal's reason
  */
-export const convertForeign = async (choice: ForeignChoice, converting: Converting): Promise<Foreign> => {
-  const { sources, folders, problems, maxUnpackedBytes } = converting;
+export const convertForeign = async (choice: ForeignChoice, inputs: Convertible): Promise<Converted<Conversion>> => {
+  const { sources, folders, problems, maxUnpackedBytes } = inputs;
   const isNamed = (name: string): boolean => !folders.has(name);
   const looked = await recognise(sources, { from: choice.from, isNamed, maxUnpackedBytes });
   const isOther = ({ source, formats, damaged }: Recognised): boolean =>
@@ -93,7 +78,7 @@ export const convertForeign = async (choice: ForeignChoice, converting: Converti
     return { sources: [], conversion: undefined, others };
   }
   const documents = documentsNextTo(sources);
-  const made = await convertSources(usedSources, format, { ...converting, choice, documents });
+  const made = await convertSources(usedSources, format, { ...inputs, choice, documents });
   const closing = made.sources.map((source) => {
     const close = async (): Promise<void> => await closeAll([source, ...remotes]);
     return { ...source, bytes: { ...source.bytes, close } };
@@ -138,8 +123,8 @@ const convertSources = async (
     problems,
     maxUnpackedBytes,
     documents,
-  }: Converting & { readonly choice: ForeignChoice; readonly documents: Documents },
-): Promise<Omit<Foreign, "others">> => {
+  }: Convertible & { readonly choice: ForeignChoice; readonly documents: Documents },
+): Promise<Omit<Converted<Conversion>, "others">> => {
   const isLast = ({ name }: Source): number => (format.last?.test(name) === true ? 1 : 0);
   const files: ConvertedFile[] = [];
   const kinds = { records: format.records, columns: choice.receipt ? undefined : format.columns };

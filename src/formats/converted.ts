@@ -2,9 +2,7 @@
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
 import type { Problems, Spot } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
-import type { Cut } from "../input/records.ts";
-import type { Source } from "../input/source.ts";
-import { openSpool } from "../input/spool.ts";
+import { type Cut, openSpool, type Source } from "../input/index.ts";
 import { faultOf } from "../json/reader.ts";
 import { newline, type Span } from "../json/walk.ts";
 import type { Converter, Format } from "./format.ts";

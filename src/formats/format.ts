@@ -1,7 +1,6 @@
 /** What a format of another tool is: how its files are recognised, and how a record of it becomes rollouts. */
 import type { Path } from "../check/rules/places.ts";
-import type { Columns } from "../input/column-json.ts";
-import type { RecordKinds } from "../input/records.ts";
+import type { Columns, RecordKinds } from "../input/index.ts";
 import type { Built } from "./built.ts";
 import type { Unfit, Value } from "./value.ts";
 

@@ -1,8 +1,7 @@
 /** Puts rollouts into groups, and writes each group as a line of rollcall's format. */
 import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
-import { type Bytes, readRange } from "../input/source.ts";
-import { openSpool, type Spool } from "../input/spool.ts";
+import { type Bytes, openSpool, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import { jsonOf, LineWriter } from "./built.ts";
 import type { Rollout } from "./format.ts";

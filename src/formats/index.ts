@@ -1,7 +1,6 @@
 /** Converts files of other tools to groups; nothing of it is loaded before a file may be of another tool. */
-import { beginsAsOwn, ownHeadBytes } from "../input/sniff.ts";
-import { readHead, type Source } from "../input/source.ts";
-import type { Converting, Foreign, ForeignChoice } from "./convert.ts";
+import { beginsAsOwn, type Converted, type Convertible, ownHeadBytes, readHead, type Source } from "../input/index.ts";
+import type { Conversion, ForeignChoice } from "./convert.ts";
 
 export type { Conversion, ForeignChoice } from "./convert.ts";
 export type { Format } from "./format.ts";
@@ -9,18 +8,16 @@ export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
 export { readRewards } from "./rewards.ts";
 
-/** Converts open inputs. @throws Failure `spool-failed`; the signal's reason */
-export type Convert = (converting: Converting) => Promise<Foreign>;
-
-/** Returns how inputs are opened that are converted. Default: all inputs have rollcall's format. */
-export const conversionAs = (
-  choice: ForeignChoice | undefined,
-): { readonly convert?: Convert; readonly takesContainers?: boolean } => {
+/**
+ * Returns how inputs are opened that are converted. Default: all inputs have rollcall's format. Converting throws Failure
+ * `spool-failed`, and the signal's reason.
+ */
+export const conversionAs = (choice: ForeignChoice | undefined) => {
   if (choice === undefined) return {};
-  const convert: Convert = async (converting) => {
-    const { sources } = converting;
-    if (choice.from === "auto" && (await areOwn(sources))) return { sources, conversion: undefined, others: [] };
-    return await (await import("./convert.ts")).convertForeign(choice, converting);
+  const convert = async (inputs: Convertible): Promise<Converted<Conversion>> => {
+    const { sources } = inputs;
+    if (choice.from === "auto" && (await areOwn(sources))) return { sources, others: [] };
+    return await (await import("./convert.ts")).convertForeign(choice, inputs);
   };
   return { convert, takesContainers: choice.from !== "rollcall" };
 };

@@ -2,10 +2,7 @@
 import { hash } from "node:crypto";
 import { type Path, Places } from "../check/rules/places.ts";
 import type { Spot } from "../check/rules/problems.ts";
-import { rowWithTexts } from "../input/column-json.ts";
-import { unitsBefore } from "../input/columns.ts";
-import type { Cut, Records } from "../input/records.ts";
-import type { Origin } from "../input/source.ts";
+import { type Cut, type Origin, type Records, rowWithTexts, unitsBefore } from "../input/index.ts";
 import { onOneLine } from "../json/walk.ts";
 import { sourceAt } from "./built.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";

@@ -2,9 +2,18 @@
 import { dirname, join } from "node:path";
 import { PackedTooLarge } from "../check/rules/packed.ts";
 import type { RuleData } from "../check/rules/rules.ts";
-import { cutsOf, openRecords } from "../input/records.ts";
-import { type Container, holdsOwnKey, ownKeyBytes, sniff, sniffedBytes } from "../input/sniff.ts";
-import { longestDocument, readHead, type Source } from "../input/source.ts";
+import {
+  type Container,
+  cutsOf,
+  holdsOwnKey,
+  longestDocument,
+  openRecords,
+  ownKeyBytes,
+  readHead,
+  type Source,
+  sniff,
+  sniffedBytes,
+} from "../input/index.ts";
 import type { Format, SourceRecord } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";

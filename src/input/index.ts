@@ -1,11 +1,11 @@
 /** Opens files, folders, pipes, compressed files and addresses as sources of bytes that can be read at any range. */
-export { type Columns, columnJson, TextBytes } from "./column-json.ts";
+export { type Columns, columnJson, rowWithTexts, TextBytes } from "./column-json.ts";
 export { unitsBefore } from "./columns.ts";
 export { decompressorOf } from "./decompress.ts";
 export { reportWithout } from "./folder.ts";
-export { openInputs } from "./inputs.ts";
+export { type Converted, type Convertible, openInputs } from "./inputs.ts";
 export { type Block, blockBytes, blocksOf, type Lines, type Range, textStart } from "./lines.ts";
-export { type Cut, cutsOf, openRecords, type Records } from "./records.ts";
+export { type Cut, cutsOf, openRecords, type RecordKinds, type Records } from "./records.ts";
 export type { Fetched, RemoteAccess } from "./remote.ts";
 export { isRemote, plainName } from "./remote-names.ts";
 export {
@@ -28,6 +28,7 @@ export {
   modeOf,
   type Origin,
   placeOfLine,
+  readHead,
   readRange,
   Shrunk,
   type Source,

@@ -10,7 +10,7 @@ import type { Source } from "./source.ts";
 import { openSharedSpool } from "./spool.ts";
 
 /** Open inputs, converted if they are another tool's. */
-interface Converted<Conversion> {
+export interface Converted<Conversion> {
   readonly sources: readonly Source[];
   /** What was converted from other tools' files; undefined if nothing was. */
   readonly conversion?: Conversion | undefined;
@@ -26,7 +26,7 @@ interface Inputs<Conversion> extends Converted<Conversion> {
 }
 
 /** Inputs to convert. */
-interface Convertible extends Pick<Opening, "host" | "maxUnpackedBytes"> {
+export interface Convertible extends Pick<Opening, "host" | "maxUnpackedBytes"> {
   readonly sources: readonly Source[];
   readonly problems: Problems;
   /** The folder of each file that was found in one. */
