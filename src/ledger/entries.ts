@@ -64,7 +64,7 @@ export interface EntryFilter {
 }
 
 /** Entries, and bytes of them, that are in memory at once. */
-const portion = 500;
+const portion = 150;
 const portionBytes = 2 * 1024 * 1024;
 
 /** Requests with their scopes. */
