@@ -1,27 +1,25 @@
-/** What earlier runs made of a run's groups, and what follows for each: one decision, for files that are whole and for those that grow. */
-
+/** The outcomes of a run's groups in earlier runs, and what follows: one decision for complete and for growing files. */
 import { Column, dedupKeyBytes } from "../groups/index.ts";
-import { type Entry, type EntryState, isUnknown } from "./entries.ts";
+import { type Entry, type EntryState, isLogged, isUnknown } from "./entries.ts";
 
-/** What a run has to take a group for because of earlier ones. */
+/** The state of a group before a run sends anything. */
 export type EarlierOutcome = "not_sent" | "already_logged" | "unknown";
 
-/** Bits of what is known of a group. */
+/** Bits of the facts that are known of a group. */
 const logged = 1;
 const unknown = 2;
 const loggedElsewhere = 4;
 
-/** How groups are told apart, and what is made of those that were logged. */
+/** How groups are identified, and whether logged groups are sent again. */
 interface EarlierOptions {
-  /** Gives the number of the group whose mark stands in `marks` at `offset`; negative where it does not matter. */
+  /** Returns the number of the group whose dedup key is in `marks` at `offset`; negative if the group does not matter. */
   readonly numberOf: (marks: Uint8Array, offset: number) => number;
-  /** Name of the run's own input. */
+  /** The last name of the run's input. */
   readonly input: string;
-  /** Whether what was logged is sent again. */
   readonly resendLogged: boolean;
 }
 
-/** What earlier runs made of groups, which are told apart by numbers. Memory goes by the groups, not by the ledger. */
+/** Outcomes of groups, by their numbers. Memory depends on the groups, not on the ledger. */
 export class EarlierRuns {
   readonly #options: EarlierOptions;
   readonly #facts = new Column("u8");
@@ -33,7 +31,7 @@ export class EarlierRuns {
     this.#options = options;
   }
 
-  /** Takes requests over that are new or may have changed: all that were unknown are among them again, unless they are forgotten. */
+  /** Adds requests that are new or may have changed. All that were unknown are among them again, unless they were forgotten. */
   async take(entries: AsyncIterable<Entry>): Promise<void> {
     for (const { marks } of this.#unknownEntries) {
       for (const group of this.#groupsOf(marks)) this.#set(group, this.#facts.at(group) & ~unknown);
@@ -51,7 +49,7 @@ export class EarlierRuns {
     }
   }
 
-  /** The groups that matter of those whose marks these are. */
+  /** The numbers of the groups that matter. */
   #groupsOf(marks: Uint8Array): readonly number[] {
     const groups: number[] = [];
     for (let offset = 0; offset < marks.length; offset += dedupKeyBytes) {
@@ -61,7 +59,7 @@ export class EarlierRuns {
     return groups;
   }
 
-  /** Whether nothing is known of any group. */
+  /** True if nothing is known of any group. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
@@ -71,14 +69,14 @@ export class EarlierRuns {
     return this.#unknownEntries;
   }
 
-  /** When a group was last logged from an input of another name, in milliseconds since 1970; 0 where none was. */
+  /** When a group was last logged from an input of another name, in milliseconds since 1970; 0 if none was. */
   get loggedElsewhereAt(): number {
     return this.#loggedElsewhereAt;
   }
 
   /**
-   * What a group is to be taken for. Unknown goes first: a group that was logged and then sent again on purpose is not
-   * known to be logged twice until that is settled.
+   * The outcome of a group. Unknown overrides logged: if a logged group was sent again on purpose, nobody knows whether it
+   * is logged twice until that request is resolved.
    */
   outcomeOf(group: number): EarlierOutcome {
     const facts = this.#facts.at(group);
@@ -86,12 +84,12 @@ export class EarlierRuns {
     return (facts & logged) !== 0 && !this.#options.resendLogged ? "already_logged" : "not_sent";
   }
 
-  /** Whether a group that is not sent again was logged from an input of another name. */
+  /** True if a group that is not sent again was logged from an input of another name. */
   wasLoggedElsewhere(group: number): boolean {
     return (this.#facts.at(group) & loggedElsewhere) !== 0 && !this.#options.resendLogged;
   }
 
-  /** Takes over what this run made of a group: that settles what was known of it before. */
+  /** Records the outcome of a group in this run, which overrides earlier outcomes. */
   settle(group: number, outcome: "logged" | "unknown"): void {
     this.#set(group, (this.#facts.at(group) & loggedElsewhere) | (outcome === "logged" ? logged : unknown));
   }
@@ -104,6 +102,6 @@ export class EarlierRuns {
 }
 
 const factsOf = (state: EntryState): number => {
-  if (state === "logged" || state === "assumed_logged") return logged;
+  if (isLogged(state)) return logged;
   return isUnknown(state) ? unknown : 0;
 };

@@ -1,4 +1,4 @@
-/** The ledger as one run uses it, or the lack of one: what it has of earlier runs, and where this one writes its requests down. */
+/** The ledger of one run, or none: it has the requests of earlier runs, and this run records its requests in it. */
 import type { DatabasePlace, Lock } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -7,62 +7,55 @@ import { type Entry, isUnknown, type LedgerScope, parseId } from "./entries.ts";
 import type { FoundSizes, Ledger, ScopeLedger } from "./ledger.ts";
 import { keyOf, type Settlement } from "./writer.ts";
 
-/** Which ledger a run uses. */
-interface LedgerChoice extends DatabasePlace {
-  /** Whether there must be one already. */
-  readonly require: boolean;
-}
-
-/** What of a run decides how its ledger is opened. */
+/** The options of a run that decide how its ledger is opened. */
 export interface RunLedgerOptions {
   readonly host: Host;
   readonly modelId: string;
   readonly split: string;
   readonly batch: string | undefined;
   readonly account: string;
-  /** Undefined for none at all. */
-  readonly ledger: LedgerChoice | undefined;
-  /** How long another run of the same scope is waited for. */
+  /** Undefined for a run without a ledger. `require`: the ledger must exist already. */
+  readonly ledger: (DatabasePlace & { readonly require: boolean }) | undefined;
+  /** How long the run waits for another run of the same scope. */
   readonly maxWaitMs: number;
-  /** Whether nothing will be written: no ledger is made, and no lock taken. */
+  /** True if nothing will be written: no ledger is made, and no lock is taken. */
   readonly dryRun: boolean;
-  /** Whether groups are logged a second time on purpose. */
+  /** True if groups are logged a second time on purpose. */
   readonly resendLogged: boolean;
-  /** Whether requests go with an `Idempotency-Key`. */
+  /** True if requests have an `Idempotency-Key`. */
   readonly idempotency: boolean;
-  /** Told that another run of the same scope is waited for. */
+  /** Called if the run waits for another run of the same scope. */
   readonly onWait: () => void;
-  /** Told that the ledger's database is away, and what is in the way. */
+  /** Called if the ledger's database does not answer, with the code of the obstacle. */
   readonly onAway: (code: string) => void;
 }
 
-/** Where a run sends what. */
-interface RunPlace {
+/** Where a run sends its input, and the last name of the input. */
+interface RunTarget {
   readonly destination: string;
-  /** The input, by its last name. */
   readonly input: string;
 }
 
-/** A request that is written down as being tried. */
+/** A request that is recorded as being tried. */
 export interface RecordedRequest {
-  /** Its entry in the ledger; undefined where there is none. */
+  /** Its entry in the ledger; undefined without a ledger. */
   readonly id: string | undefined;
-  /** The same for every try of the same request, and for no other request; empty where it goes without one. */
+  /** The same for every try of the same request, and for no other request; empty for a request without a key. */
   readonly key: string;
-  /** When it was tried first. */
+  /** Milliseconds since 1970. */
   readonly firstTried: number;
 }
 
 /**
- * A run's ledger, or the lack of one. Must be closed. Requests are written to it while it is held, which one run of its
- * scope can do at a time. Every way of using it throws a Failure of code `storage` where its file can't be used.
+ * The ledger of a run, or none. It must be closed. Requests are recorded while it is held. Each method throws a Failure of
+ * code `storage`, `auth` or `unavailable` if the ledger cannot be used.
  */
 export class RunLedger {
   readonly #options: RunLedgerOptions;
   readonly #scope: LedgerScope;
   readonly #input: string;
   readonly #ledger: Ledger | undefined;
-  /** Tells a second logging that is meant from the first; without a ledger, a rerun is meant to log again. */
+  /** Tells a deliberate second logging from the first. Without a ledger, each run is deliberate. */
   readonly #generation: string;
   #own: ScopeLedger | undefined;
   #lock: Lock | undefined;
@@ -70,13 +63,13 @@ export class RunLedger {
   #echoesKey = false;
   /** The requests of this run. */
   readonly #begun = new Set<string>();
-  /** The first request that may have changed since requests of other runs were read. */
+  /** The first row that may have changed since the requests of other runs were read. */
   #changedFrom = 0;
   #changes = 0;
 
   private constructor(
     options: RunLedgerOptions,
-    { ledger, destination, input }: RunPlace & { readonly ledger: Ledger | undefined },
+    { ledger, destination, input }: RunTarget & { readonly ledger: Ledger | undefined },
   ) {
     const { modelId: model, split, batch = null, account, host, resendLogged } = options;
     this.#options = options;
@@ -86,14 +79,14 @@ export class RunLedger {
     this.#generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   }
 
-  /** Opens it, and holds nothing yet. @throws Failure `ledger-missing`, and all of code `storage`: nothing was sent then */
-  static async open(options: RunLedgerOptions, place: RunPlace): Promise<RunLedger> {
+  /** Opens the ledger, and holds nothing yet. @throws Failure `ledger-missing`; as `openDatabase` */
+  static async open(options: RunLedgerOptions, target: RunTarget): Promise<RunLedger> {
     const { ledger: choice, dryRun } = options;
     const make = !dryRun && choice?.require !== true;
     const ledger =
       choice === undefined ? undefined : await (await import("./ledger.ts")).openLedger(choice, { ...options, make });
     if (choice?.require === true && ledger === undefined) throw new Failure("ledger-missing", { path: choice.path });
-    const own = new RunLedger(options, { ...place, ledger });
+    const own = new RunLedger(options, { ...target, ledger });
     try {
       await own.#readScope();
     } catch (thrown) {
@@ -103,7 +96,7 @@ export class RunLedger {
     return own;
   }
 
-  /** What the result says of the ledger; null where there is none. */
+  /** The ledger in the result of the run; null without a ledger. */
   get facts(): { readonly path: string; readonly created: boolean } | null {
     return this.#ledger === undefined ? null : { path: this.#ledger.path, created: this.#ledger.created };
   }
@@ -113,51 +106,45 @@ export class RunLedger {
     return this.#ledger?.written ?? nothingWritten;
   }
 
-  /** Whether the service is known to honour `Idempotency-Key`: it echoed one. */
+  /** True if the service is known to honor `Idempotency-Key`: it echoed one. */
   get echoesKey(): boolean {
     return this.#echoesKey;
   }
 
-  /** The largest body that the address was found to take; undefined where none was found. */
+  /** The largest body that the address is known to accept; undefined if no limit is known. */
   get maxBytes(): number | undefined {
     return limitOf(this.#sizes, this.#options.host.now());
   }
 
   /**
-   * Waits until no other run of the scope holds the ledger, and holds it; what runs that died left in flight is settled as
-   * unknown. Nothing is held where nothing will be written.
-   * @param patience what ends the wait, and the longest that it lasts
+   * Waits until no other run of the scope holds the ledger, and holds it. Requests in flight of runs that died become
+   * unknown. A run that writes nothing holds nothing.
+   * @param patience ends the wait. Default: the signal and `maxWaitMs` of the run
    * @throws Failure `ledger-busy`, `ledger-gone`; the signal's reason
    */
-  async hold(
-    patience: { readonly signal: AbortSignal; readonly maxWaitMs: number } | undefined = undefined,
-  ): Promise<void> {
+  async hold(patience?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
     const { host, dryRun, onWait, maxWaitMs } = this.#options;
     if (this.#ledger === undefined || dryRun) return;
     this.#requireThere();
     const { path } = this.#ledger;
-    const { elapsed, random, sleep, signal } = host;
-    const waiter = { elapsed, random, sleep, signal: patience?.signal ?? signal };
-    const from = elapsed();
+    const from = host.elapsed();
     this.#lock = await this.#ledger.hold(this.#scope, {
-      host: waiter,
+      host: { ...host, signal: patience?.signal ?? host.signal },
       maxWaitMs: patience?.maxWaitMs ?? maxWaitMs,
       onWait,
     });
-    if (this.#lock === undefined) {
-      throw new Failure("ledger-busy", { path, waitedMs: elapsed() - from });
-    }
+    if (this.#lock === undefined) throw new Failure("ledger-busy", { path, waitedMs: host.elapsed() - from });
     await this.#readScope();
     await this.#own?.recover();
   }
 
-  /** Lets other runs of the scope have it. */
+  /** Lets other runs of the scope hold the ledger. */
   release(): void {
     this.#lock?.release();
     this.#lock = undefined;
   }
 
-  /** Whether another process wrote to the ledger since this was last asked. */
+  /** True if another process wrote to the ledger since the last call. */
   async hasNews(): Promise<boolean> {
     const changes = (await this.#ledger?.changes()) ?? 0;
     const has = changes !== this.#changes;
@@ -165,7 +152,7 @@ export class RunLedger {
     return has;
   }
 
-  /** Requests that other runs made for the scope, oldest first; from the second time on those that may have changed since. */
+  /** The requests of other runs of the scope, oldest first; from the second call on, those that may have changed since. */
   async *entries(): AsyncGenerator<Entry, void> {
     if (this.#lock === undefined) await this.#readScope();
     const isHeld = this.#lock !== undefined;
@@ -178,19 +165,22 @@ export class RunLedger {
       // While another run holds the ledger, it may try again what was not sent.
       const isOpen = isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld));
       if (isOpen) open ??= last;
-      // What a run has in flight that goes on is nothing that is known: whoever begins it too is told.
+      // The outcome of a request in flight of a run that is alive is not known: `begin` reports its groups as taken.
       if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
     }
     this.#changedFrom = open ?? last + 1;
   }
 
-  /** The key that a request would go with; null where it goes without one, or with another in every run. */
+  /** The key that a request would have; null if it would have none, or another one in each run. */
   keyFor(marks: Uint8Array): string | null {
     const { idempotency, ledger, resendLogged } = this.#options;
     return idempotency && ledger !== undefined && !resendLogged ? keyOf(this.#scope, marks, "") : null;
   }
 
-  /** Writes a request down before its first byte leaves, unless other runs have groups of it: those are given. @throws Failure `ledger-gone`, `lease-lost` */
+  /**
+   * Records a request before its first byte is sent, unless other runs have groups of it: then returns their dedup keys.
+   * @throws Failure `ledger-gone`, `lease-lost`
+   */
   async begin(request: {
     readonly marks: Uint8Array;
     readonly bytes: number;
@@ -198,7 +188,7 @@ export class RunLedger {
   }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
     this.#requireThere();
     const now = this.#options.host.now();
-    // A request that went without a key is never known to be honoured.
+    // Nobody knows whether a service honors a request without a key.
     const key = this.#options.idempotency ? keyOf(this.#scope, request.marks, this.#generation) : "";
     const generation = this.#options.resendLogged ? this.#generation : "";
     const id = await this.#own?.begin({ ...request, key, input: this.#input, now, generation });
@@ -207,19 +197,19 @@ export class RunLedger {
     return { id, key, firstTried: now };
   }
 
-  /** Whether runs of other machines send groups of the same files meanwhile. */
+  /** True if other runs may send groups of the same files meanwhile. */
   get isShared(): boolean {
     return this.#ledger?.isShared === true;
   }
 
-  /** Looks, before each piece of a body, whether its groups are still this run's to send. @throws Failure `lease-lost` */
+  /** Is called before each piece of a body: the groups may be another run's by then. @throws Failure `lease-lost` */
   requireLease(): void {
     if (this.isShared && this.#lock?.isHeld() === false) {
       throw new Failure("lease-lost", { path: this.#ledger?.path ?? "" });
     }
   }
 
-  /** Writes down that a request is tried once more; false where somebody settled it by hand meanwhile. */
+  /** Records another try of a request; false if a person resolved it meanwhile. */
   async again({ id }: RecordedRequest): Promise<boolean> {
     this.#requireThere();
     return id === undefined || this.#own === undefined || (await this.#own.again(id, this.#options.host.now()));
@@ -229,13 +219,13 @@ export class RunLedger {
     if (id !== undefined) await this.#own?.settle(id, settlement);
   }
 
-  /** Writes down that the address echoes keys. */
+  /** Records that the address echoes keys. */
   async rememberEcho(): Promise<void> {
     this.#echoesKey = true;
     await this.#own?.remember({ sizes: this.#sizes, echoesKey: true });
   }
 
-  /** Takes into account that a body of a size passed, or was too large. */
+  /** Records that a body of a size passed, or was too large. */
   async sized(bytes: number, outcome: "passed" | "refused"): Promise<void> {
     const found = sizesAfter(this.#sizes, { bytes, outcome, now: this.#options.host.now() });
     if (found === this.#sizes) return;
@@ -248,7 +238,7 @@ export class RunLedger {
     await this.#ledger?.close();
   }
 
-  /** Reads what is known of the scope, which another run may have begun, and of its address. */
+  /** Reads what other runs found out about the address. */
   async #readScope(): Promise<void> {
     this.#own = await this.#ledger?.scope(this.#scope);
     if (this.#own === undefined) return;
@@ -264,16 +254,16 @@ export class RunLedger {
   }
 }
 
-/** How long a size that was too large is not tried again: limits of services are raised. */
+/** How long a size that was too large is not tried again: services raise their limits. */
 const refusedMs = 24 * 60 * 60 * 1000;
 
-/** The largest body worth a try; undefined where nothing is known against any. */
+/** The largest body worth a try; undefined if no body was too large. */
 const limitOf = ({ passed = 0, refused }: FoundSizes, now: number): number | undefined => {
   if (refused === undefined || now < refused.at || now - refused.at > refusedMs) return undefined;
   return Math.max(passed, Math.ceil(refused.bytes / 2));
 };
 
-/** What is known of sizes after one more; the same value where it tells nothing new. */
+/** Adds a size; returns the same value if the size tells nothing new. */
 const sizesAfter = (
   sizes: FoundSizes,
   { bytes, outcome, now }: { readonly bytes: number; readonly outcome: "passed" | "refused"; readonly now: number },
@@ -281,11 +271,11 @@ const sizesAfter = (
   const { passed, refused } = sizes;
   if (outcome === "refused") {
     const isKnown = refused !== undefined && limitOf(sizes, now) !== undefined && refused.bytes <= bytes;
-    // One that is refused again though a smaller one is known to be too large tells nothing.
+    // A smaller body is known to be too large.
     if (isKnown) return sizes;
     return { passed: passed !== undefined && passed < bytes ? passed : undefined, refused: { bytes, at: now } };
   }
-  // What passes matters beside what did not: where nothing was too large, nothing is kept.
+  // Sizes that passed matter only if another one was too large.
   if (refused === undefined || (passed !== undefined && bytes <= passed)) return sizes;
   return bytes >= refused.bytes ? { passed: undefined, refused: undefined } : { passed: bytes, refused };
 };

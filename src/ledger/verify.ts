@@ -1,45 +1,43 @@
-/** Holds inputs against the ledger: what is logged of them, what is not, and what more than once. */
-
+/** Compares inputs with the ledger: which groups are logged, which are not, and which more than once. */
 import { problemOf, type RuleCount, type Spot } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
-import type { Reading } from "../groups/index.ts";
-import { assignDedupKeys, type DedupKeys, dedupKeyBytes, spotOfGroup } from "../groups/index.ts";
-import type { Entry } from "./entries.ts";
+import { assignDedupKeys, dedupKeyBytes, type Reading, spotOfGroup } from "../groups/index.ts";
+import { type Entry, isLogged, isUnknown } from "./entries.ts";
 import { scopeDigest } from "./writer.ts";
 
-/** What the ledger has of the groups of an input. A group counts once, by the first of these that fits. */
+/** What the ledger has of the groups of an input. A group counts once, for the first outcome that applies. */
 export interface Verification {
   readonly read: number;
   /** Exactly one accepted entry. */
   readonly logged: number;
-  /** More than one accepted entry; where scopes are told apart, in one scope. */
+  /** More than one accepted entry; with `perScope`, in one scope. */
   readonly repeated: number;
   readonly unknown: number;
   /** Refused, and not logged since. */
   readonly refused: number;
   readonly not_sent: number;
-  /** Entries that hold any of the groups. */
+  /** Entries with any of the groups. */
   readonly entries: readonly Entry[];
-  /** The first groups that do not have exactly one accepted entry, one of each outcome among them, and how many there are of each rule. */
+  /** The first groups without exactly one accepted entry, at least one of each outcome, and the number of groups per rule. */
   readonly problems: readonly Problem[];
   readonly problemCounts: readonly RuleCount[];
-  /** What is logged of each file, in the order of their names; numbers in them count as such. */
+  /** What is logged of each file, in the natural order of their names. */
   readonly files: readonly FileStanding[];
 }
 
-/** What is logged of a file: groups, and those of them that have exactly one accepted entry. */
+/** The groups of a file, and those with exactly one accepted entry. */
 interface FileStanding {
   readonly file: string;
   readonly read: number;
   readonly logged: number;
 }
 
-/** Groups named one by one. */
-const mostProblems = 20;
+/** Groups that are named. */
+const maxProblems = 20;
 
 /**
- * Holds a reading's groups against entries. With `perScope`, a group that two models have, or two splits, is logged once to
- * each, and not more than once.
+ * Compares the groups of a reading with entries. With `perScope`, a group that two models have, or two splits, is logged
+ * once to each.
  */
 export const verifyReading = async (
   reading: Reading,
@@ -47,22 +45,35 @@ export const verifyReading = async (
   { perScope }: { readonly perScope: boolean },
 ): Promise<Verification> => {
   const marks = assignDedupKeys(reading.groups);
-  const accepted = new Acceptances(marks.count, { perScope });
-  const seen = new Uint8Array(marks.count);
+  const facts = new Uint8Array(marks.count);
+  const acceptIn = countAcceptances(facts);
   const touching: Entry[] = [];
-  for await (const entry of entries) if (take(entry, { marks, accepted, seen })) touching.push(entry);
+  for await (const entry of entries) {
+    const { state, scope, marks: own } = entry;
+    const digest = perScope ? scopeDigest(scope) : "";
+    const fact = isUnknown(state) ? wasUnknown : state === "refused" ? wasRefused : 0;
+    let touches = false;
+    for (let offset = 0; offset < own.length; offset += dedupKeyBytes) {
+      const group = marks.find(own, offset);
+      if (group < 0) continue;
+      touches = true;
+      if (isLogged(state)) acceptIn(digest, group);
+      else facts[group] = (facts[group] ?? 0) | fact;
+    }
+    if (touches) touching.push(entry);
+  }
   const counts = { read: marks.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   const files = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < marks.count; group++) {
-    const outcome = outcomeOf(accepted.of(group), seen[group] ?? 0);
+    const outcome = outcomeOf(facts[group] ?? 0);
     counts[outcome]++;
     const { file } = spotOfGroup(reading, group);
     const own = files.get(file) ?? { file, read: 0, logged: 0 };
     files.set(file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
-    if (outcome === "logged" || (problems.length >= mostProblems && counts[outcome] > 1)) continue;
+    if (outcome === "logged" || (problems.length >= maxProblems && counts[outcome] > 1)) continue;
     problems.push(problemIn(outcome, spotOfGroup(reading, group)));
   }
   const problemCounts = outcomeRules.map(([outcome, rule]) => ({
@@ -74,7 +85,7 @@ export const verifyReading = async (
   return { ...counts, entries: touching, problems, problemCounts, files: byName };
 };
 
-/** Files side by side of which the same is logged: all, a part, or nothing. */
+/** Consecutive files that are logged alike: completely, in part, or not. */
 export interface StandingRun {
   readonly first: string;
   readonly last: string;
@@ -84,7 +95,7 @@ export interface StandingRun {
   readonly logged: number;
 }
 
-/** What is logged of files, those folded that stand side by side and are alike; one in part stands by itself. */
+/** Folds consecutive files that are logged alike. A file in part is a run of its own. */
 export const standingRuns = (files: readonly FileStanding[]): readonly StandingRun[] => {
   const runs: { -readonly [Member in keyof StandingRun]: StandingRun[Member] }[] = [];
   for (const { file, read, logged } of files) {
@@ -116,65 +127,33 @@ const problemIn = (outcome: Exclude<VerifiedOutcome, "logged">, spot: Spot): Pro
   return problemOf(outcome === "not_sent" ? "group-not-sent" : `group-${outcome}`, undefined, spot);
 };
 
-/** Bits of what was seen of a group beside accepted entries. */
+/** Bits of the facts that are known of a group. */
 const wasUnknown = 1;
 const wasRefused = 2;
+const wasAccepted = 4;
+const wasRepeated = 8;
 
-const outcomeOf = (accepted: number, seen: number): VerifiedOutcome => {
-  if (accepted > 0) return accepted === 1 ? "logged" : "repeated";
-  if ((seen & wasUnknown) !== 0) return "unknown";
-  return (seen & wasRefused) !== 0 ? "refused" : "not_sent";
+const outcomeOf = (facts: number): VerifiedOutcome => {
+  if ((facts & wasRepeated) !== 0) return "repeated";
+  if ((facts & wasAccepted) !== 0) return "logged";
+  if ((facts & wasUnknown) !== 0) return "unknown";
+  return (facts & wasRefused) !== 0 ? "refused" : "not_sent";
 };
 
-/** How often groups were accepted: never, once, or more than once in one scope. Few groups are in several, so that those alone take more than a number. */
-class Acceptances {
-  readonly #perScope: boolean;
-  readonly #scopes = new Map<string, number>();
-  /** The first scope of each group, counted from 1. */
-  readonly #first: Uint32Array;
+/** Sets whether groups were accepted, and more than once in one scope. Memory: a number per group, because few groups are in several scopes. */
+const countAcceptances = (facts: Uint8Array): ((scope: string, group: number) => void) => {
+  const scopes = new Map<string, number>();
+  /** The number of each group's first scope, from 1. */
+  const first = new Uint32Array(facts.length);
   /** The other scopes of groups, as `group scope`. */
-  readonly #others = new Set<string>();
-  readonly #repeated = new Set<number>();
-
-  constructor(groups: number, { perScope }: { readonly perScope: boolean }) {
-    this.#perScope = perScope;
-    this.#first = new Uint32Array(groups);
-  }
-
-  of(group: number): number {
-    return this.#repeated.has(group) ? 2 : (this.#first[group] ?? 0) > 0 ? 1 : 0;
-  }
-
-  /** A number for the scope of an entry; all are one where scopes are not told apart. */
-  scopeOf(named: Entry["scope"]): number {
-    const name = this.#perScope ? scopeDigest(named) : "";
-    const scope = this.#scopes.get(name) ?? this.#scopes.size + 1;
-    this.#scopes.set(name, scope);
-    return scope;
-  }
-
-  add(group: number, scope: number): void {
-    const first = this.#first[group] ?? 0;
-    if (first === 0) this.#first[group] = scope;
-    else if (first === scope || this.#others.has(`${group} ${scope}`)) this.#repeated.add(group);
-    else this.#others.add(`${group} ${scope}`);
-  }
-}
-
-/** Takes an entry into account; whether it holds any of the groups. */
-const take = (
-  { state, scope: named, marks: own }: Entry,
-  { marks, accepted, seen }: { readonly marks: DedupKeys; readonly accepted: Acceptances; readonly seen: Uint8Array },
-): boolean => {
-  const scope = accepted.scopeOf(named);
-  let any = false;
-  for (let offset = 0; offset < own.length; offset += dedupKeyBytes) {
-    const group = marks.find(own, offset);
-    if (group < 0) continue;
-    any = true;
-    if (state === "logged" || state === "assumed_logged") accepted.add(group, scope);
-    else if (state === "unknown" || state === "trying") seen[group] = (seen[group] ?? 0) | wasUnknown;
-    else if (state === "refused") seen[group] = (seen[group] ?? 0) | wasRefused;
-  }
-  return any;
+  const others = new Set<string>();
+  return (name, group) => {
+    const scope = scopes.get(name) ?? scopes.size + 1;
+    scopes.set(name, scope);
+    const before = first[group] || scope;
+    const isRepeated = first[group] === scope || others.has(`${group} ${scope}`);
+    if (before !== scope) others.add(`${group} ${scope}`);
+    first[group] = before;
+    facts[group] = (facts[group] ?? 0) | wasAccepted | (isRepeated ? wasRepeated : 0);
+  };
 };
