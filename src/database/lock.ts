@@ -21,31 +21,40 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
   const { path } = about;
   makeFile(about);
   const identity = identityOf(path);
-  let connection: Connection.Database | undefined;
+  let held: Connection.Database;
   try {
-    connection = new Connection(resolve(path), { timeout: 0 });
-    connection.exec("BEGIN IMMEDIATE");
-    const held = connection;
-    if (identity === undefined || identityOf(path) !== identity) {
-      // The last holder deleted the file meanwhile, so no other process will find this lock.
-      held.close();
-      return undefined;
-    }
-    return {
-      isHeld: () => identityOf(path) === identity,
-      release: () => {
-        // The process would end if a closed connection was asked for its transaction.
-        if (!held.open) return;
-        // While the lock is held, so that no process has locked the file. Another file of this name is not this lock's.
-        if (identityOf(path) === identity) remove(path);
-        if (held.inTransaction) held.exec("ROLLBACK");
-        held.close();
-      },
-    };
+    held = lockFile(path);
   } catch (thrown) {
-    connection?.close();
     if (isBusy(thrown) || identityOf(path) !== identity) return undefined;
     throw sqliteFailure(thrown, about);
+  }
+  if (identity === undefined || identityOf(path) !== identity) {
+    // The last holder deleted the file meanwhile, so no other process will find this lock.
+    held.close();
+    return undefined;
+  }
+  return {
+    isHeld: () => identityOf(path) === identity,
+    release: () => {
+      // The process would end if a closed connection was asked for its transaction.
+      if (!held.open) return;
+      // While the lock is held, so that no process has locked the file. Another file of this name is not this lock's.
+      if (identityOf(path) === identity) remove(path);
+      if (held.inTransaction) held.exec("ROLLBACK");
+      held.close();
+    },
+  };
+};
+
+/** Locks a file, or throws what SQLite says. */
+const lockFile = (path: string): Connection.Database => {
+  const connection = new Connection(resolve(path), { timeout: 0 });
+  try {
+    connection.exec("BEGIN IMMEDIATE");
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
   }
 };
 
@@ -93,15 +102,11 @@ export const waitForLock = async ({
 export const isLocked = (path: string): boolean => {
   if (identityOf(path) === undefined) return false;
   requireOwnFile(path);
-  let connection: Connection.Database | undefined;
   try {
-    connection = new Connection(resolve(path), { timeout: 0 });
-    connection.exec("BEGIN IMMEDIATE; ROLLBACK");
+    lockFile(path).close();
     return false;
   } catch (thrown) {
     if (isBusy(thrown)) return true;
     throw sqliteFailure(thrown, { path, title: "a lock" });
-  } finally {
-    connection?.close();
   }
 };

@@ -129,11 +129,7 @@ const requireVersion = (
   { file: { applicationId, version: expected, tables } }: DatabasePart,
   about: TitledFile,
 ): number | undefined => {
-  const rows = (sql: string): readonly Row[] =>
-    connection
-      .prepare(sql)
-      .all()
-      .map((row) => toRow(row, about));
+  const rows = (sql: string): readonly Row[] => query(connection, sql, about);
   const owner = rows("PRAGMA application_id")[0]?.integer("application_id") ?? 0;
   const version = rows("PRAGMA user_version")[0]?.integer("user_version") ?? 0;
   const made = rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").map((row) => oneLine(row.text("sql")));
@@ -146,6 +142,12 @@ const requireVersion = (
   if (found !== expected) throw new Failure("database-version", { ...about, version: found, expected }, { where });
   return version;
 };
+
+const query = (connection: Connection.Database, sql: string, about: TitledFile): readonly Row[] =>
+  connection
+    .prepare(plain(sql))
+    .all()
+    .map((row) => toRow(row, about));
 
 const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
 
@@ -251,10 +253,10 @@ const maxExaminedBytes = 512 * 1024 * 1024;
 
 /**
  * Examines a file without changing it; undefined if it does not exist.
- * @param query is asked if the file is not damaged
+ * @param sql is asked if the file is not damaged
  * @throws Failure `storage`: locked, of another program, of another version, cannot be read
  */
-export const examineFile = (part: DatabasePart, path: string, query: string): ExaminedFile | undefined => {
+export const examineFile = (part: DatabasePart, path: string, sql: string): ExaminedFile | undefined => {
   const about = { path, title: part.title };
   const stats = statsOf(about);
   if (stats === undefined) return undefined;
@@ -269,16 +271,12 @@ export const examineFile = (part: DatabasePart, path: string, query: string): Ex
     const connection = new Connection(resolve(path), { timeout: examineWaitMs });
     try {
       connection.exec("PRAGMA query_only = ON");
-      const rows = (sql: string): readonly Row[] =>
-        connection
-          .prepare(plain(sql))
-          .all()
-          .map((row) => toRow(row, about));
+      const rows = (own: string): readonly Row[] => query(connection, own, about);
       const version = requireVersion(connection, part, about);
       const checked = bytes > maxExaminedBytes ? undefined : rows(`PRAGMA quick_check(${maxDamages})`);
       const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
       const isReadable = (damages ?? []).length === 0 && version !== undefined;
-      return { bytes, version: version ?? 0, damages, rows: isReadable ? rows(query) : [] };
+      return { bytes, version: version ?? 0, damages, rows: isReadable ? rows(sql) : [] };
     } finally {
       connection.close();
     }
@@ -288,10 +286,7 @@ export const examineFile = (part: DatabasePart, path: string, query: string): Ex
 /** Returns the version of SQLite in this program. */
 export const sqliteVersion = (): string => {
   const connection = new Connection(":memory:");
-  try {
-    const row: unknown = connection.prepare("SELECT sqlite_version() AS version").get();
-    return toRow(row, { path: "", title: "SQLite" }).text("version");
-  } finally {
-    connection.close();
-  }
+  const [row] = query(connection, "SELECT sqlite_version() AS version", { path: ":memory:", title: "SQLite" });
+  connection.close();
+  return row?.text("version") ?? "";
 };

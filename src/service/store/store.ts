@@ -16,7 +16,7 @@ import { keeperOf } from "./keeping.ts";
 import { readsOf } from "./reads.ts";
 import { storePart } from "./tables.ts";
 
-/** A log request, as it is stored. */
+/** A log request as it is stored. */
 export interface StoredRequest {
   readonly model: string;
   readonly project: string;
@@ -27,26 +27,26 @@ export interface StoredRequest {
   readonly metrics: string;
   /** The request's other keys: a JSON object. */
   readonly rest: string;
-  /** The groups' other keys, where they have any: JSON objects by the group's position. */
+  /** The other keys of groups that have any: JSON objects, by the position of the group. */
   readonly groupRests: ReadonlyMap<number, string>;
-  /** Its body, and where its trajectories stand in that. */
+  /** Its body, and the positions of its trajectories in the body. */
   readonly bytes: Uint8Array;
   readonly places: readonly TrajectorySpan[];
-  /** What a request that is sent twice is known by. */
+  /** Its `Idempotency-Key`, and the digest that another request with this key must have. */
   readonly once: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
 
-/** What is known of a request that was logged. */
+/** The answer to a request that was logged. */
 export interface LoggedRequest {
-  /** Undefined where it came without a key. */
+  /** Undefined for a request without a key. */
   readonly digest: Uint8Array | undefined;
   /** JSON. */
   readonly metrics: string;
-  /** The identifiers of its calls: a JSON array. */
+  /** The ids of its calls: a JSON array. */
   readonly callIds: string;
 }
 
-/** A trajectory as a call, with what its request says of it. */
+/** A trajectory as a call, with the keys of its request and its group. */
 export interface StoredCall {
   readonly id: string;
   /** Position of its group in the request, and its own in the group. From 0. */
@@ -69,56 +69,56 @@ export interface StoredModel {
   readonly created: number;
 }
 
-/** What became of a request that was to be kept. */
+/** A request that was kept, or was there before. */
 export interface Kept {
   readonly logged: LoggedRequest;
   readonly isNew: boolean;
 }
 
-/** A person's key, without itself. */
+/** The digest of a person's key, and what the key is for. */
 export interface StoredKey {
   readonly name: string;
   readonly digest: Uint8Array;
-  /** None: all. */
+  /** Empty for all projects. */
   readonly projects: readonly string[];
   readonly uses: readonly string[];
   /** Milliseconds since 1970. */
   readonly created: number;
-  /** Undefined while it is taken. */
+  /** Milliseconds since 1970; undefined while the key is valid. */
   readonly revoked: number | undefined;
 }
 
 /** The keys of people. */
 export interface StoredKeys {
-  /** All of them, those that were revoked too, by their names. */
+  /** All keys, including those that were revoked, by name. */
   list(): Promise<readonly StoredKey[]>;
-  /** Adds one; false where there is one of its name that was not revoked. */
+  /** Adds a key; false if a key of this name is valid. */
   add(key: StoredKey): Promise<boolean>;
-  /** Revokes one at a time; false where there is none that was not revoked. */
+  /** Revokes a key; false if no key of this name is valid. */
   revoke(name: string, now: number): Promise<boolean>;
 }
 
-/** What a request that was logged is asked for by. */
+/** Identifies a request that was logged. */
 export interface LoggedUnder {
   readonly project: string;
   /** Its `Idempotency-Key`. */
   readonly key: string;
 }
 
-/** The store; everything in it is on disk before it is answered. Every question throws a Failure where it can't be answered. */
+/** An open store. A request is on disk before it is answered. Each method throws a Failure if the store cannot be used. */
 export interface Store {
-  /** Tells this store from one that takes its place. */
+  /** Tells this store from another one that takes its place. */
   readonly id: string;
-  /** Keeps a request, unless one of the same key is there: that one is given instead. */
+  /** Keeps a request, unless a request with its key exists: then returns that one. */
   keep(request: StoredRequest): Promise<Kept>;
   logged(under: LoggedUnder): Promise<LoggedRequest | undefined>;
   call(project: string, id: string): Promise<StoredCall | undefined>;
-  /** The identifiers of all calls of a project, the newest first. */
+  /** The ids of all calls of a project, newest first. */
   callIds(project: string): Promise<readonly string[]>;
-  /** The models that were logged to, in some projects or in all. */
+  /** The models that were logged to, in some projects or in all (undefined). */
   models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]>;
   readonly keys: StoredKeys;
-  /** Resolves where the store is there, and answers. */
+  /** Throws if the store does not exist any more, or does not answer. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
