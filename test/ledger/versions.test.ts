@@ -179,7 +179,7 @@ describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () =
     await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
     const client = new pg.Client(path);
     await client.connect();
-    await client.query(`ALTER DATABASE ${new URL(path).pathname.slice(1)} SET default_transaction_read_only = on`);
+    await client.query(`ALTER DATABASE "${new URL(path).pathname.slice(1)}" SET default_transaction_read_only = on`);
     await client.end();
     const env = { ROLLCALL_LEDGER: path };
     expect((await runRollcall(["ledger", "status"], { env })).code).toBe(0);
