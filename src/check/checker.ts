@@ -8,13 +8,12 @@ import type { Part } from "../groups/parts/parts.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
 import {
   afterOf,
-  childrenOf,
+  deepestAt,
   endOf,
   numbersIn,
   numbersOf,
   type Place,
   parsedNode,
-  rootOf,
   spanOf,
   startOf,
   type Tabled,
@@ -24,7 +23,7 @@ import { isObject, type Span } from "../json/walk.ts";
 import { groupKeyFinder } from "./group-key.ts";
 import { arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
-import type { Path, Places } from "./rules/places.ts";
+import { type Path, type Places, pathAt, pathTo } from "./rules/places.ts";
 import type { Spot } from "./rules/problems.ts";
 import { secretsIn } from "./rules/secrets.ts";
 import { Shape } from "./shape.ts";
@@ -462,52 +461,3 @@ function* elementsOf(text: Tabled, list: number, path: Path): Generator<Unit, vo
 
 const spelled = (text: Tabled, node: number): string =>
   text.bytes.toString("utf8", startOf(text, node), endOf(text, node));
-
-/** The value at a path from another one, or the deepest one on the way that is there. */
-const deepestAt = (place: Place, steps: Path): Place => {
-  let deepest = place;
-  for (const step of steps) {
-    const child = new Map(childrenOf(deepest)).get(step);
-    if (child === undefined) break;
-    deepest = child;
-  }
-  return deepest;
-};
-
-/** The path from a value to one inside of it. */
-const pathTo = (text: Tabled, { from, node }: { readonly from: number; readonly node: number }): Path => {
-  const path: (string | number)[] = [];
-  let holder = from;
-  while (holder !== node) {
-    let step: string | number = 0;
-    let child = holder + nodeSize;
-    if (kindAt(text, holder) === objectKind) {
-      while (afterOf(text, child + nodeSize) <= node) child = afterOf(text, child + nodeSize);
-      step = textOf(text, child);
-      child += nodeSize;
-    } else {
-      let position = 0;
-      for (; afterOf(text, child) <= node; child = afterOf(text, child)) position++;
-      step = position;
-    }
-    path.push(step);
-    holder = child;
-  }
-  return path;
-};
-
-/** Path and start of the innermost value of JSON that contains a byte. */
-const pathAt = (bytes: Buffer, byte: number): { readonly path: Path; readonly start: number } => {
-  const path: (string | number)[] = [];
-  let start = 0;
-  for (let place = rootOf(bytes); place !== undefined; ) {
-    const inside = Array.from(new Map(childrenOf(place))).find(([, child]) => {
-      const span = spanOf(child);
-      return span.start <= byte && byte < span.end;
-    });
-    if (inside !== undefined) path.push(inside[0]);
-    place = inside?.[1];
-    start = place === undefined ? start : spanOf(place).start;
-  }
-  return { path, start };
-};

@@ -1,16 +1,6 @@
 /** The key that puts trajectories into one group. */
 import { hash } from "node:crypto";
-import {
-  childrenOf,
-  endOf,
-  factOf,
-  memberAt,
-  numberAt,
-  type Place,
-  startOf,
-  textOf,
-  withInside,
-} from "../json/table.ts";
+import { childAt, endOf, factOf, memberAt, numberAt, type Place, startOf, textOf, withInside } from "../json/table.ts";
 import { isObject, valueAt } from "../json/walk.ts";
 import { arrayKind, kindAt, nullKind, numberKind, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
@@ -63,7 +53,7 @@ export const groupKeyFinder = (
   const paths = groupBy === undefined ? [["group_id"]] : pathsOf(groupBy);
   return (trajectory, report) => {
     for (const path of paths) {
-      const key = path.reduce<Place | undefined>(childAt, trajectory);
+      const key = path.reduce<Place | undefined>(stepInto, trajectory);
       if (key !== undefined && kindAt(key.text, key.node) !== nullKind) return keyText(key);
     }
     if (groupBy !== undefined) report("group-key-missing", () => ({ key: groupBy }), trajectory.node);
@@ -71,11 +61,10 @@ export const groupKeyFinder = (
   };
 };
 
-const childAt = (given: Place | undefined, step: string): Place | undefined => {
+const stepInto = (given: Place | undefined, step: string): Place | undefined => {
   const holder = given && withInside(given);
   if (holder === undefined || kindAt(holder.text, holder.node) !== arrayKind) return memberAt(holder, step);
-  for (const [position, element] of childrenOf(holder)) if (`${position}` === step) return element;
-  return undefined;
+  return /^(?:0|[1-9]\d*)$/.test(step) ? childAt(holder, Number(step)) : undefined;
 };
 
 /** A group key, compared by type and value: its text is JSON, or of an array or object the digest of its bytes. */

@@ -21,8 +21,6 @@ export interface Turns {
   /** Choices, and those that have logprobs. */
   readonly choices: number;
   readonly scored: number;
-  /** Position of the first choice without logprobs; -1 if there is none. */
-  readonly unscored: number;
   /** True if a message or choice is the assistant's. */
   readonly speaks: boolean;
   /** True if a tool with a name is called. */
@@ -95,7 +93,6 @@ export const inspectTurns = (
   let characters = 0;
   let choices = 0;
   let scored = 0;
-  let unscored = -1;
   let speaks = false;
   let callsTools = false;
   const end = afterOf(text, list);
@@ -112,7 +109,6 @@ export const inspectTurns = (
     if (inChoice) {
       choices++;
       if (kindOf(text, values[slots.logprobs] ?? 0) === objectKind) scored++;
-      else if (unscored < 0) unscored = turns;
       messageShape.read(text, inner);
     }
     const role = inspectMessage(text, { message: inChoice ? inner : entry, inChoice }, report);
@@ -132,7 +128,7 @@ export const inspectTurns = (
   }
   if (!speaks && choices === 0) reportSilence(list, later);
   if (!calls.areAnswered) reportUnanswered(text, later);
-  return { turns, characters, choices, scored, unscored, speaks, calls: callsTools };
+  return { turns, characters, choices, scored, speaks, calls: callsTools };
 };
 
 const reportSilence = (list: number, later: Later[]): void => {

@@ -28,7 +28,7 @@ import { Shape } from "./shape.ts";
 import { reportNumbers, toolType, trajectoryType } from "./types.ts";
 
 /** What is known of a trajectory. */
-export interface TrajectoryFacts extends Pick<Turns, "turns" | "characters" | "choices" | "scored" | "unscored"> {
+export interface TrajectoryFacts extends Pick<Turns, "turns" | "characters" | "choices" | "scored"> {
   /** Where it is in its table. */
   readonly node: number;
   readonly reward: number;
@@ -99,7 +99,7 @@ export const inspectTrajectory = (text: Tabled, node: number, report: Report): T
   for (let at = 0; at < later.length; at++) later[at]?.(report);
   inspectVersions(text, report);
   inspectStart(text, report);
-  const { characters, choices, scored, unscored } = turns;
+  const { characters, choices, scored } = turns;
   const training =
     (choices > 0 ? withChoice : turns.speaks ? withoutChoice : 0) |
     (scored > 0 ? withLogprobs : 0) |
@@ -112,7 +112,6 @@ export const inspectTrajectory = (text: Tabled, node: number, report: Report): T
     characters,
     choices,
     scored,
-    unscored,
     metrics: ownMetrics,
     version,
     training,

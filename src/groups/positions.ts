@@ -1,10 +1,11 @@
 /** Positions: from a part and a path in it to file, line and column, and from a problem back to its group. */
-import { Locator, type Path, Places } from "../check/rules/places.ts";
+import { type Path, Places } from "../check/rules/places.ts";
 import type { Spot } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { Problem } from "../failure.ts";
 import { unitsBefore } from "../input/columns.ts";
 import { fileOf, placeOfLine, readRange, type Source } from "../input/source.ts";
+import { deepestAt, rootOf, spanOf } from "../json/table.ts";
 import type { Found } from "./parts/found.ts";
 import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
@@ -49,9 +50,9 @@ const openLocator = async (
   }
   const bytes = await readRange(source, part);
   const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
-  const locator = new Locator(bytes, { start: 0, end: bytes.length });
+  const root = rootOf(bytes);
   return async (path) => {
-    const at = locator.find(path).start;
+    const at = root === undefined ? 0 : spanOf(deepestAt(root, path)).start;
     places.mark(at);
     return { file: name, ...places.of(at), path };
   };

@@ -175,6 +175,29 @@ export const memberAt = (object: Place | undefined, key: string): Place | undefi
   return node === undefined ? undefined : { text: object.text, node };
 };
 
+/** The value at a step from another one: a key of an object, a position in an array; undefined if there is none. */
+export const childAt = (holder: Place, step: string | number): Place | undefined => {
+  if (typeof step === "string") return memberAt(holder, step);
+  const { text, node } = holder;
+  if (firstByteOf(holder) !== openBracket) return undefined;
+  const numbers = numbersIn(text, node);
+  if (numbers > 0) return step < numbers ? { text: numbersOf(text, node), node: (step + 1) * nodeSize } : undefined;
+  let child = node + nodeSize;
+  for (let position = 0; position < step && child < afterOf(text, node); position++) child = afterOf(text, child);
+  return child < afterOf(text, node) ? { text, node: child } : undefined;
+};
+
+/** The value at a path from another one, or the deepest one on the way that exists. */
+export const deepestAt = (place: Place, path: readonly (string | number)[]): Place => {
+  let deepest = place;
+  for (const step of path) {
+    const child = childAt(deepest, step);
+    if (child === undefined) break;
+    deepest = child;
+  }
+  return deepest;
+};
+
 /** The elements of an array; none of any other value. */
 export const elementsOf = (array: Place | undefined): readonly Place[] =>
   array !== undefined && firstByteOf(array) === openBracket ? Array.from(childrenOf(array), ([, one]) => one) : [];

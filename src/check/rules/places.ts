@@ -1,6 +1,7 @@
 /** Where values stand for a person: line and column of a byte, and the byte of a value by its path. */
-import { childrenOf, type Place, rootOf, spanOf } from "../../json/table.ts";
-import { endOfLine, type Span } from "../../json/walk.ts";
+import { nodeSize } from "../../json/reader.ts";
+import { afterOf, childrenOf, firstOf, rootOf, spanOf, type Tabled, textOf } from "../../json/table.ts";
+import { endOfLine, openBrace } from "../../json/walk.ts";
 
 /** A place in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
 interface Position {
@@ -80,71 +81,38 @@ export const lineText = ({
 /** Path of a value in JSON, from its root. */
 export type Path = readonly (string | number)[];
 
-/** Finds values by their paths in the bytes of valid JSON, which are read when it is asked first. */
-export class Locator {
-  readonly #bytes: Buffer;
-  readonly #span: Span;
-  readonly #children = new Map<Place, ReadonlyMap<string | number, Place>>();
-  #root: Place | undefined;
-
-  /** @param span where the value stands in the bytes */
-  constructor(bytes: Buffer, span: Span) {
-    this.#bytes = bytes;
-    this.#span = span;
-  }
-
-  /** Where the value at a path stands, or the deepest value on the way that is there. */
-  find(path: Path): Span {
-    let place = this.#rootPlace();
-    for (const step of path) {
-      const child = place && this.#childrenOf(place).get(step);
-      if (child === undefined) break;
-      place = child;
+/** The path from a value to one inside of it. */
+export const pathTo = (text: Tabled, { from, node }: { readonly from: number; readonly node: number }): Path => {
+  const path: (string | number)[] = [];
+  let holder = from;
+  while (holder !== node) {
+    let step: string | number = 0;
+    let child = holder + nodeSize;
+    if (firstOf(text, holder) === openBrace) {
+      while (afterOf(text, child + nodeSize) <= node) child = afterOf(text, child + nodeSize);
+      step = textOf(text, child);
+      child += nodeSize;
+    } else {
+      let position = 0;
+      for (; afterOf(text, child) <= node; child = afterOf(text, child)) position++;
+      step = position;
     }
-    if (place === undefined) return this.#span;
-    return this.spanOf(place);
+    path.push(step);
+    holder = child;
   }
+  return path;
+};
 
-  /** The values of an object's key, which may stand twice; none of any other value. */
-  membersCalled(key: string): readonly Place[] {
-    const root = this.#rootPlace();
-    return Array.from(root === undefined ? [] : childrenOf(root)).flatMap(([own, value]) =>
-      own === key ? [value] : [],
-    );
+/** Path and start of the innermost value of JSON that contains a byte. */
+export const pathAt = (bytes: Buffer, byte: number): { readonly path: Path; readonly start: number } => {
+  const path: (string | number)[] = [];
+  let place = rootOf(bytes);
+  let start = 0;
+  while (place !== undefined) {
+    start = spanOf(place).start;
+    const [step, inside] = Array.from(childrenOf(place)).find(([, child]) => spanOf(child).end > byte) ?? [];
+    place = inside !== undefined && spanOf(inside).start <= byte ? inside : undefined;
+    if (place !== undefined && step !== undefined) path.push(step);
   }
-
-  /** Where a value stands. */
-  spanOf(place: Place): Span {
-    const { start, end } = spanOf(place);
-    return { start: this.#span.start + start, end: this.#span.start + end };
-  }
-
-  /** Path of the innermost value that holds a byte. */
-  pathAt(byte: number): Path {
-    const path: (string | number)[] = [];
-    for (let place = this.#rootPlace(); place !== undefined; ) {
-      let inside: Place | undefined;
-      for (const [step, child] of this.#childrenOf(place)) {
-        const { start, end } = this.spanOf(child);
-        if (start > byte || byte >= end) continue;
-        path.push(step);
-        inside = child;
-        break;
-      }
-      place = inside;
-    }
-    return path;
-  }
-
-  #rootPlace(): Place | undefined {
-    this.#root ??= rootOf(this.#bytes.subarray(this.#span.start, this.#span.end));
-    return this.#root;
-  }
-
-  /** Of a key that stands twice the last value counts, as for JSON.parse. */
-  #childrenOf(place: Place): ReadonlyMap<string | number, Place> {
-    const own = this.#children.get(place) ?? new Map(childrenOf(place));
-    this.#children.set(place, own);
-    return own;
-  }
-}
+  return { path, start };
+};

@@ -100,11 +100,6 @@ export class Problems {
     return severity;
   }
 
-  /** Whether a rule is silent, or its warnings are only counted by now: nobody asks for their places any more. */
-  isOnlyCounted(name: RuleName): boolean {
-    return this.#judgement.allowed.has(name) || (this.#severityOf(name) === "warning" && !this.isKept(name));
-  }
-
   #severityOf(name: RuleName): Severity {
     return this.#judgement.strict ? "error" : ruleOf(name).severity;
   }

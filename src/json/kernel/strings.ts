@@ -50,18 +50,6 @@ export function endOfString(start: usize): usize {
   return at;
 }
 
-/** Place of the quote that closes a string without escapes; 0 where it has any. */
-export function endOfPlainString(at: usize): usize {
-  while (true) {
-    const stops = stopsIn(v128.load(at));
-    if (stops !== 0) {
-      at += ctz(stops);
-      return byteAt(at) === quote ? at : 0;
-    }
-    at += 16;
-  }
-}
-
 /** Bytes that go on with a character, less one for each that takes two units. */
 function continuedIn(bytes: v128, mask: u32): usize {
   const continued = i8x16.bitmask(i8x16.lt_s(bytes, i8x16.splat(-64))) & mask;
