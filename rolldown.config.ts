@@ -82,7 +82,7 @@ export const program = {
 const rangeReader = {
   input: { "range-reader": "src/check/range-reader.ts" },
   platform: "node",
-  plugins: [plainFunctions()],
+  plugins: [kernel(), plainFunctions()],
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false, cleanDir: false },
 } satisfies RolldownOptions;

@@ -111,20 +111,21 @@ export const newExtremes = (maxValues?: number): Extremes => ({
 /** Adds the finite reward of a trajectory. */
 export const lookAtReward = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
   addTo(extremes.rewards, reward);
-  if (mayHold(extremes, [reward, reward])) addExtreme(extremes, { reward, part, trajectory });
+  addExtreme(extremes, reward, part, trajectory);
 };
 
 /** Rewards kept at each end. */
 const kept = 16;
 
-/** True if a reward between two ends may be one of the smallest or largest so far. */
-export const mayHold = ({ smallest, largest }: Extremes, [least, most]: readonly [number, number]): boolean =>
+/** True if rewards between two may be one of the smallest or largest so far. */
+export const mayHold = ({ smallest, largest }: Extremes, least: number, most: number): boolean =>
   !(least >= (smallest[kept - 1]?.reward ?? Number.NaN) && most <= (largest[kept - 1]?.reward ?? Number.NaN));
 
 /** Adds a reward if it is one of the smallest or largest. */
-export const addExtreme = ({ smallest, largest }: Extremes, placed: PlacedReward): void => {
-  insert(smallest, placed, isSmaller);
-  insert(largest, placed, isLarger);
+export const addExtreme = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
+  if (!mayHold(extremes, reward, reward)) return;
+  insert(extremes.smallest, { reward, part, trajectory }, isSmaller);
+  insert(extremes.largest, { reward, part, trajectory }, isLarger);
 };
 
 const isSmaller = (a: PlacedReward, b: PlacedReward): boolean => a.reward < b.reward;
