@@ -1,9 +1,9 @@
 /** The bytes of parts and groups, as they were read: for bodies, files, expressions and whoever looks at them. */
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
-import { inputChanged, memoryBytes, placeOfLine, readRange, type Source } from "../input/source.ts";
+import { inputChanged, memoryBytes, placeOfLine, readRange, Shrunk, type Source } from "../input/source.ts";
 import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
-import { type JsonObject, newline, onOneLine, type Span } from "../json/walk.ts";
+import { type JsonObject, newline, onOneLine, parsedJson, type Span } from "../json/walk.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
 import { groupClosing, groupOpening } from "./parts/groups.ts";
 import type { Part } from "./parts/parts.ts";
@@ -66,14 +66,17 @@ export const unchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer =>
 export const bytesOf = async (own: GroupPart): Promise<Buffer> => unchanged(await rangeOf(own.source, own.part), own);
 
 /** A range of a source. @throws Failure `input-changed` if it is not there any more */
-const rangeOf = async ({ name, bytes }: Source, range: Pick<Part, "start" | "length">): Promise<Buffer> =>
-  await readRange(bytes, range).catch(() => {
-    throw inputChanged(name);
+export const rangeOf = async ({ name, bytes }: Source, range: Pick<Part, "start" | "length">): Promise<Buffer> =>
+  await readRange(bytes, range).catch((thrown: unknown) => {
+    throw thrown instanceof Shrunk ? inputChanged(name) : thrown;
   });
 
-/** The value of a part, as it is in its source now. */
-export const partValue = async ({ bytes }: Source, part: Part): Promise<unknown> =>
-  JSON.parse((await readRange(bytes, part)).toString("utf8"));
+/** The value of a part, as it is in its source now. @throws Failure `input-changed` if it can't be read any more */
+export const partValue = async (source: Source, part: Part): Promise<unknown> => {
+  const value = parsedJson((await rangeOf(source, part)).toString("utf8"));
+  if (value === undefined) throw inputChanged(source.name);
+  return value.value;
+};
 
 /** Checks the bytes of a value once more, alone: what is found is in nothing else. */
 export const checkAgain = (bytes: Buffer, { problems: { judgement } }: Pick<Found, "problems">): Found => {

@@ -1,9 +1,8 @@
 /** The metrics of groups as wholes: added once all their trajectories are known, taken back if they are invalid or refused. */
-import { inputChanged, readRange, Shrunk, type Source } from "../input/source.ts";
-import { checkAgain, partsOf } from "./contents.ts";
+import { inputChanged } from "../input/source.ts";
+import { checkAgain, partsOf, rangeOf } from "./contents.ts";
 import { hasNoSignal } from "./dataset.ts";
 import { medianOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
-import type { Part } from "./parts/parts.ts";
 import type { GroupsRead } from "./positions.ts";
 
 /** Adds what is known of groups as wholes, and takes back trajectories of invalid ones. @throws Failure `input-changed` */
@@ -38,16 +37,11 @@ const closeBare = ({ found: { parts, tally }, groups }: GroupsRead, group: numbe
 const subtractParts = async (read: GroupsRead, group: number): Promise<void> => {
   for (const { source, part } of partsOf(read, group)) {
     if (!part.valid) continue;
-    const again = checkAgain(await readAgain(source, part), read.found);
+    const again = checkAgain(await rangeOf(source, part), read.found);
     if (!again.parts.isValid(0)) throw inputChanged(source.name);
     read.found.tally.subtract(again.tally);
   }
 };
-
-const readAgain = async ({ name, bytes }: Source, part: Part): Promise<Buffer> =>
-  await readRange(bytes, part).catch((thrown: unknown) => {
-    throw thrown instanceof Shrunk ? inputChanged(name) : thrown;
-  });
 
 /** A distribution: values in their order, and how often each came. */
 interface Distribution extends Pick<Sketch, "count" | "least" | "most" | "mean"> {

@@ -14,7 +14,7 @@ import type { Host } from "../host.ts";
 import { openInputs } from "../input/inputs.ts";
 import type { RemoteAccess } from "../input/remote.ts";
 import { inputChanged, placeOfLine, Shrunk, type Source } from "../input/source.ts";
-import { type GroupPart, partOf, partValue } from "./contents.ts";
+import { partOf, partValue } from "./contents.ts";
 import { type Outside, outsideOf, reportInDoubt, reportScattered, reportWholes } from "./dataset.ts";
 import { closeGroups } from "./measures.ts";
 import { newExtremes } from "./metrics/picture.ts";
@@ -222,7 +222,7 @@ const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> =>
   for (let at = 0; at < Math.min(parts.count, maxLookedAt); at++) {
     const own = partOf(read, at);
     if (own?.part.kind !== "trajectory") continue;
-    for (const name of ownKeysOf(await valueAgain(own), knownKeys)) others.add(shortName(name));
+    for (const name of ownKeysOf(await partValue(own.source, own.part), knownKeys)) others.add(shortName(name));
   }
   problems.drop("group-key-missing");
   const file = onlyFileOf(read.sources);
@@ -233,12 +233,6 @@ const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> =>
 
 /** Keys that no group can be told by. */
 const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
-
-/** The value of a part that was read before. @throws Failure `input-changed` */
-const valueAgain = async ({ source, part }: GroupPart): Promise<unknown> =>
-  await partValue(source, part).catch((thrown: unknown) => {
-    throw thrown instanceof Failure ? thrown : inputChanged(source.name);
-  });
 
 const onlyFileOf = (sources: readonly Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;

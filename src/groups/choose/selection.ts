@@ -4,7 +4,7 @@ import { lineText } from "../../check/rules/places.ts";
 import { spotOfGroup } from "../positions.ts";
 import type { LeftOutBy, Reading } from "../read.ts";
 import { factsOf, neededBy, parseWhere, rewardOf } from "./expression.ts";
-import { SeenGroups } from "./seen.ts";
+import { openSeen } from "./seen.ts";
 
 /** What is wanted of an input; all of it if nothing is given. */
 export interface Choosing {
@@ -94,10 +94,9 @@ const positionsBy = (
 ): ((group: number) => Promise<readonly number[]>) | undefined => {
   if (where === undefined && best === undefined) return undefined;
   const isWanted = where === undefined ? undefined : parseWhere(where);
-  const needed = where === undefined ? { members: new Set<string>(), exceptions: false } : neededBy(where);
-  const seen = new SeenGroups(reading, { needed, rewardsKnown: () => undefined });
+  const seenOf = openSeen(reading, neededBy(where ?? ""));
   return async (group) => {
-    const { trajectories, ...value } = await seen.at(group);
+    const { trajectories, ...value } = await seenOf(group);
     let kept = trajectories.map((_, at) => at);
     if (isWanted !== undefined) {
       const facts = factsOf(value, { trajectories, group });

@@ -1,7 +1,6 @@
 /** What whole requests of the input say beside their groups: their split, and keys of their own. */
 
 import { movedDown, type Spot } from "../../check/rules/problems.ts";
-import { skipWhite } from "../../json/walk.ts";
 
 /** A key that the interface does not name, and its value, as they are spelled. */
 interface OwnKey {
@@ -64,22 +63,8 @@ export class Requests {
   }
 }
 
-/** Whether two values are spelled the same, but for white space between their tokens. */
+/** True if two values are spelled the same, except for white space between their tokens. */
 export const sameSpelling = (a: string, b: string): boolean => a === b || compact(a) === compact(b);
 
 /** JSON without the white space between its tokens. */
-const compact = (text: string): string => {
-  const bytes = Buffer.from(text);
-  let out = "";
-  let inString = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const start = inString ? at : skipWhite(bytes, at);
-    at = start;
-    const byte = bytes[at];
-    if (byte === undefined) break;
-    out += String.fromCharCode(byte);
-    if (inString && byte === 0x5c) out += String.fromCharCode(bytes[++at] ?? 0);
-    else if (byte === 0x22) inString = !inString;
-  }
-  return out;
-};
+const compact = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
