@@ -29,43 +29,43 @@ import type { GroupsRead } from "./positions.ts";
 /** How inputs are read. */
 export interface ReadOptions {
   readonly host: Host;
-  /** Paths; `-` is standard input, which none at all means too. */
+  /** Paths; `-`, or no path at all, is standard input. */
   readonly files: readonly string[];
-  /** The split in force; undefined where none is given. */
+  /** The split in force; undefined if none is given. */
   readonly split: string | undefined;
-  /** Whether a split must be known in the end: the given one, or the one that all inputs say themselves. */
+  /** True if a split must be known in the end: the given one, or the one that all inputs have. */
   readonly splitNeeded: boolean;
-  /** Key that puts trajectories into one group, wherever they stand. */
+  /** Key that puts trajectories into one group, at any position. */
   readonly groupBy: string | undefined;
-  /** What compressed input may unpack to, in bytes. */
+  /** Decompressed bytes that a compressed input may have. */
   readonly maxUnpackedBytes: number;
-  /** What is made of warnings; they warn where nothing is said. */
+  /** How strictly findings are judged. Default: warnings warn. */
   readonly judgement?: Judgement | undefined;
-  /** How the reading of large files is shared among threads; as suits the machine where nothing is said. */
+  /** How the reading of large files is shared among threads. Default: as suits the machine. */
   readonly sharing?: Sharing;
-  /** Whether the others are read where an input can't be opened: its problem then stands beside theirs. */
+  /** True if the other inputs are read although one can't be opened. */
   readonly goesOn?: boolean;
-  /** How inputs of other tools are read; as the interface's own shape where nothing is said. */
+  /** How inputs of other tools are read. Default: as rollcall's format. */
   readonly foreign?: ForeignChoice | undefined;
-  /** How inputs that are addresses are reached; where nothing is said, they are names of files as all others. */
+  /** How inputs at addresses are fetched. Default: an address is the name of a file. */
   readonly remote?: RemoteAccess | undefined;
-  /** Whether what is read is only looked at, so that no part is marked (parts/columns.ts). */
+  /** True if nothing is sent, chosen or compared, so that no part is marked (parts/parts.ts). */
   readonly isOnlyLookedAt?: boolean;
-  /** What this thread does first where others begin to read: it loads what will be needed for what was read. */
+  /** Called while other threads begin to read: loads the code that is needed next. */
   readonly meanwhile?: () => Promise<void>;
-  /** Asked once all inputs are open, before the first is read: whatever it throws ends the run. */
+  /** Called once all inputs are open, before the first is read; what it throws ends the run. */
   readonly onOpened: () => void;
-  /** Told how far reading is. */
+  /** Called with the progress of reading. */
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
-/** What was left out by a choice. */
+/** What an option filtered out. */
 interface LeftOut {
   readonly trajectories: number;
   readonly groups: number;
 }
 
-/** What a choice left out, by the option that did. */
+/** What was filtered out, by option. */
 export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample" | "shard", LeftOut>>>;
 
 /** What was read: the index of all groups, the metrics of the valid ones, and what is wrong. Must be closed. */
@@ -74,22 +74,22 @@ export interface Reading extends GroupsRead {
   /** Keys of whole requests that go into every request made of them. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
-  /** What was converted of other tools' files; undefined where nothing was. */
+  /** What was converted of other tools' files, if anything. */
   readonly conversion?: Conversion | undefined;
-  /** Files of folders that were left out, since they hold no rollouts. */
+  /** Files of folders that were skipped because they have no rollouts. */
   readonly others?: readonly string[] | undefined;
-  /** Names of files that another name stands for already; undefined where a choice was made. */
+  /** Names of files that are inputs by another name already; undefined for a choice. */
   readonly repeated?: readonly string[];
-  /** What a choice left out, by the option that did; undefined where there was none. */
+  /** What a choice filtered out; undefined if there was none. */
   readonly leftOut?: LeftOutBy | undefined;
-  /** Position of a group among those that it was chosen from; undefined where there was no choice. */
+  /** Position of a group among those that it was chosen from; undefined if there was no choice. */
   readonly chosenFrom?: (group: number) => number;
-  /** Lines that can't be read, where a choice stands for them; otherwise its parts say it. */
+  /** Number of unreadable lines of the inputs of a choice; otherwise the parts have it. */
   readonly unreadable?: number;
   close(): Promise<void>;
 }
 
-/** Opens and reads inputs to their end. @throws Failure `input-invalid` where one can't be opened; `split-missing`, … */
+/** Opens and reads inputs to their end. @throws Failure `input-invalid` if one can't be opened; `split-missing`, … */
 export const readTrajectories = async (options: ReadOptions): Promise<Reading> => {
   const { sources, problems, conversion, others, repeated } = await openInputs({
     ...options,
@@ -113,19 +113,19 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
   }
 };
 
-/** Has problems of what was converted told where it came from. */
+/** Moves problems of converted groups to the records that they came from. */
 export const tellInInput = async (problems: Problems, sources: readonly Source[]): Promise<void> =>
   await problems.move(async ({ file, line = 1, path = [], readAt }) => {
     const source = sources.find(({ name }) => name === file);
     if (source?.origin === undefined || readAt !== undefined) return undefined;
     const spot = await source.origin.spotOf(line, path);
-    // Where a row says the place there is no line.
+    // A row of Parquet has no line.
     const place = placeOfLine(source, line);
     if (spot.file === undefined) return { ...place, ...spot, readPath: path };
     return place.readAt === undefined ? spot : { ...spot, readAt: place.readAt, readPath: path };
   });
 
-/** What a run ends with whose input is wrong. */
+/** The failure for invalid input. */
 export const invalidInput = (
   problems: Problems,
   files: readonly string[],

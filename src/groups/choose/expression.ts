@@ -1,4 +1,4 @@
-/** `--where`: an expression of CEL over a trajectory and its group, which is true for those that are wanted. */
+/** `--where`: a CEL expression over a trajectory and its group, true for trajectories that are kept. */
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject, memberOf } from "../../json/walk.ts";
@@ -8,7 +8,7 @@ import { momentsOf } from "../metrics/sums.ts";
 interface GroupFacts {
   /** Its position in the input, from 1. */
   readonly number: number;
-  /** Trajectories, and exceptions beside them. */
+  /** Trajectories, and exceptions in place of others. */
   readonly size: number;
   readonly exceptions: number;
   readonly reward_mean: number;
@@ -17,7 +17,7 @@ interface GroupFacts {
   readonly reward_max: number;
 }
 
-/** What an expression sees of a group, of which these are the trajectories. */
+/** The facts that an expression sees of a group with these trajectories. */
 export const factsOf = (
   value: { readonly exceptions?: unknown },
   { trajectories, group }: { readonly trajectories: readonly JsonObject[]; readonly group: number },
@@ -34,24 +34,24 @@ export const factsOf = (
   };
 };
 
-/** A trajectory's reward; less than all others where it has none. */
+/** A trajectory's reward; less than all others if it has none. */
 export const rewardOf = (trajectory: JsonObject | undefined): number => {
   const reward = trajectory?.reward;
   return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;
 };
 
-/** Decides of a trajectory; its place is asked for where there is an error to tell. @throws Failure `where-wrong` */
+/** Evaluates the expression for a trajectory; its place is asked for if there is an error to report. @throws Failure `where-wrong` */
 export type Wanted = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
-/** What an expression may look at beside rewards and what follows of them. */
+/** What an expression may look at in addition to rewards. */
 export interface Needed {
   /** Members of trajectories. */
   readonly members: ReadonlySet<string>;
-  /** Whether it is the exceptions of a group too. */
+  /** True if it may look at the exceptions of a group. */
   readonly exceptions: boolean;
 }
 
-/** What of the trajectories an expression may look at: whatever it has a name of, also where that is but a text. */
+/** The members of trajectories that an expression may look at: those that it names, even in a string. */
 export const neededBy = (text: string): Needed => {
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(text);
   const members = [...ownFields, ...plainFields].filter(isNamed);
@@ -86,7 +86,7 @@ export const parseWhere = (text: string): Wanted => {
   };
 };
 
-/** Fields of a trajectory that an expression sees, empty where they are not there; and those that it sees as they are. */
+/** Fields of a trajectory that an expression sees: empty if absent, and null if absent. */
 const ownFields = ["tools", "metrics", "metadata", "logs"] as const;
 const plainFields = ["start_time", "initial_policy_version", "final_policy_version"] as const;
 

@@ -3,16 +3,16 @@ import type { TrajectoryGroup } from "../../contract/log.ts";
 import { rewardTolerance } from "./constants.ts";
 import { type Doubles, deviation, ExactSum, type SumData } from "./sums.ts";
 
-/** What metrics are made of in a trajectory (interface 2.1). */
+/** The fields of a trajectory that metrics are made of (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 /** Names that are calculated, so that a key of `metrics` can't have them. */
 export const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** Whether a key of `metrics` has the name of something that is calculated, and is left out. */
+/** True if a key of `metrics` has the name of something that is calculated; it is skipped. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-/** A metric's value as a number: a boolean is 0 or 1, and what is not a finite number has none. */
+/** A metric's value as a number: a boolean is 0 or 1; undefined for what is not a finite number. */
 export const metricValue = (value: unknown): number | undefined => {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   return typeof value === "boolean" ? Number(value) : undefined;
@@ -35,7 +35,7 @@ export interface TallyData extends Pick<Tally, "trajectories" | "groups" | "trai
   readonly byName: ReadonlyMap<string, MeanData>;
 }
 
-/** What is known of a group as a whole. */
+/** The facts about a group as a whole. */
 interface ClosedGroup {
   readonly rewards: Doubles;
   /** Exceptions that took the place of trajectories. */
@@ -145,7 +145,7 @@ const areFinite = (values: Doubles): boolean => {
   return true;
 };
 
-/** Whether rewards are no further apart than what is taken for equal. */
+/** True if rewards differ by no more than the tolerance. */
 const areEqual = (rewards: Doubles): boolean => {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;

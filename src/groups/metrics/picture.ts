@@ -1,10 +1,10 @@
-/** What a person looks at before the numbers: distributions of rewards, lengths and metrics, as plain data that is merged. */
+/** Distributions of rewards, lengths and metrics for people, and the rewards at the ends: plain data that is merged. */
 import type { Trajectory } from "../../contract/log.ts";
 import { mostMetricsPictured } from "./constants.ts";
 import { isCalculated, metricValue } from "./metrics.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 
-/** What the policy sampled, which is what is trained on. */
+/** What the policy sampled: trainers learn from it. */
 export interface Sampled {
   choices: number;
   /** Choices that have logprobs. */

@@ -136,7 +136,7 @@ export const weightsOf = ({ values, buckets, least, most }: Sketch): readonly We
 /** How many values weights are. */
 export const countOf = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** The value below which a share of weights in their order stands; 0 of none. */
+/** The value that a share of weights in their order is below; 0 if there are none. */
 export const quantileOf = (weights: readonly Weight[], share: number): number =>
   valueAt(weights, share * countOf(weights));
 

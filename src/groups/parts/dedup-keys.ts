@@ -29,7 +29,7 @@ export class DedupKeys {
     return this.#keys.slice(first, count);
   }
 
-  /** Number of the group with the key that stands in `keys` at `offset`; -1 if there is none. */
+  /** Number of the group with the key at an offset of `keys`; -1 if there is none. */
   readonly find = (keys: Uint8Array, offset: number): number => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
     for (const input of this.#inputs) {
@@ -81,7 +81,7 @@ export class InputKeys {
     this.add(group);
   }
 
-  /** Gives a group its key whose digest stands in place of it. */
+  /** Gives a group its key if its digest is in place of the key. */
   add(group: number): void {
     for (let first = this.#table.add(group); first !== group; first = this.#table.add(group)) {
       const before = (this.#repeats.get(first) ?? 0) + 1;

@@ -45,7 +45,7 @@ export interface PackedFound extends Pick<Found, "picture" | "extremes"> {
 interface Keeping {
   /** Rules of which no problem needs to be kept. */
   readonly enough?: ReadonlySet<string>;
-  /** Whether parts are marked (parts.ts). Default: true. */
+  /** True if parts are marked (parts.ts). Default: true. */
   readonly isMarked?: boolean | undefined;
 }
 

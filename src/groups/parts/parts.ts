@@ -2,7 +2,7 @@
 import { Column, type ColumnData } from "./column.ts";
 import { Digests, digestBytes } from "./digests.ts";
 
-/** The facts about parts, a column each. Whatever stands here is kept, appended and handed to other threads. */
+/** The facts about parts, a column each. Each line here is a fact that is stored, appended and sent to other threads. */
 const newColumns = () => ({
   /** Position of the part's source among the inputs. */
   source: new Column("u32"),

@@ -1,4 +1,4 @@
-/** What whole requests of the input say beside their groups: their split, and keys of their own. */
+/** What whole requests of the input contain in addition to groups: their split, and keys of their own. */
 
 import { movedDown, type Spot } from "../../check/rules/problems.ts";
 
