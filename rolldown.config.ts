@@ -17,7 +17,7 @@ const groups = [
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   {
     name: "log",
-    test: /\/src\/(commands\/(log\/(declare|judging|build-reports)|check\/declare)|output\/frame\/report)\.ts$/,
+    test: /\/src\/(commands\/(log\/(declare|judging|build-reports)|check\/declare)|output\/frame\/report|send\/index)\.ts$/,
   },
   {
     name: "selection",

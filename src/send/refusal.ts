@@ -1,95 +1,127 @@
-/** Takes a refusal of the service back through the plan: to the groups that it names, and from a `loc` to file, line and column. */
+/** What follows a request that the service refused: smaller requests, rejected groups, and positions in the input. */
 
 import type { Path } from "../check/rules/places.ts";
 import { problemOf } from "../check/rules/problems.ts";
 import { withoutSecrets } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/errors.ts";
-import type { Problem } from "../failure.ts";
-import type { Part, Reading } from "../groups/index.ts";
-import { locate, partValue, spotOfGroup } from "../groups/index.ts";
-import type { Source } from "../input/source.ts";
+import { Failure, type Problem } from "../failure.ts";
+import { type GroupPart, locate, partValue, type Reading, spotOfGroup } from "../groups/index.ts";
 import { parsedJson, valueAt } from "../json/walk.ts";
 import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
-import type { RefusedGroup } from "./requests.ts";
-import { type Complaint, foldUnions } from "./unions.ts";
+import { foldUnions, type Union } from "./unions.ts";
 
-/** What is left of a refused request. */
-interface Left {
-  readonly refused: readonly RefusedGroup[];
-  readonly requests: readonly PlannedRequest[];
+/** A group that the service refused, and its reasons. */
+export interface RefusedGroup {
+  readonly group: number;
+  readonly problems: readonly Problem[];
 }
 
-/**
- * What is left of a request whose refusal names groups, or is about the only one of it.
- * Undefined where it is about something else, so that no part of the request can be told from the others.
- */
-export const withoutRefused = async (
+/** What follows a refused request. The run ends if there is neither a request nor a refused group. */
+export interface Next {
+  /** Requests that take its place. */
+  readonly requests?: readonly PlannedRequest[];
+  /** Largest request that is worth an attempt from now on. */
+  readonly limit?: number;
+  readonly refused?: readonly RefusedGroup[];
+  /** What the run ends with, if that is not the answer itself. */
+  readonly stop?: Failure;
+  /** What the service says against a request that ends the run. */
+  readonly problems?: readonly Problem[];
+}
+
+/** A request that was refused, with the answer. */
+interface Refused {
+  readonly frame: Frame;
+  readonly request: PlannedRequest;
+  readonly attempt: Attempt;
+  /** True if refused groups are rejected, and the others are sent. */
+  readonly skipRefused: boolean;
+}
+
+/** What follows a 413: the request is sent as halves, cut between groups. A group alone is refused. */
+export const afterTooLarge = (
   reading: Reading,
-  { frame, request, attempt }: { readonly frame: Frame; readonly request: PlannedRequest; readonly attempt: Attempt },
-): Promise<Left | undefined> => {
-  if (attempt.kind !== "answered" || !isAboutContent(attempt.status)) return undefined;
-  const { body } = attempt;
-  const isAlone = request.groups.length === 1;
-  const positions = isAlone ? [0] : refusedGroups(request, body);
-  if (positions.length === 0) return undefined;
-  const refused: RefusedGroup[] = [];
-  for (const position of positions) {
-    const group = request.groups[position] ?? 0;
-    const said = await refusalProblems(reading, { request, body, ...(isAlone ? {} : { position }) });
-    const text = attempt.failure?.about.http?.said ?? "the service does not say why";
-    const place = spotOfGroup(reading, group);
-    refused.push({ group, problems: said.length > 0 ? said : [problemOf("group-refused", { text }, place)] });
+  { frame, request: { groups, bytes }, attempt, oneRequest, skipRefused }: Refused & { readonly oneRequest: boolean },
+): Next => {
+  const isAlone = groups.length === 1;
+  if (!isAlone && !oneRequest) {
+    const around = frame.opening.length + frame.closing.length;
+    const limit = around + Math.ceil((bytes - around) / 2);
+    return { limit, requests: cutRequests(reading, { frame, groups, limit }) };
   }
-  const named = new Set(positions);
-  const groups = request.groups.filter((_, position) => !named.has(position));
-  if (groups.length === 0) return { refused, requests: [] };
-  return { refused, requests: cutRequests(reading, { frame, groups, limit: request.bytes }) };
+  const [group = 0] = groups;
+  const where = isAlone ? { where: spotOfGroup(reading, group) } : {};
+  if (isAlone && skipRefused) {
+    return { refused: [{ group, problems: [problemOf("group-too-large", { bytes }, where.where)] }] };
+  }
+  const http = attempt.failure?.about.http;
+  const about = { ...(http === undefined ? {} : { http }), ...where };
+  return { stop: new Failure("request-too-large", { bytes, groups: groups.length }, about) };
 };
 
-/** Statuses that are about who asks, or where, or how: not about what was sent. */
+/** What follows any other refusal. If it names groups, or is about the only group, the others can be sent without them. */
+export const afterRefusal = async (
+  reading: Reading,
+  { frame, request, attempt, skipRefused }: Refused,
+): Promise<Next> => {
+  if (attempt.kind === "broken") return {};
+  const items = itemsOf(attempt.body);
+  const isAlone = request.groups.length === 1;
+  const named = isAlone ? [0] : items.flatMap((item) => positionIn(request, item) ?? []);
+  const positions = skipRefused && isAboutContent(attempt.status) ? new Set(named.sort((a, b) => a - b)) : new Set();
+  if (positions.size === 0) return { problems: await problemsOf(reading, { request, items }) };
+  const refused: RefusedGroup[] = [];
+  for (const [position, group] of request.groups.entries()) {
+    if (!positions.has(position)) continue;
+    const own = isAlone ? items : items.filter((item) => positionIn(request, item) === position);
+    const said = await problemsOf(reading, { request, items: own });
+    const text = attempt.failure?.about.http?.said ?? "the service does not say why";
+    const problems = said.length > 0 ? said : [problemOf("group-refused", { text }, spotOfGroup(reading, group))];
+    refused.push({ group, problems });
+  }
+  const groups = request.groups.filter((_, position) => !positions.has(position));
+  return {
+    refused,
+    requests: groups.length === 0 ? [] : cutRequests(reading, { frame, groups, limit: request.bytes }),
+  };
+};
+
+/** Statuses about who asks, where or how, and not about what was sent. */
 const otherwise: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 const isAboutContent = (status: number): boolean => status >= 400 && status < 500 && !otherwise.has(status);
 
-/** Items of a refusal that are taken back: more than a person reads (promises.md, "Output"). */
-const mostItems = 100;
+/** An item of a refusal, with its path below the body (interface 7). */
+interface Item extends Pick<ValidationItem, "loc" | "msg" | "input"> {
+  readonly path: Path;
+}
 
-/**
- * The problems that a refused request's answer names (interface 7), all of them or those of the group at
- * `position` of the request; none where it is of another shape.
- */
-export const refusalProblems = async (
+const itemsOf = (body: Uint8Array): readonly Item[] => {
+  const parsed = ValidationError.safeParse(parsedJson(Buffer.from(body).toString("utf8"))?.value);
+  const items = parsed.success ? parsed.data.detail : [];
+  return items.map((item) => ({ ...item, path: item.loc[0] === "body" ? item.loc.slice(1) : item.loc }));
+};
+
+/** Items of a refusal that are located: more than a person reads (cli.md, "Output"). */
+const maxItems = 100;
+
+/** The problems that items of a refusal name. */
+const problemsOf = async (
   reading: Reading,
-  {
-    request,
-    body,
-    position,
-  }: { readonly request: PlannedRequest; readonly body: Uint8Array; readonly position?: number },
+  { request, items }: { readonly request: PlannedRequest; readonly items: readonly Item[] },
 ): Promise<readonly Problem[]> => {
-  const items = itemsOf(body).filter(({ loc }) => position === undefined || positionIn(request, loc) === position);
+  /** Values of parts, by the source and start of each. */
   const values = new Map<string, unknown>();
-  const complaints: Placed[] = [];
-  for (const item of items.slice(0, mostItems)) complaints.push(await placed(reading, { request, item, values }));
+  const located: Located[] = [];
+  for (const item of items.slice(0, maxItems)) located.push(await locateItem(reading, { request, item, values }));
   const problems: Problem[] = [];
-  for (const complaint of foldUnions(complaints)) problems.push(await serviceProblem(complaint));
+  for (const one of foldUnions(located)) problems.push(await serviceProblem(one));
   return problems;
 };
 
-/** Positions in a request of the groups that a refusal names, in their order. */
-const refusedGroups = (request: PlannedRequest, body: Uint8Array): readonly number[] => {
-  const positions = new Set(itemsOf(body).map(({ loc }) => positionIn(request, loc)));
-  return [...positions].filter((position) => position !== undefined).sort((a, b) => a - b);
-};
-
-const itemsOf = (body: Uint8Array): readonly ValidationItem[] => {
-  const parsed = ValidationError.safeParse(parsedJson(Buffer.from(body).toString("utf8"))?.value);
-  return parsed.success ? parsed.data.detail : [];
-};
-
-/** Position of the group that a `loc` is in; undefined where it is in none of the request's. */
-const positionIn = ({ groups }: PlannedRequest, loc: Path): number | undefined => {
-  const [list, step] = loc[0] === "body" ? loc.slice(1) : loc;
+/** Position of the group that an item is about; undefined if the request has no such group. */
+const positionIn = ({ groups }: PlannedRequest, { path: [list, step] }: Item): number | undefined => {
   const position = positionOf(step);
   return list === "trajectory_groups" && position !== undefined && position < groups.length ? position : undefined;
 };
@@ -100,89 +132,89 @@ const positionOf = (step: string | number | undefined): number | undefined => {
   return Number.isSafeInteger(position) && typeof position === "number" && position >= 0 ? position : undefined;
 };
 
-/** An item, and the part of the input that it is about; none where its `loc` fits nothing. */
-interface Placed extends Complaint {
-  readonly item: ValidationItem;
-  readonly place: { readonly source: Source; readonly part: Part } | undefined;
+/** An item, and the value in the input that it is about; no value if its `loc` fits nothing. */
+interface Located {
+  readonly item: Item;
+  readonly value?: GroupPart & { readonly path: Path };
+  readonly union: Union | undefined;
 }
 
-const placed = async (
+const locateItem = async (
   reading: Reading,
   {
     request,
     item,
     values,
-  }: { readonly request: PlannedRequest; readonly item: ValidationItem; readonly values: Map<string, unknown> },
-): Promise<Placed> => {
-  const found = partOf(reading, request, item.loc[0] === "body" ? item.loc.slice(1) : item.loc);
-  const source = found === undefined ? undefined : reading.sources[found.part.source];
-  const nowhere = { item, place: undefined, key: "", value: undefined, path: [] };
-  if (found === undefined || source === undefined) return nowhere;
-  const { part, path } = found;
+  }: { readonly request: PlannedRequest; readonly item: Item; readonly values: Map<string, unknown> },
+): Promise<Located> => {
+  const found = partOf(reading, request, item);
+  if (found === undefined) return { item, union: undefined };
+  const { source, part } = found;
   const key = `${part.source}:${part.start}`;
-  // Where the file changed since it was sent, what the service says is told all the same.
+  // If the file changed since it was sent, the service's words are shown without a position.
   if (!values.has(key)) values.set(key, await partValue(source, part).catch(() => undefined));
   const value = values.get(key);
-  if (value === undefined) return nowhere;
-  return { item, place: { source, part }, key, value, path: withPositions(value, path) };
+  if (value === undefined) return { item, union: undefined };
+  const { path, union } = walk(value, found.path);
+  const own = union && { ...union, key: JSON.stringify([key, union.key]) };
+  return { item, value: { source, part, path }, union: own };
 };
 
-/** A path whose steps in arrays are numbers, however they were spelled; a digit may be a key of an object too. */
-const withPositions = (value: unknown, loc: Path): Path => {
+/** The part that an item is about, and the path in it; undefined if the request has no such group. */
+const partOf = (
+  { groups, found, sources }: Reading,
+  request: PlannedRequest,
+  item: Item,
+): (GroupPart & { readonly path: Path }) | undefined => {
+  const rest = item.path.slice(2);
+  const group = request.groups[positionIn(request, item) ?? -1];
+  if (group === undefined) return undefined;
+  const parts = groups.partsOf(group);
+  const isMade = found.parts.kindOf(parts[0] ?? 0) === "trajectory";
+  // If rollcall made the group, its trajectories are parts.
+  const [list, step, ...inside] = rest;
+  const position = isMade && list === "trajectories" ? positionOf(step) : undefined;
+  const at = position === undefined ? parts[0] : parts[position];
+  if (at === undefined) return undefined;
+  const part = found.parts.at(at);
+  const source = sources[part.source];
+  return source && { source, part, path: isMade ? inside : rest };
+};
+
+/**
+ * Walks down a value. Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`: they
+ * are not part of the path, but the first of them is the branch of a union. The last step stays, since it may be a missing key.
+ */
+const walk = (value: unknown, loc: Path): { readonly path: Path; readonly union: Union | undefined } => {
+  const path: (string | number)[] = [];
   let inner = value;
-  return loc.map((said) => {
+  let union: Union | undefined;
+  let isInside = true;
+  for (const [at, said] of loc.entries()) {
     const step = Array.isArray(inner) ? (positionOf(said) ?? said) : said;
-    // What is not there, such as the name of a type, is no step down.
-    inner = valueAt(inner, [step]) ?? inner;
-    return step;
-  });
+    const child = valueAt(inner, [step]);
+    const isLast = at === loc.length - 1;
+    const isBranch = typeof step === "string" && (!isLast || /[A-Z([]/.test(step));
+    if (child === undefined && isInside && isBranch) union = { key: JSON.stringify(path), holder: inner, branch: step };
+    isInside &&= child !== undefined;
+    if (child !== undefined || isLast) path.push(step);
+    if (child !== undefined) inner = child;
+  }
+  return { path, union };
 };
 
-const serviceProblem = async ({ item: { loc, msg, input }, place, value, path }: Placed): Promise<Problem> => {
-  const spot =
-    place && (await locate(place.source, { part: place.part, path: pathIn(value, path) }).catch(() => undefined));
-  // What is shown where it stands need not be echoed; what can't be found is.
+const serviceProblem = async ({ item: { loc, msg, input }, value }: Located): Promise<Problem> => {
+  const spot = value && (await locate(value.source, value).catch(() => undefined));
+  // What is shown in the input need not be repeated; what cannot be located is.
   const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${echoOf(input)}` : msg;
   return { ...problemOf("refused-by-service", { text }, spot), from: "service" };
 };
 
-/** Characters of an echoed input that are shown: a service may send a whole trajectory back. */
-const longestEcho = 80;
+/** Characters of a repeated input: a service may send a whole trajectory back. */
+const maxEcho = 80;
 
 const echoOf = (input: unknown): string => {
   if (input === undefined) return "";
-  const json = JSON.stringify(input) ?? "";
-  const text = withoutSecrets(json);
-  return ` (input: ${text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text})`;
-};
-
-/** The part that a `loc` below the body is in, and the path in it; undefined where it fits none of the request's groups. */
-const partOf = (
-  { groups, found }: Reading,
-  request: PlannedRequest,
-  loc: Path,
-): { readonly part: Part; readonly path: Path } | undefined => {
-  const rest = loc.slice(2);
-  const group = request.groups[positionIn(request, loc) ?? -1];
-  if (group === undefined) return undefined;
-  const parts = groups.partsOf(group);
-  const part = found.parts.at(parts[0] ?? 0);
-  if (part.kind !== "trajectory") return { part, path: rest };
-  // The group was made here: its trajectories are parts of their own.
-  const [trajectories, step, ...inside] = rest;
-  const position = positionOf(step);
-  const at = trajectories === "trajectories" && position !== undefined ? parts[position] : parts[0];
-  return at === undefined ? undefined : { part: found.parts.at(at), path: inside };
-};
-
-/**
- * The path that there is: services put names of types between keys, as `messages_and_choices.0.UserMessage.content`.
- * The last step stays, since it may be a key that lacks.
- */
-const pathIn = (value: unknown, loc: Path): Path => {
-  const path: (string | number)[] = [];
-  for (const [at, step] of loc.entries()) {
-    if (at === loc.length - 1 || valueAt(value, [...path, step]) !== undefined) path.push(step);
-  }
-  return path;
+  const text = withoutSecrets(JSON.stringify(input) ?? "");
+  return ` (input: ${text.length > maxEcho ? `${text.slice(0, maxEcho)}…` : text})`;
 };

@@ -4,27 +4,26 @@ import { lineText } from "../check/rules/places.ts";
 import { problemOf } from "../check/rules/problems.ts";
 import { type About, Failure, isFailure, type Problem, type ReasonData } from "../failure.ts";
 import { invalidInput, type LeftOutBy, type Reading, spotOfGroup, unreadableIn } from "../groups/index.ts";
-import type { Answer, Answers } from "./answers.ts";
-import type { Counts, GroupOutcomes } from "./group-outcomes.ts";
-import type { PlannedRequest } from "./plan.ts";
-import type { SendResult } from "./requests.ts";
+import type { Answer } from "./answers.ts";
+import type { Counts, GroupOutcomes } from "./outcomes.ts";
+import type { SendResult } from "./send-result.ts";
 
 /** What a run of `log` came to. */
 export interface LogResult {
-  /** `not_sent`: the run ended before anything was. */
+  /** `not_sent`: the run ended before anything was sent. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
-  /** Undefined where the run stopped before it was known. */
+  /** Undefined if the run stopped before it was known. */
   readonly split: string | undefined;
   readonly batch: string | null;
-  /** Requests that were tried, and the bytes of their bodies; those that were planned where nothing was to be sent. */
+  /** Requests that were tried, and the bytes of their bodies; those that were planned if nothing was to be sent. */
   readonly requests: number;
   readonly bytes: number;
-  /** Each request that would be sent; none where something was to be. */
+  /** Each request that would be sent; none if something was to be sent. */
   readonly planned: readonly WouldBeSent[];
   readonly groups: Counts;
   readonly trajectories: Counts;
-  /** Of the groups: those that are lines which can't be read, which groups they have nobody knows. */
+  /** Of the groups: lines that cannot be read, whose groups nobody knows. */
   readonly unreadable: number;
   readonly metrics: Readonly<Record<string, number>>;
   /** The service's answers, in the order they came. */
@@ -32,13 +31,13 @@ export interface LogResult {
   /** The first call that an answer named. */
   readonly firstCall: string | undefined;
   readonly rejectsFile: string | null;
-  /** What a choice left out; undefined where there was none. */
+  /** What a choice left out; undefined if there was none. */
   readonly leftOut?: LeftOutBy | undefined;
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
   readonly warnings: readonly Problem[];
-  /** What kept the last request from being sent, where the run ended while it was tried again. */
+  /** What kept the last request from being sent, if the run ended while it was tried again. */
   readonly obstacle: Failure | undefined;
-  /** What the run ends with; undefined where all is logged, or was planned. */
+  /** What the run ends with; undefined if all is logged, or was planned. */
   readonly failure: Failure | undefined;
 }
 
@@ -46,7 +45,7 @@ export interface LogResult {
 export interface WouldBeSent {
   readonly groups: number;
   readonly bytes: number;
-  /** Its `Idempotency-Key`; null where it has none, or another in every run. */
+  /** Its `Idempotency-Key`; null if it has none, or another in every run. */
   readonly key: string | null;
 }
 
@@ -56,60 +55,61 @@ export interface CheckResult {
   readonly split: string | undefined;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
-  /** Of the groups: those that are lines which can't be read. */
+  /** Of the groups: lines that cannot be read. */
   readonly unreadable: number;
   readonly metrics: Readonly<Record<string, number>>;
   readonly problems: readonly Problem[];
   /** Problems that were counted and not kept. */
   readonly problemsLeftOut: number;
-  /** What a choice left out; undefined where there was none. */
+  /** What a choice left out; undefined if there was none. */
   readonly leftOut: LeftOutBy | undefined;
   readonly failure: Failure | undefined;
 }
 
-/** What reading alone came to. */
+/** Returns what reading alone came to. */
 export const checkResult = (reading: Reading): CheckResult => {
-  const { groups, problems, split, found } = reading;
-  const trajectories = { read: 0, rejected: 0 };
-  let rejected = 0;
+  const { groups, problems, split } = reading;
+  const read = { groups: groups.count, trajectories: 0 };
+  const rejected = { groups: 0, trajectories: 0 };
   for (let group = 0; group < groups.count; group++) {
     const count = groups.trajectoriesOf(group);
-    trajectories.read += count;
+    read.trajectories += count;
     if (groups.isValid(group)) continue;
-    rejected++;
-    trajectories.rejected += count;
+    rejected.groups++;
+    rejected.trajectories += count;
   }
   const failure = problems.errors > 0 ? invalidInput(problems, filesOf(reading)) : undefined;
   const kept = problems.sorted(filesOf(reading));
   return {
     status: failure === undefined ? "valid" : "invalid",
     split,
-    groups: { read: groups.count, rejected },
-    trajectories,
-    unreadable: reading.unreadable ?? unreadableIn(reading),
-    metrics: metricsOf(found.tally, split),
+    groups: { read: read.groups, rejected: rejected.groups },
+    trajectories: { read: read.trajectories, rejected: rejected.trajectories },
     problems: kept,
-    leftOut: reading.leftOut,
     problemsLeftOut: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
     failure,
+    ...factsOf(reading, split),
   };
 };
 
-/** The metrics; none where no group is valid. */
-const metricsOf = (tally: Reading["found"]["tally"], split: string | undefined): Record<string, number> =>
-  tally.groups === 0 ? {} : tally.metrics(split);
+/** What both results say of a reading. There are no metrics if no group is valid. */
+const factsOf = (reading: Reading, split: string | undefined) => ({
+  unreadable: reading.unreadable ?? unreadableIn(reading),
+  leftOut: reading.leftOut,
+  metrics: reading.found.tally.groups === 0 ? {} : reading.found.tally.metrics(split),
+});
 
 /** What a run's result is made of. */
 interface LogFacts {
-  /** What would be sent; undefined where it was. */
+  /** What would be sent; undefined if it was sent. */
   readonly planned?: readonly WouldBeSent[] | undefined;
-  /** Undefined where nothing was, or nothing was meant to be, sent. */
+  /** Undefined if nothing was, or nothing was to be, sent. */
   readonly sent: SendResult | undefined;
   readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
-  /** Whether nothing of what was rejected could be read. */
+  /** True if nothing of what was rejected could be read. */
   readonly rejectsEmpty?: boolean;
-  /** Inputs whose place another file took meanwhile, by their names. */
+  /** Inputs that another file took the name of in the meantime. */
   readonly replaced?: readonly string[];
   /** What kept the rejects file from being written. */
   readonly unwritten?: Failure | undefined;
@@ -117,11 +117,11 @@ interface LogFacts {
   readonly modelId: string;
   readonly split: string;
   readonly batch: string | undefined;
-  /** Whether what was logged is sent once more, under new keys. */
+  /** True if what was logged is sent again, with new keys. */
   readonly resendLogged?: boolean;
 }
 
-/** What planning and sending came to. */
+/** Returns what planning and sending came to. */
 export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
   const { planned, sent, outcomes, rejectsFile = null, ledger, modelId, split, batch = null } = facts;
   const { groups, trajectories } = outcomes.tally(reading.groups);
@@ -135,41 +135,30 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
     bytes: planned?.reduce((sum, request) => sum + request.bytes, 0) ?? sent?.triedBytes ?? 0,
     groups,
     trajectories,
-    unreadable: reading.unreadable ?? unreadableIn(reading),
-    metrics: metricsOf(reading.found.tally, split),
     answers: sent?.answers.entries ?? [],
     firstCall: sent?.answers.firstCall,
     rejectsFile,
-    leftOut: reading.leftOut,
     ledger,
     planned: planned ?? [],
     obstacle: sent?.obstacle,
-    warnings: [
-      ...warningsOf(reading),
-      ...(sent === undefined ? [] : [...splitWarnings(reading, sent), ...answerWarnings(sent.answers)]),
-      ...replacedWarnings(reading, facts),
-    ],
+    warnings: warningsOf(reading, facts),
     failure,
+    ...factsOf(reading, split),
   };
 };
 
-/** What a run came to that a signal stopped while it was reading. */
+/** Returns what a run came to that a signal stopped while it was reading. */
 export const unreadResult = ({
-  modelId,
-  split,
   batch = null,
-  failure,
-}: {
-  readonly modelId: string;
-  readonly split: string | undefined;
+  ...known
+}: Pick<LogResult, "modelId" | "split"> & {
   readonly batch: string | undefined | null;
   readonly failure: Failure;
 }): LogResult => {
   const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
   return {
+    ...known,
     status: "not_sent",
-    modelId,
-    split,
     batch,
     requests: 0,
     bytes: 0,
@@ -184,13 +173,8 @@ export const unreadResult = ({
     planned: [],
     obstacle: undefined,
     warnings: [],
-    failure,
   };
 };
-
-/** The warnings of what was read, in the order of the input. */
-const warningsOf = (reading: Reading): readonly Problem[] =>
-  reading.problems.sorted(filesOf(reading)).filter(({ severity }) => severity === "warning");
 
 /** Names of the inputs. */
 export const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
@@ -205,120 +189,121 @@ const statusOf = (
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
-/** Whether nothing of what was read is with the service, or was refused by it. */
+/** True if the service has nothing of what was read, and refused nothing. */
 const isUnsent = ({ logged, already_logged, unknown }: Counts, sent: SendResult | undefined): boolean =>
   logged + already_logged + unknown === 0 && (sent?.refused.length ?? 0) === 0;
 
-/** What a run ends with: unknown goes before a signal, a signal before partial, partial before the rest. */
-const endOf = (reading: Reading, run: LogFacts & { readonly groups: Counts }): Failure | undefined => {
+/** A run whose end is described. */
+interface Ended extends LogFacts {
+  readonly groups: Counts;
+}
+
+/** What a run ends with: unknown comes before a signal, a signal before partial, partial before the rest. */
+const endOf = (reading: Reading, run: Ended): Failure | undefined => {
   const { sent, groups, unwritten, ledger } = run;
   const { stop = unwritten, problems = [], unknown, of: requests = 0 } = sent ?? {};
   const { logged, not_sent: notSent } = groups;
   const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: ledger !== null };
   const about = stop === undefined ? {} : aboutStop(stop, problems);
-  if (unknown !== undefined) return unknownEnd(reading, unknown, { ...run, facts, about });
+  if (unknown !== undefined) return unknownEnd(reading, { ...run, unknown, facts, about });
   if (isFailure(stop, "ledger-gone")) {
     return new Failure("ledger-gone", { ...stop.data, sent: { logged, notSent } }, { retryable: false });
   }
   if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
   if (stop !== undefined && isFailure(stop, "interrupted")) {
     const again = { retryable: facts.ledger || logged === 0 };
-    return stop.also({ ...obstacleAbout(sent?.obstacle), ...again, unsent: isUnsent(groups, sent) });
+    return stop.also({ ...aboutObstacle(sent?.obstacle), ...again, unsent: isUnsent(groups, sent) });
   }
-  if (stop !== undefined) return stoppedEnd(stop, { ...run, facts, about });
-  return groups.rejected === 0 ? undefined : rejectedEnd(reading, { ...run, facts });
+  if (stop === undefined) return groups.rejected === 0 ? undefined : rejectedEnd(reading, { ...run, facts });
+  if (logged + groups.already_logged + groups.rejected > 0) {
+    // Without a ledger the same command would log again what is logged.
+    return new Failure("log-partial", facts, { ...about, retryable: facts.ledger && stop.retryable });
+  }
+  const unsent = (sent?.tried ?? 0) === 0 && stop.code === "storage" ? { unsent: true } : {};
+  return stop.also(problems.length === 0 ? unsent : { problems, ...unsent });
 };
 
-/** A run whose end is told, and what is told of each. */
-interface Ended extends LogFacts {
-  readonly groups: Counts;
-  readonly facts: ReasonData<"log-partial">;
-}
-
-/** The end of a run of which nobody knows whether a request was logged. */
+/** The end of a run with a request of unknown outcome. */
 const unknownEnd = (
   reading: Reading,
-  unknown: NonNullable<SendResult["unknown"]>,
-  { groups, facts, about, resendLogged = false }: Ended & { readonly about: About },
+  {
+    groups,
+    facts,
+    about,
+    unknown,
+    resendLogged = false,
+  }: Ended & {
+    readonly facts: ReasonData<"log-partial">;
+    readonly about: About;
+    readonly unknown: NonNullable<SendResult["unknown"]>;
+  },
 ): Failure => {
-  const settles = facts.ledger && unknown.honoured && !resendLogged;
+  const settles = facts.ledger && unknown.isHonored && !resendLogged;
+  const { request, number, doubt, again } = unknown;
+  const lineOf = (group = 0) => lineText(spotOfGroup(reading, group));
   return new Failure(
     "log-unknown",
     {
       ...facts,
-      ...spanOf(reading, unknown.request),
-      request: unknown.number,
-      isLast: groups.unknown > unknown.request.groups.length,
+      from: lineOf(request.groups[0]),
+      to: lineOf(request.groups.at(-1)),
+      request: number,
+      isLast: groups.unknown > request.groups.length,
       settles,
-      doubt: unknown.doubt,
-      again: unknown.again,
+      doubt,
+      again,
     },
     { ...about, retryable: settles || (facts.ledger && groups.not_sent > 0) },
   );
 };
 
-/** The end of a run that something stopped. */
-const stoppedEnd = (stop: Failure, { sent, groups, facts, about }: Ended & { readonly about: About }): Failure => {
-  const { problems = [], tried = 0 } = sent ?? {};
-  if (groups.logged + groups.already_logged + groups.rejected > 0) {
-    // Without a ledger the same command would log again what is logged.
-    return new Failure("log-partial", facts, { ...about, retryable: facts.ledger && stop.retryable });
-  }
-  const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
-  return problems.length === 0 ? stop.also(unsent) : stop.also({ problems, ...unsent });
-};
-
-/** The end of a run that sent all but what was rejected. */
+/** The end of a run that sent all groups but the rejected ones. */
 const rejectedEnd = (
   reading: Reading,
-  { sent, groups: { rejected }, rejectsFile, rejectsEmpty = false, facts }: Ended,
-): Failure =>
-  new Failure(
-    "log-rejected",
-    {
-      ...facts,
-      rejected,
-      unreadable: reading.unreadable ?? unreadableIn(reading),
-      file: rejectsFile ?? "",
-      isEmpty: rejectsEmpty,
-      isConverted: reading.conversion !== undefined,
-    },
-    { retryable: false, stoppedBy: (sent?.refused.length ?? 0) > 0 ? "refused" : "invalid_input" },
-  );
+  {
+    sent,
+    groups: { rejected },
+    rejectsFile: file = "",
+    rejectsEmpty: isEmpty = false,
+    facts,
+  }: Ended & { readonly facts: ReasonData<"log-partial"> },
+): Failure => {
+  const unreadable = reading.unreadable ?? unreadableIn(reading);
+  const isConverted = reading.conversion !== undefined;
+  const stoppedBy = (sent?.refused.length ?? 0) > 0 ? "refused" : "invalid_input";
+  const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted };
+  return new Failure("log-rejected", data, { retryable: false, stoppedBy });
+};
 
 /** What was in the way of a run before a signal came. */
-const obstacleAbout = (obstacle: Failure | undefined): About => {
+const aboutObstacle = (obstacle: Failure | undefined): About => {
   if (obstacle === undefined) return {};
   const { http, where } = obstacle.about;
   const known = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
   return { ...known, stoppedBy: obstacle.code, cause: obstacle };
 };
 
-/** What is known beside a run's end that something else stopped. */
+/** What a run's end says of something else that stopped it. */
 const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
   const said = problems.length > 0 ? problems : (stop.about.problems ?? []);
-  return { ...obstacleAbout(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
+  return { ...aboutObstacle(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
 };
 
-/** The places of a request's first and last group. */
-const spanOf = (reading: Reading, { groups }: PlannedRequest): { readonly from: string; readonly to: string } => {
-  const placeOf = (group = 0) => lineText(spotOfGroup(reading, group));
-  return { from: placeOf(groups[0]), to: placeOf(groups.at(-1)) };
+/** The warnings of what was read, in the order of the input, and those of sending, which `--strict` cannot make errors. */
+const warningsOf = (reading: Reading, { sent, replaced = [] }: LogFacts): readonly Problem[] => {
+  const { problems } = reading;
+  const { allowed } = problems.judgement;
+  const warnings = problems.sorted(filesOf(reading)).filter(({ severity }) => severity === "warning");
+  if (sent !== undefined) {
+    const { halved, isOneJob, accepted, answers } = sent;
+    // What was planned as one request became several after a 413.
+    const isSplit = halved && isOneJob && accepted > 1 && !allowed.has("split-requests");
+    if (isSplit) warnings.push(problemOf("split-requests", { requests: accepted, tooLarge: true }));
+    const { cut, notJson } = answers.unreadable;
+    for (let at = 0; at < cut + notJson; at++) warnings.push(problemOf("answer-unreadable", { cut: at < cut }));
+  }
+  if (!allowed.has("input-replaced")) {
+    for (const file of replaced) warnings.push(problemOf("input-replaced", undefined, { file }));
+  }
+  return warnings;
 };
-
-/** What was planned as one request, and became several after a 413: with `--strict` too, since it was sent. */
-const splitWarnings = ({ problems }: Reading, { isOneJob, halved, accepted }: SendResult): readonly Problem[] =>
-  halved && isOneJob && accepted > 1 && !problems.judgement.allowed.has("split-requests")
-    ? [problemOf("split-requests", { requests: accepted, tooLarge: true })]
-    : [];
-
-/** What is told when it was sent, and is no error then. */
-const replacedWarnings = ({ problems }: Reading, { replaced = [] }: LogFacts): readonly Problem[] =>
-  problems.judgement.allowed.has("input-replaced")
-    ? []
-    : replaced.map((file) => problemOf("input-replaced", undefined, { file }));
-
-const answerWarnings = ({ unreadable: { cut, notJson } }: Answers): readonly Problem[] => [
-  ...Array.from({ length: cut }, () => problemOf("answer-unreadable", { cut: true })),
-  ...Array.from({ length: notJson }, () => problemOf("answer-unreadable", { cut: false })),
-];

@@ -1,6 +1,6 @@
 /** What is looked at: nothing but its progress until all was read, then whatever of it the page asks for. */
 import { drawnOf, type Reading, trajectoriesOf } from "../groups/index.ts";
-import { checkResult } from "../trajectories.ts";
+import { checkResult } from "../send/index.ts";
 import type { CallDetail, CallRows, CallSelection } from "./call-shapes.ts";
 import { CallTable, type ShownCalls } from "./calls.ts";
 import { detailOf } from "./detail.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { openExistingLedger } from "../../src/ledger/index.ts";
-import { type DeliverOptions, deliverReading, type LogResult } from "../../src/trajectories.ts";
+import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
 import { answered, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";

@@ -20,10 +20,12 @@ import type { Attempt } from "../../src/client/index.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
 import type { Reading } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
+import { nothingWritten } from "../../src/ledger/index.ts";
 import { RunLedger } from "../../src/ledger/run-ledger.ts";
-import { nothingWritten, writeRejects } from "../../src/send/reject/rejects-file.ts";
+import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
+import { frameOf, planRequests } from "../../src/send/plan.ts";
+import { writeRejects } from "../../src/send/reject/rejects-file.ts";
 import { mayResend } from "../../src/send/unknown.ts";
-import { type DeliverOptions, deliverReading, type LogResult, planRequests } from "../../src/trajectories.ts";
 import { testHost } from "../support/host.ts";
 import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../support/inputs.ts";
 
@@ -208,10 +210,15 @@ const madeOf = (own: readonly string[], position: number): string =>
   `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
 
 describe("a plan", () => {
+  /** Plans all groups of a reading. */
+  const plan = (reading: Reading, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
+    const groups = Uint32Array.from({ length: reading.groups.count }, (_, group) => group);
+    const frame = frameOf(reading, "train");
+    return planRequests(reading, { frame, groups, limit: { bytes: limit, isFound: false }, oneRequest });
+  };
   const planOf = async (rewards: readonly string[], limit: number) => {
     const reading = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
-    const groups = Uint32Array.from(rewards.keys());
-    const { requests } = planRequests(reading, { split: "train", groups, limit, oneRequest: false });
+    const requests = plan(reading, { limit, oneRequest: false });
     const warnings = reading.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
     return {
       sizes: requests.map((request) => request.groups.length),
@@ -242,8 +249,7 @@ describe("a plan", () => {
 
   it("is refused if one request was asked for", async () => {
     const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
-    const groups = Uint32Array.of(0, 1);
-    expect(() => planRequests(reading, { split: "train", groups, limit: 120, oneRequest: true })).toThrow(
+    expect(() => plan(reading, { limit: 120, oneRequest: true })).toThrow(
       new Failure("one-request-too-large", { bytes: 155, limit: 120, requests: 2 }),
     );
   });

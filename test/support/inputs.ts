@@ -9,7 +9,8 @@ import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Picture } from "../../src/groups/metrics/picture.ts";
 import type { Sketch } from "../../src/groups/metrics/sketch.ts";
 import type { Host } from "../../src/host.ts";
-import { type DeliverOptions, type Judgement, type Sharing, warningRules } from "../../src/trajectories.ts";
+import type { DeliverOptions } from "../../src/send/index.ts";
+import { type Judgement, type Sharing, warningRules } from "../../src/trajectories.ts";
 import { testHost } from "./host.ts";
 
 /** Whether this Node can unpack zstd. */

@@ -7,7 +7,7 @@ import type { ReceiptData } from "../../formats/index.ts";
 import { groupLines, type Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { type CheckResult, checkResult, type StopOrSkip, writeRejected } from "../../trajectories.ts";
+import { type CheckResult, checkResult, type StopOrSkip, writeRejected } from "../../send/index.ts";
 import { printFacts, sayWarnings, withFrames } from "../log/findings.ts";
 import type { TypedJudging } from "../log/judging.ts";
 import { judgementTyped } from "../log/options.ts";

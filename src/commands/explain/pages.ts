@@ -1,6 +1,7 @@
 /** The codes that a run can end with, and the rules of problems, each with its meaning. */
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { exampleProblem, ruleNames, rules } from "../../trajectories.ts";
+import { exampleProblem } from "../../send/index.ts";
+import { ruleNames, rules } from "../../trajectories.ts";
 import { otherRules } from "./other-rules.ts";
 
 /** A code of the exit-code table. */

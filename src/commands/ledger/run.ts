@@ -17,8 +17,9 @@ import {
   verifyReading,
 } from "../../ledger/index.ts";
 import { printDocument, printList } from "../../output/index.ts";
+import { checkResult } from "../../send/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
-import { checkResult, judgementOf } from "../../trajectories.ts";
+import { judgementOf } from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

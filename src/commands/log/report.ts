@@ -6,9 +6,9 @@ import { type Failure, isFailure, problemFacts } from "../../failure.ts";
 import { membersText } from "../../json/compose.ts";
 import { parsedJson } from "../../json/walk.ts";
 import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf } from "../../output/index.ts";
+import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import type { FollowEvent, LogResult, SendProgress } from "../../trajectories.ts";
 import { type Fact, unreadableFact, unreadableText } from "./findings.ts";
 import type { LogOptions } from "./options.ts";
 

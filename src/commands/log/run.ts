@@ -5,16 +5,16 @@ import { Failure, isFailure } from "../../failure.ts";
 import { requireFree } from "../../files.ts";
 import { type Choosing, drawnOf, type Reading } from "../../groups/index.ts";
 import { type Meter, printPicture, printRaw } from "../../output/index.ts";
-import type { Settings } from "../../settings/index.ts";
 import {
   checkCompression,
   type DeliverOptions,
   deliverReading,
   followFile,
   type LogResult,
-  readyDelivery,
+  loadDelivery,
   unreadResult,
-} from "../../trajectories.ts";
+} from "../../send/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import { choosingTyped } from "../convert/choosing.ts";
 import { tellConversion, writeReceipt } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";
@@ -200,7 +200,7 @@ const readRun = async ({ context, settings, options, choosing }: Run): Promise<R
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (delivery.dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([readyDelivery(delivery.ledger?.path), readyClient()])),
+      meanwhile: async () => void (await Promise.all([loadDelivery(delivery.ledger?.path), readyClient()])),
     });
   } catch (thrown) {
     meter.stop();

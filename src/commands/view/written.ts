@@ -6,7 +6,7 @@ import { Failure } from "../../failure.ts";
 import type { Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { checkResult } from "../../trajectories.ts";
+import { checkResult } from "../../send/index.ts";
 import { mostHeld, pageOf, requirePageFile, type WrittenPage, writePageFile } from "../../view/index.ts";
 import { tellConversion } from "../convert/foreign.ts";
 import { withFrames } from "../log/findings.ts";

@@ -1,266 +1,158 @@
-/** Groups on their way: complete ones wait until a request is full or it is time, and are sent. */
+/** Complete groups of a followed file: they wait until a request is full or it is time, and are delivered. */
 import { isFailure } from "../../failure.ts";
-import type { DedupKeys, Reading } from "../../groups/index.ts";
-import { closeGroup, groupReporter } from "../../groups/index.ts";
-import type { RunLedger } from "../../ledger/index.ts";
-import { type DeliverOptions, limitOf, rejectsPath } from "../deliver.ts";
-import type { GroupOutcomes } from "../group-outcomes.ts";
-import { cutRequests, frameOf, reportOversized } from "../plan.ts";
-import { noRejects, type Rejected } from "../reject/rejected-lines.ts";
-import { checkRejectsFree, writeRejects } from "../reject/rejects-file.ts";
-import type { Job, SendResult } from "../requests.ts";
-import { graceMs } from "../retry.ts";
-import { Sender } from "../sender.ts";
-import { jobOfEntry, mayResend } from "../unknown.ts";
-import type { EarlierKeys } from "./earlier-keys.ts";
+import { closeGroup, groupReporter, type Reading } from "../../groups/index.ts";
+import type { Delivery } from "../delivery.ts";
+import { cutRequests, reportOversized } from "../plan.ts";
+import type { Rejected } from "../reject/rejected-lines.ts";
+import { graceMs } from "../request.ts";
 
-/** What batches are made of. */
-interface BatchesOptions extends DeliverOptions {
-  readonly file: string;
-  readonly runLedger: RunLedger;
-  readonly outcomes: GroupOutcomes;
-  readonly marks: DedupKeys;
-  readonly earlier: EarlierKeys;
-}
-
-/** A group that is complete; `halted` where it came after what stops the run. */
-interface Completed {
+/** A group that is complete. It is not sent if it came after an error that stops the run. */
+export interface Completed {
   readonly group: number;
-  readonly halted: boolean;
+  readonly isHalted: boolean;
 }
 
-/** The batches of one run. The ledger is held for a batch: between two of them other runs send what they have. */
+/** The batches of one run. The ledger is held for a batch: between two of them other runs send their groups. */
 export class Batches {
+  /** Since when something waits to be sent; undefined if nothing does. Monotonic milliseconds. */
+  waitingSince: number | undefined;
   readonly #reading: Reading;
-  readonly #options: BatchesOptions;
+  readonly #delivery: Delivery;
   readonly #report: (group: number) => Promise<void>;
-  /** Path of the rejects file; undefined where nothing is rejected. */
-  readonly #rejects: string | undefined;
-  #sender: Sender | undefined;
-  /** Complete groups that are not sent yet, in their order, and their bytes. */
+  /** Complete groups that are not sent yet, in their order. */
   #pending: number[] = [];
-  #pendingBytes = 0;
-  /** Complete groups of requests of other runs whose outcome is unknown. */
+  /** Complete groups of requests of other runs with an unknown outcome. */
   #unsettled: number[] = [];
-  #since: number | undefined;
-  /** Groups that are complete, and not yet part of the metrics. */
-  #completed: Completed[] = [];
-  #halted = false;
-  /** Groups that were rejected, and are not in the rejects file yet; how far that is, and how many the service refused. */
-  #rejecting: Rejected[] = [];
-  readonly #rejected = noRejects();
+  /** Groups that the service refused and that are in the rejects file. */
   #refused = 0;
 
-  constructor(reading: Reading, options: BatchesOptions) {
+  constructor(reading: Reading, delivery: Delivery) {
     this.#reading = reading;
-    this.#options = options;
+    this.#delivery = delivery;
     this.#report = groupReporter(reading);
-    this.#rejects = rejectsPath(options.file, options);
   }
 
-  /** What sending came to so far; undefined where nothing was sent. */
-  get sent(): SendResult | undefined {
-    return this.#sender?.result;
-  }
-
-  /** The file that rejected lines were written to; undefined where there are none. */
-  get rejectsFile(): string | undefined {
-    return this.#rejected.lines > 0 ? this.#rejects : undefined;
-  }
-
-  /** Groups of requests of other runs whose outcome is unknown. */
+  /** Number of complete groups of requests of other runs with an unknown outcome. */
   get unsettled(): number {
     return this.#unsettled.length;
   }
 
-  /** Since when something waits to be sent; undefined where nothing does. Monotonic milliseconds. */
-  get waitingSince(): number | undefined {
-    return this.#since;
-  }
-
-  /** @throws Failure `rejects-exist` */
-  async checkRejects(): Promise<void> {
-    if (this.#rejects !== undefined) {
-      await checkRejectsFree(this.#rejects, { written: this.#options.runLedger.written, needed: true });
-    }
-  }
-
-  /** Takes no more groups where the first error stops a run: what was complete before it is still sent. */
-  halt(): void {
-    if (this.#options.onInvalid === "stop") this.#halted = true;
-  }
-
-  /** Takes a group that is complete. */
-  add(group: number): void {
-    this.#completed.push({ group, halted: this.#halted });
-  }
-
-  /** Makes groups that were completed part of the metrics, and holds them against what is known. */
-  async settle(): Promise<void> {
-    const { groups } = this.#reading;
-    const { outcomes, onInvalid } = this.#options;
-    const completed = this.#completed;
-    this.#completed = [];
-    let stopped = false;
-    for (const { group, halted } of completed) {
-      if (groups.isValid(group)) await this.#report(group);
-      stopped ||= !groups.isValid(group) && onInvalid === "stop";
-      await closeGroup(this.#reading, group);
-      outcomes.grow(group + 1);
-      if (groups.isValid(group)) this.#take(group, { halted: halted || stopped });
-      else if (onInvalid === "skip") {
-        outcomes.set(group, "rejected");
-        this.#rejecting.push({ group, problems: [] });
-      }
-    }
-    if (completed.length > 0) this.#wait();
-    await this.#writeRejects();
-  }
-
-  /** Takes over what other runs did meanwhile. */
-  async catchUp(): Promise<void> {
-    const { earlier, runLedger, outcomes } = this.#options;
-    await earlier.runs.take(runLedger.entries());
-    // What this run made of a group is not what other runs made of it.
-    const pending = this.#pending.filter((group) => outcomes.of(group) === "not_sent");
-    const unsettled = this.#unsettled.filter((group) => outcomes.of(group) === "unknown");
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    this.#unsettled = [];
-    for (const group of [...pending, ...unsettled]) this.#take(group, { halted: false });
-    this.#wait();
-  }
-
-  /** Holds a group against what is known: one that is to be sent waits for it. */
-  #take(group: number, { halted }: { readonly halted: boolean }): void {
-    const { outcomes, earlier, marks } = this.#options;
-    const outcome = earlier.outcomeOf(marks.slice(group, 1));
-    outcomes.set(group, outcome);
-    if (outcome === "unknown") this.#unsettled.push(group);
-    if (outcome !== "not_sent" || halted) return;
-    this.#pending.push(group);
-    this.#pendingBytes += this.#reading.groups.bytesOf(group) + 1;
-  }
-
-  #wait(): void {
-    const waits = this.#pending.length > 0 || this.#resendable.length > 0;
-    this.#since = waits ? (this.#since ?? this.#options.host.elapsed()) : undefined;
-  }
-
-  /** Sends the requests that are full. @throws Failure what stops the run */
-  async sendFull(): Promise<void> {
-    if (this.#pendingBytes > this.#limit) await this.#send({ last: false, all: false });
-  }
-
-  /**
-   * Sends everything that is complete. @throws Failure what stops the run
-   * @param last whether a signal came: each request is tried once, and the next signal ends it
-   */
-  async sendAll({ last }: { readonly last: boolean }): Promise<void> {
-    if (this.#pending.length > 0 || this.#unsettled.length > 0) await this.#send({ last, all: true });
-  }
-
-  /** Whether groups of a source wait to be sent. */
+  /** True if groups of a source wait to be sent. */
   isWaitingFor(source: number): boolean {
     const { groups, found } = this.#reading;
     return this.#pending.some((group) => found.parts.columns.source.at(groups.firstOf(group)) === source);
   }
 
-  get #limit(): number {
-    return limitOf(this.#options);
+  /** Adds complete groups to the metrics, and compares them with other runs. */
+  async take(completed: readonly Completed[]): Promise<void> {
+    const { groups } = this.#reading;
+    const { outcomes, onInvalid } = this.#delivery.options;
+    const rejected: Rejected[] = [];
+    let isStopped = false;
+    for (const { group, isHalted } of completed) {
+      if (groups.isValid(group)) await this.#report(group);
+      const isValid = groups.isValid(group);
+      isStopped ||= !isValid && onInvalid === "stop";
+      await closeGroup(this.#reading, group);
+      outcomes.grow(group + 1);
+      if (isValid) this.#compare([group], { isHalted: isHalted || isStopped });
+      else if (onInvalid === "skip") {
+        outcomes.set(group, "rejected");
+        rejected.push({ group, problems: [] });
+      }
+    }
+    if (completed.length > 0) this.#wait();
+    await this.#reject(rejected);
   }
 
-  async #send({ last, all }: { readonly last: boolean; readonly all: boolean }): Promise<void> {
-    const { runLedger } = this.#options;
+  /** Takes over what other runs did in the meantime. */
+  async catchUp(): Promise<void> {
+    const { outcomes } = this.#delivery.options;
+    await this.#delivery.takeEarlier();
+    // What became of a group in this run is not what became of it in other runs.
+    const pending = this.#pending.filter((group) => outcomes.of(group) === "not_sent");
+    const unsettled = this.#unsettled.filter((group) => outcomes.of(group) === "unknown");
+    this.#pending = [];
+    this.#unsettled = [];
+    this.#compare([...pending, ...unsettled]);
+    this.#wait();
+  }
+
+  #compare(groups: readonly number[], { isHalted = false } = {}): void {
+    const { unsent, unknown } = this.#delivery.compare(groups);
+    for (const group of isHalted ? [] : unsent) this.#pending.push(group);
+    for (const group of unknown) this.#unsettled.push(group);
+  }
+
+  #wait(): void {
+    const isWaiting = this.#pending.length > 0 || this.#delivery.unknownRequests().jobs.length > 0;
+    this.waitingSince = isWaiting ? (this.waitingSince ?? this.#delivery.options.host.elapsed()) : undefined;
+  }
+
+  /** Sends the requests that are full. @throws Failure what stops the run */
+  async sendFull(): Promise<void> {
+    const bytes = this.#pending.reduce((sum, group) => sum + this.#reading.groups.bytesOf(group) + 1, 0);
+    if (bytes > this.#delivery.limit.bytes) await this.#send({ isLast: false, isAll: false });
+  }
+
+  /**
+   * Sends everything that is complete. @throws Failure what stops the run
+   * @param isLast whether a signal came: each request is tried once, and the next signal ends it
+   */
+  async sendAll({ isLast }: { readonly isLast: boolean }): Promise<void> {
+    if (this.#pending.length > 0 || this.#unsettled.length > 0) await this.#send({ isLast, isAll: true });
+  }
+
+  async #send({ isLast, isAll }: { readonly isLast: boolean; readonly isAll: boolean }): Promise<void> {
+    const { runLedger, host, maxWaitMs } = this.#delivery.options;
     try {
-      if (!(await this.#hold(last))) return;
+      // After a signal another run is waited for as long as an answer is.
+      await runLedger.hold(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
+    } catch (thrown) {
+      // A signal came before another run released the ledger.
+      if (isFailure(thrown, "interrupted") || (isLast && isFailure(thrown, "ledger-busy"))) return;
+      throw thrown;
+    }
+    try {
       await this.catchUp();
-      await this.#sendHeld({ last, all });
-      this.#since = undefined;
+      await this.#sendHeld({ isLast, isAll });
+      this.waitingSince = undefined;
       await this.catchUp();
     } finally {
       runLedger.release();
     }
-    await this.#writeRejects();
-    const stop = this.sent?.stop;
+    const { refused = [], stop } = this.#delivery.sent ?? {};
+    const from = this.#refused;
+    this.#refused = refused.length;
+    await this.#reject(refused.slice(from));
     // After a signal there may be time for what is left.
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   }
 
-  /** Holds the ledger; false where a signal came before another run let go of it. */
-  async #hold(last: boolean): Promise<boolean> {
-    const { host, maxWaitMs, runLedger } = this.#options;
-    try {
-      // After a signal another run is waited for as long as an answer is.
-      await runLedger.hold(last ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
-      return true;
-    } catch (thrown) {
-      if (isFailure(thrown, "interrupted") || (last && isFailure(thrown, "ledger-busy"))) return false;
-      throw thrown;
-    }
-  }
-
-  async #sendHeld({ last, all }: { readonly last: boolean; readonly all: boolean }): Promise<void> {
-    const { split, client, onRefused, outcomes, earlier, marks } = this.#options;
-    const frame = frameOf(this.#reading, split);
-    const limit = this.#limit;
-    const pending = this.#distinct();
-    const filled = cutRequests(this.#reading, { frame, groups: Uint32Array.from(pending), limit, areFull: true });
-    const requests = all ? filled : filled.slice(0, -1);
-    const jobs = [...this.#resendable, ...requests.map((request) => ({ request }))];
-    if (jobs.length === 0) return;
-    reportOversized(this.#reading, { requests, limit, found: limit < this.#options.maxRequestBytes });
-    this.#sender ??= new Sender(this.#reading, {
-      ...this.#options,
-      client: await client(),
-      frame,
-      skipRefused: onRefused === "skip",
-    });
-    await this.#sender.send(jobs, { last });
-    for (const group of pending) {
-      const outcome = outcomes.of(group);
-      if (outcome === "logged" || outcome === "unknown") earlier.settle(marks.slice(group, 1), outcome);
-    }
-  }
-
-  /** Groups that wait. Equal ones of two files have one mark: the second waits for what becomes of the first. */
-  #distinct(): readonly number[] {
-    const byMark = new Map<string, number>();
+  async #sendHeld({ isLast, isAll }: { readonly isLast: boolean; readonly isAll: boolean }): Promise<void> {
+    const { frame, limit, options } = this.#delivery;
+    const { outcomes, dedupKeys, earlier, numberOf } = options;
+    // Equal groups of two files have one dedup key: the second waits for what becomes of the first.
+    const byKey = new Map<string, number>();
     for (const group of this.#pending) {
-      const mark = Buffer.from(this.#options.marks.slice(group, 1)).toString("latin1");
-      if (!byMark.has(mark)) byMark.set(mark, group);
+      const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
+      if (!byKey.has(key)) byKey.set(key, group);
     }
-    return [...byMark.values()];
+    const groups = Uint32Array.from(byKey.values());
+    const filled = cutRequests(this.#reading, { frame, groups, limit: limit.bytes, areFull: true });
+    const requests = isAll ? filled : filled.slice(0, -1);
+    const jobs = [...this.#delivery.unknownRequests().jobs, ...requests.map((request) => ({ request }))];
+    if (jobs.length === 0) return;
+    reportOversized(this.#reading, { requests, limit });
+    await this.#delivery.send(jobs, { isLast });
+    for (const group of groups) {
+      const outcome = outcomes.of(group);
+      if (outcome === "logged" || outcome === "unknown") earlier.settle(numberOf(group), outcome);
+    }
   }
 
-  /** Unknown requests of other runs that may be sent again as they were: all of their groups were read. */
-  get #resendable(): readonly Job[] {
-    const { marks, split, earlier } = this.#options;
-    const frame = frameOf(this.#reading, split);
-    return earlier.runs.unknownEntries.flatMap((entry) => {
-      if (!mayResend(entry, this.#options)) return [];
-      const job = jobOfEntry(this.#reading, { frame, marks, entry });
-      return "request" in job ? [job] : [];
-    });
-  }
-
-  async #writeRejects(): Promise<void> {
-    const refused = this.sent?.refused.slice(this.#refused) ?? [];
-    this.#refused += refused.length;
-    this.#rejecting.push(...refused);
-    if (this.#rejects === undefined || this.#rejecting.length === 0) return;
-    await this.checkRejects();
-    const {
-      redact,
-      runLedger: { written },
-    } = this.#options;
-    await writeRejects(this.#reading, {
-      path: this.#rejects,
-      rejected: this.#rejecting,
-      written,
-      redact,
-      soFar: this.#rejected,
-    });
-    this.#rejecting = [];
+  async #reject(rejected: readonly Rejected[]): Promise<void> {
+    if (rejected.length > 0) await this.#delivery.checkRejects(true);
+    await this.#delivery.reject(rejected);
   }
 }

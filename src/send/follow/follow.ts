@@ -1,18 +1,27 @@
-/** Follows a file that a run still writes: its lines are checked as they are complete, and sent batch by batch. */
+/** Follows a file that a run still writes: checks its lines when they are complete, and delivers groups batch by batch. */
 import { basename } from "node:path";
-import { Failure } from "../../failure.ts";
-import type { Reading } from "../../groups/index.ts";
-import { DedupKeys } from "../../groups/index.ts";
+import { Failure, isFailure } from "../../failure.ts";
+import {
+  closeGroup,
+  DedupKeys,
+  Digests,
+  DigestTable,
+  dedupKeyBytes,
+  invalidInput,
+  outsideOf,
+  type Reading,
+  reportAmong,
+} from "../../groups/index.ts";
 import { isRemote, plainName } from "../../input/remote-names.ts";
 import { inputChanged } from "../../input/source.ts";
-import { openRunLedger, type RunLedger } from "../../ledger/index.ts";
-import { type DeliverOptions, unsent } from "../deliver.ts";
-import { GroupOutcomes } from "../group-outcomes.ts";
-import type { LogResult } from "../result.ts";
-import { Batches } from "./batches.ts";
-import { EarlierKeys } from "./earlier-keys.ts";
+import { EarlierRuns, openRunLedger, type RunLedger } from "../../ledger/index.ts";
+import { unsent } from "../deliver.ts";
+import { type DeliverOptions, Delivery } from "../delivery.ts";
+import { GroupOutcomes } from "../outcomes.ts";
+import { type LogResult, logResult } from "../result.ts";
+import { nothingSent } from "../send-result.ts";
+import { Batches, type Completed } from "./batches.ts";
 import { type FollowedFile, type FollowedFileOptions, FollowedFiles, type Gathering } from "./followed-file.ts";
-import { followedResult, isChanged } from "./result.ts";
 
 /** How a file is followed. */
 export interface FollowOptions
@@ -20,11 +29,11 @@ export interface FollowOptions
     Omit<FollowedFileOptions, "split"> {
   /** The longest that a complete group waits for others. */
   readonly everyMs: number;
-  /** Trajectories of a complete group; undefined where nobody knows. */
+  /** Trajectories of a complete group; undefined if it is not known. */
   readonly groupSize: number | undefined;
   /** How long after its last trajectory a group counts as complete. */
   readonly groupIdleMs: number;
-  /** Told how far reading is. */
+  /** Called with the bytes that were read. */
   readonly onRead: (bytes: number) => void;
 }
 
@@ -46,7 +55,7 @@ export const followFile = async (options: FollowOptions): Promise<Followed> => {
   try {
     runLedger = await openRunLedger({ ...options, dryRun: false }, { destination, input: basename(options.file) });
     follow = new Follow(options, runLedger);
-    await follow.takeEarlier();
+    await follow.delivery.takeEarlier();
   } catch (thrown) {
     await runLedger?.close();
     throw unsent(thrown);
@@ -54,54 +63,72 @@ export const followFile = async (options: FollowOptions): Promise<Followed> => {
   return await follow.run().finally(async () => await runLedger.close());
 };
 
-/** How often the file is looked at: it may be on a file system that tells nobody of changes. */
+/** How often the file is looked at: its file system may tell nobody of changes. */
 const lookMs = 250;
 
-/** How long nothing is written to a file that another one took the name of before that one is read: writers turn to it late. */
+/** A file whose name another file took is over if nothing was written to it for so long: writers turn to the new one late. */
 const quietMs = 1000;
+
+/** Numbers of dedup keys: which groups there will be is not known when those of earlier runs are read. */
+const openNumbers = () => {
+  const keys = new Digests();
+  const table = new DigestTable(keys);
+  const find = (key: Uint8Array): number => table.find(key) ?? -1;
+  const add = (key: Uint8Array): number => {
+    const known = find(key);
+    if (known >= 0) return known;
+    keys.append(key);
+    return table.add(keys.count - 1);
+  };
+  return { find, add };
+};
 
 /** A run that follows a file. */
 class Follow {
+  readonly delivery: Delivery;
   readonly #options: FollowOptions;
-  readonly #runLedger: RunLedger;
   readonly #files: FollowedFiles;
-  readonly #outcomes = new GroupOutcomes(0);
-  readonly #earlier: EarlierKeys;
-  readonly #marks = new DedupKeys();
   readonly #gathering: Gathering;
   readonly #batches: Batches;
+  /** Groups that are complete, and are not in the metrics yet. */
+  #completed: Completed[] = [];
+  #isHalted = false;
 
   constructor(options: FollowOptions, runLedger: RunLedger) {
     const { groupBy, groupSize: size, host, file, resendLogged } = options;
     this.#options = options;
-    this.#runLedger = runLedger;
     this.#files = new FollowedFiles(options);
-    this.#earlier = new EarlierKeys({ input: basename(file), resendLogged });
     const { reading } = this.#files;
-    const [marks, earlier] = [this.#marks, this.#earlier];
-    this.#batches = new Batches(reading, {
+    const dedupKeys = new DedupKeys();
+    const numbers = openNumbers();
+    const earlier = new EarlierRuns({
+      input: basename(file),
+      resendLogged,
+      numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
+    });
+    this.delivery = new Delivery(reading, {
       ...options,
       dryRun: false,
       oneRequest: false,
+      outcomes: new GroupOutcomes(0),
       runLedger,
-      outcomes: this.#outcomes,
-      marks,
+      dedupKeys,
       earlier,
+      numberOf: (group) => numbers.add(dedupKeys.slice(group, 1)),
     });
+    this.#batches = new Batches(reading, this.delivery);
     this.#gathering = {
-      dedupKeys: marks,
+      dedupKeys,
       byKey: groupBy !== undefined,
       size,
       elapsed: host.elapsed,
-      wasSent: (key) => !earlier.runs.isEmpty && earlier.outcomeOf(key) !== "not_sent",
-      onInvalid: () => this.#batches.halt(),
-      onComplete: (group) => this.#batches.add(group),
+      wasSent: (key) => !earlier.isEmpty && earlier.outcomeOf(numbers.find(key)) !== "not_sent",
+      onInvalid: () => {
+        // What was complete before the first error is still sent.
+        this.#isHalted ||= options.onInvalid === "stop";
+      },
+      onComplete: (group) => this.#completed.push({ group, isHalted: this.#isHalted }),
     };
-  }
-
-  /** Takes over what runs before this one did. */
-  async takeEarlier(): Promise<void> {
-    await this.#earlier.runs.take(this.#runLedger.entries());
   }
 
   /** Follows the file to the end of the run. */
@@ -109,12 +136,12 @@ class Follow {
     const { host } = this.#options;
     const { reading } = this.#files;
     try {
-      await this.#batches.checkRejects();
+      await this.delivery.checkRejects(true);
       const stop = await this.#untilStopped(async () => await this.#follow());
       const isEnd = stop === undefined || stop.code === "invalid_input";
-      // What was complete before the end is sent, unless it can't be, or is not wanted any more.
+      // What was complete before the end is sent, unless that is impossible, or a second signal came.
       const isSent = isEnd && !host.urgent.aborted && !isChanged(stop);
-      const sendRest = async () => await this.#batches.sendAll({ last: host.signal.aborted });
+      const sendRest = async () => await this.#batches.sendAll({ isLast: host.signal.aborted });
       const last = isSent ? await this.#untilStopped(sendRest) : undefined;
       return { reading, result: await this.#end(stop ?? last) };
     } catch (thrown) {
@@ -123,14 +150,14 @@ class Follow {
     }
   }
 
-  /** What stopped something; undefined where a signal or nothing did. */
+  /** What stopped something; undefined if a signal or nothing did. */
   async #untilStopped(go: () => Promise<void>): Promise<Failure | undefined> {
     try {
       await go();
       return undefined;
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return this.#files.unreadable(thrown);
-      // What can't be followed at all is said as it is.
+      // What cannot be followed at all is reported as it is.
       if (this.#files.all.length === 0 && thrown.code !== "interrupted") throw thrown;
       return thrown.code === "interrupted" ? undefined : thrown;
     }
@@ -147,34 +174,37 @@ class Follow {
       for (const file of this.#files.all) if (!(await this.#look(file, isLast))) break;
       if (isLast) return;
       const since = this.#batches.waitingSince;
-      if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll({ last: false });
+      if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll({ isLast: false });
       // A signal ends the wait; what is complete by then is read.
       await host.sleep(waitMs, host.signal).catch(() => undefined);
     }
   }
 
-  /** Takes over what other runs did meanwhile: a group ends where one of them sent it. */
+  /** Takes over what other runs did in the meantime: a group ends where one of them sent it. */
   async #catchUp(): Promise<void> {
-    if (!(await this.#runLedger.hasNews())) return;
+    if (!(await this.delivery.options.runLedger.hasNews())) return;
     await this.#batches.catchUp();
-    for (const { underWay } of this.#files.all) underWay.completeSent();
+    for (const { growing } of this.#files.all) growing.completeSent();
   }
 
-  /** Reads what was written to a file; whether the one that took its name may be read. @throws Failure `input-changed` where something of it is not sent */
+  /**
+   * Reads what was written to a file; returns whether the file that took its name may be read.
+   * @throws Failure `input-changed` if it was rewritten before all of it was sent
+   */
   async #look(file: FollowedFile, isLast: boolean): Promise<boolean> {
     const { host, groupIdleMs, file: name } = this.#options;
-    const { underWay, tail, index } = file;
+    const { growing, tail, index } = file;
     if (file.isGone) return true;
     if (await tail.isRewritten()) {
-      if (underWay.incomplete.length > 0 || this.#batches.isWaitingFor(index)) throw inputChanged(name);
+      if (growing.incomplete.length > 0 || this.#batches.isWaitingFor(index)) throw inputChanged(name);
       file.isGone = true;
       return true;
     }
     await this.#read(file);
-    underWay.completeIdle(host.elapsed() - groupIdleMs);
+    growing.completeIdle(host.elapsed() - groupIdleMs);
     if (file !== this.#files.all.at(-1)) {
       file.isOver ||= isLast || host.elapsed() - file.changedAt >= quietMs;
-      if (file.isOver) underWay.completeAll();
+      if (file.isOver) growing.completeAll();
     }
     await this.#settle();
     return file.isOver;
@@ -190,27 +220,64 @@ class Follow {
     });
   }
 
-  /** Takes what was completed into account. @throws Failure `input-invalid` where an error stops the run */
+  /** Takes complete groups into account. @throws Failure `input-invalid` if an error stops the run */
   async #settle(): Promise<void> {
     const { problems } = this.#files.reading;
-    await this.#batches.settle();
+    await this.#batches.take(this.#completed.splice(0));
     if (problems.errors === 0) return;
     if (problems.breaksInput) throw this.#files.invalid();
     if (this.#options.onInvalid === "stop") throw this.#files.invalid({ valid: "some" });
   }
 
+  /** Returns what the run came to. @param stop what stopped it; undefined if a signal did */
   async #end(stop: Failure | undefined): Promise<LogResult> {
-    const { reading, all } = this.#files;
-    this.#outcomes.grow(reading.groups.count);
-    return await followedResult(reading, {
-      options: this.#options,
-      files: all,
-      batches: this.#batches,
-      outcomes: this.#outcomes,
-      earlier: this.#earlier,
-      marks: this.#marks,
-      runLedger: this.#runLedger,
-      stop,
+    const { host, judgement, file } = this.#options;
+    const { reading, all: files } = this.#files;
+    const { groups, problems } = reading;
+    const { outcomes, runLedger } = this.delivery.options;
+    outcomes.grow(groups.count);
+    const isThere = !files.some(({ isGone }) => isGone) && !isChanged(stop);
+    const open = files.flatMap(({ growing }) => growing.incomplete);
+    if (!isChanged(stop)) for (const group of open) await closeGroup(reading, group);
+    // As an error it would come too late: what is judged by the whole file is sent already.
+    if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(reading.found) });
+    const isUnfinished = !isChanged(stop) && (await this.#files.reportUnfinished());
+    if (open.length > 0) problems.report("group-open", { groups: open.length }, () => ({}));
+    this.#reportLeft();
+    const { sent } = this.delivery;
+    if (isThere) await this.delivery.takeBackRefused();
+    const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
+    const isAll = files.length > 0 && !isUnfinished && outcomes.which("not_sent").length === 0;
+    const result = logResult(reading, {
+      ...this.delivery.options,
+      resendLogged: false,
+      sent: {
+        ...(sent ?? nothingSent()),
+        problems: [...(stop?.about.problems ?? []), ...(sent?.problems ?? [])],
+        // A signal is how following ends: it is a failure if it left something to do.
+        stop: stop ?? (isAll ? undefined : signal),
+      },
+      rejectsFile: this.delivery.rejectedLines > 0 ? this.delivery.rejectsFile : undefined,
+      ledger: runLedger.facts,
     });
+    // If nothing at all is valid, nothing could be sent: that is invalid input, as without `--follow`.
+    const isNothingValid =
+      outcomes.count > 0 && Array.from(outcomes.which("rejected")).every((group) => !groups.isValid(group));
+    return isNothingValid && result.groups.rejected === result.groups.read && isFailure(result.failure, "log-rejected")
+      ? { ...result, failure: invalidInput(problems, [file]) }
+      : result;
+  }
+
+  /** Reports what other runs logged, and requests of theirs that nobody settled. */
+  #reportLeft(): void {
+    const { outcomes, earlier, dedupKeys } = this.delivery.options;
+    this.delivery.reportEarlier((group) => ["already_logged", "unknown"].includes(outcomes.of(group)));
+    const { unsettled: groups } = this.#batches;
+    if (groups === 0) return;
+    const requests = earlier.unknownEntries.filter(({ marks }) => dedupKeys.hasAny(marks)).length;
+    this.#files.reading.problems.report("unknown-left", { requests, groups }, () => ({}));
   }
 }
+
+/** True if what was read of a file is gone. */
+const isChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");

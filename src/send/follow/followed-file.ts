@@ -1,4 +1,4 @@
-/** A file that is followed, with the later ones of its name: opened once it is there, read as far as its lines are complete. */
+/** A file that is followed, and the later files of its name: opened when it exists, read as far as its lines are complete. */
 
 import { checkAgreement } from "../../check/requests.ts";
 import type { Judgement } from "../../check/rules/judgement.ts";
@@ -6,9 +6,8 @@ import { Problems } from "../../check/rules/problems.ts";
 import { Scan } from "../../check/scan.ts";
 import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
-import type { DedupKeys } from "../../groups/index.ts";
 import {
-  type Found,
+  type DedupKeys,
   Groups,
   GrowingGroups,
   type GrowingOptions,
@@ -24,37 +23,37 @@ import { Shrunk, type Source } from "../../input/source.ts";
 import { identityOf, NotAFile, Tail } from "../../input/tail.ts";
 import { markLength } from "../../json/walk.ts";
 
-/** How a file is read that grows. */
+/** How a growing file is read. */
 export interface FollowedFileOptions {
   readonly host: Host;
   readonly file: string;
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
-  /** Told what becomes of a file. */
+  /** Called with what becomes of a file. */
   readonly onEvent: (event: FollowEvent, file: string) => void;
 }
 
-/** What becomes of a file: it is not there yet; another one has its name; it was written anew. */
+/** What becomes of a file: it does not exist yet; another one has its name; it was rewritten. */
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
-/** How groups are gathered of all files. */
+/** How the groups of all files are found. */
 export interface Gathering extends Omit<GrowingOptions, "found" | "groups" | "file" | "keys"> {
   readonly dedupKeys: DedupKeys;
 }
 
-/** One file. It is read to its end also where another one has its name. */
+/** One file. It is read to its end even if another one has its name. */
 export interface FollowedFile {
-  /** Its place among the sources. */
+  /** Its position among the sources. */
   readonly index: number;
   readonly tail: Tail;
-  readonly underWay: GrowingGroups;
+  readonly growing: GrowingGroups;
   readonly scan: Scan;
   /** When lines of it were last read, or it was found to be moved. Monotonic milliseconds. */
   changedAt: number;
-  /** Whether another file has its name, and nothing was written to it for a while: none of its groups is open then. */
+  /** True if another file has its name, and nothing was written to it for a while: all of its groups are complete. */
   isOver: boolean;
-  /** Whether it was written anew, so that what was read of it can't be looked at again. */
+  /** True if it was rewritten, so that what was read of it cannot be read again. */
   isGone: boolean;
 }
 
@@ -64,17 +63,15 @@ export class FollowedFiles {
   /** In the order in which they were opened. */
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
-  readonly #found: Found;
   readonly #sources: Source[] = [];
   #isWaiting = false;
-  /** How many requests and shapes there were that are not the same, when they were last held against each other. */
+  /** How many different requests and shapes there were when they were last compared. */
   #compared = { requests: 0, shapes: 0 };
   #isMixed = false;
 
   constructor(options: FollowedFileOptions) {
     this.#options = options;
     const found = nothingFound(options.judgement);
-    this.#found = found;
     const sources = this.#sources;
     this.reading = {
       sources,
@@ -91,28 +88,23 @@ export class FollowedFiles {
     };
   }
 
-  /** Opens the file that has the name now, if it is there and is not open, whatever name it had before. @throws Failure `follow-unfit`, `input-invalid` */
-  async open(gathering: Gathering): Promise<void> {
+  /** Opens the file that has the name now, unless it is open under any name. @throws Failure `follow-unfit`, `input-invalid` */
+  async open({ dedupKeys, ...gathering }: Gathering): Promise<void> {
     const { host, file, onEvent, judgement, groupBy } = this.#options;
     const before = this.all.at(-1);
     if (before !== undefined && !before.isGone && !(await before.tail.isMoved())) return;
-    const there = await identityOf(file);
-    if (there !== undefined && this.all.some(({ isGone, isOver, tail }) => !isGone && !isOver && tail.is(there)))
-      return;
+    const identity = await identityOf(file);
+    const isOpen = (one: FollowedFile) => !one.isGone && !one.isOver && identity !== undefined && one.tail.is(identity);
+    if (this.all.some(isOpen)) return;
     const index = this.all.length;
-    const found = this.#found;
+    const { found, groups } = this.reading;
     try {
       const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
       const scan = new Scan(tail.source, { index, groupBy, judgement, found });
-      const underWay = new GrowingGroups({
-        ...gathering,
-        found,
-        groups: this.reading.groups,
-        file: tail.source.name,
-        keys: gathering.dedupKeys.addInput(),
-      });
-      this.all.push({ index, tail, scan, underWay, changedAt: host.elapsed(), isOver: false, isGone: false });
+      const own = { file: tail.source.name, keys: dedupKeys.addInput() };
+      const growing = new GrowingGroups({ ...gathering, ...own, found, groups });
+      this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isOver: false, isGone: false });
     } catch (thrown) {
       if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
       if (!this.#isWaiting) onEvent("waiting", file);
@@ -126,12 +118,13 @@ export class FollowedFiles {
   }
 
   /**
-   * Reads the lines of a file that are complete.
-   * @param onLines told after each block of them
+   * Reads the complete lines of a file.
+   * @param onLines called after each block of them
    * @throws Failure `input-invalid`, `follow-unfit`, and what `onLines` throws
    */
-  async read({ tail, scan, underWay }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
-    const head = tail.taken === 0 ? await tail.head() : noBytes;
+  async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
+    const { parts } = this.reading.found;
+    const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
     if (tail.taken === 0) this.#checkKind(head);
     const end = await tail.completeEnd();
     const start = tail.taken + markLength(head);
@@ -139,24 +132,24 @@ export class FollowedFiles {
     try {
       for await (const block of blocksOf(tail.source.bytes, { start, end })) {
         if (this.#options.host.urgent.aborted) return;
-        const first = this.#found.parts.count;
+        const first = parts.count;
         await scan.take(block);
         await tail.skip(block.start);
         if (block.kind === "lines") tail.take(block.bytes);
         else await tail.skip(block.end);
-        underWay.take(first, this.#misfit());
+        growing.take(first, this.#findMisfit());
         await onLines();
       }
       await tail.skip(end);
     } catch (thrown) {
-      // The next look says what became of it.
+      // The next look finds out what became of it.
       if (!(thrown instanceof Shrunk)) throw thrown;
     }
   }
 
   #checkKind(head: Buffer): void {
     const { file } = this.#options;
-    const { problems } = this.#found;
+    const { problems } = this.reading;
     if (decompressorOf(head) !== undefined) throw new Failure("follow-unfit", { file, found: "compressed" });
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
@@ -165,9 +158,9 @@ export class FollowedFiles {
     throw this.invalid();
   }
 
-  /** The first line that does not fit what was read so far, if there is one now; that, and shapes that are mixed, are reported. */
-  #misfit(): number | undefined {
-    const { requests, shapes, problems } = this.#found;
+  /** Reports requests that differ, and mixed shapes; returns the first line that does not fit what was read, if there is one now. */
+  #findMisfit(): number | undefined {
+    const { requests, shapes, problems } = this.reading.found;
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
     this.#compared = now;
@@ -180,24 +173,34 @@ export class FollowedFiles {
     return lines.length === 0 ? undefined : Math.min(...lines);
   }
 
-  /** What a run ends with whose file has errors; `valid` where what is valid could be sent without the rest. */
-  invalid(about: { readonly valid?: "some" } = {}): Failure {
-    const names = this.#sources.map(({ name }) => name);
-    return invalidInput(this.#found.problems, names, about);
+  /** Reports the bytes after the last line ends; returns whether there are any. */
+  async reportUnfinished(): Promise<boolean> {
+    let isAny = false;
+    for (const { tail, isGone } of this.all) {
+      const bytes = isGone ? 0 : await tail.unfinished();
+      const { name: file } = tail.source;
+      if (bytes > 0) this.reading.problems.report("line-unfinished", { bytes }, () => ({ file }));
+      isAny ||= bytes > 0;
+    }
+    return isAny;
   }
 
-  /** What a run ends with that can't read its file. @throws what is no fault of the file */
+  /** The failure for a file with errors. `valid` if what is valid could be sent without the rest. */
+  invalid(about: { readonly valid?: "some" } = {}): Failure {
+    const names = this.#sources.map(({ name }) => name);
+    return invalidInput(this.reading.problems, names, about);
+  }
+
+  /** The failure for a file that cannot be read. @throws what is not the fault of the file */
   unreadable(thrown: unknown): Failure {
     const { file } = this.#options;
-    const { problems } = this.#found;
+    const { problems } = this.reading;
     const code = codeOf(thrown);
-    if (thrown instanceof NotAFile && !thrown.isFolder)
-      return new Failure("follow-unfit", { file, found: "not-a-file" });
-    if (thrown instanceof NotAFile) problems.report("file-is-folder", undefined, () => ({ file }));
-    else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
+    if (thrown instanceof NotAFile) {
+      if (!thrown.isFolder) return new Failure("follow-unfit", { file, found: "not-a-file" });
+      problems.report("file-is-folder", undefined, () => ({ file }));
+    } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;
     return invalidInput(problems, [file]);
   }
 }
-
-const noBytes = Buffer.alloc(0);

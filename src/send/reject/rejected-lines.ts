@@ -4,40 +4,41 @@ import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems, problemOf } from "../../check/rules/problems.ts";
 import { Scan } from "../../check/scan.ts";
 import { type Problem, problemFacts } from "../../failure.ts";
-import type { Reading } from "../../groups/index.ts";
 import {
   type GroupPart,
   groupClosing,
   groupOpening,
   nothingFound,
   partsOf,
+  type Reading,
   unchanged,
   Window,
 } from "../../groups/index.ts";
 import { memoryBytes, placeOfLine, type Source } from "../../input/source.ts";
-import { newline, skipWhite } from "../../json/walk.ts";
+import { memberAt, parsedAt, rootOf } from "../../json/table.ts";
+import { endOfLine, newline, skipWhite } from "../../json/walk.ts";
 
-/** A group that was rejected, and why, as far as that is not among the problems of reading. */
+/** A group that was rejected, and the reasons that are not among the problems of reading. */
 export interface Rejected {
   readonly group: number;
   readonly problems: readonly Problem[];
 }
 
-/** How far a rejects file is written: what is rejected later stands behind it. */
+/** What a rejects file has so far: what is rejected later follows. */
 export interface RejectsSoFar {
   lines: number;
-  /** Whether the last line has its end. */
+  /** True if the last line has its end. */
   isEnded: boolean;
   /** The file that the lines of a `group_id` are from. */
   readonly keys: Map<string, Source>;
 }
 
-/** A rejects file that nothing is written to yet. */
+/** A rejects file without lines. */
 export const noRejects = (): RejectsSoFar => ({ lines: 0, isEnded: true, keys: new Map() });
 
 /**
- * The lines of rejected groups, each of which ends before the next begins, behind those that were written so far.
- * @param onReason told of each reason, as a line of JSON
+ * The lines of rejected groups, each of which ends before the next begins, after those that were written so far.
+ * @param onReason called with each reason, as a line of JSON
  * @throws Failure `input-changed`
  */
 export async function* rejectedLines(
@@ -52,100 +53,106 @@ export async function* rejectedLines(
     readonly onReason: (line: string) => void;
   },
 ): AsyncGenerator<Buffer, void> {
-  const errors = errorsByPlace(reading);
+  const errors = errorsByLine(reading);
   const recheck = openRecheck(reading.problems.judgement);
   const window = new Window();
   for (const { group, problems } of rejected) {
     const parts = partsOf(reading, group);
-    const places = new Map<string, number>();
+    const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(lineKeyOf(part)));
+    const isJoined = reading.sources.length > 1 && (await isAmbiguous(parts, { keys: soFar.keys, window }));
+    /** Lines of the rejects file by lines of the input. */
+    const lines = new Map<string, number>();
     const again: Problem[] = [];
-    const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(placeOf(part)));
-    const isOneLine = reading.sources.length > 1 && (await clashes(parts, { keys: soFar.keys, window }));
-    if (isOneLine) soFar.lines++;
-    for (const [at, own] of parts.entries()) {
-      const { origin } = own.source;
-      if (origin !== undefined) {
-        places.set(placeOf(own), soFar.lines + 1);
-        if (!soFar.isEnded) yield end;
-        soFar.isEnded = true;
-        for (const record of await origin.recordsOf(own.part.line)) {
-          soFar.lines++;
-          yield Buffer.concat([record, end]);
-        }
-        continue;
+    for await (const { bytes, part, beginsLine, isWhole } of copiesOf(parts, { isJoined, window })) {
+      if (beginsLine) soFar.lines++;
+      if (beginsLine && !soFar.isEnded) yield end;
+      if (part !== undefined) lines.set(lineKeyOf(part), soFar.lines);
+      if (part !== undefined && part.source.origin === undefined && isUnexplained) {
+        again.push(...recheck(part, { bytes, isWhole: isWhole === true }));
       }
-      const { line, isWhole } = isOneLine ? { line: await window.of(own), isWhole: false } : await lineOf(own, window);
-      places.set(placeOf(own), isOneLine ? soFar.lines : ++soFar.lines);
-      if (isUnexplained) again.push(...recheck(own, { bytes: line, isWhole }));
-      if (!soFar.isEnded) yield end;
-      if (isOneLine) yield at === 0 ? groupOpening : comma;
-      yield line;
-      soFar.isEnded = isOneLine || line.at(-1) === newline;
+      yield bytes;
+      soFar.isEnded = bytes.at(-1) === newline;
     }
-    if (isOneLine) yield Buffer.concat([groupClosing, end]);
-    const own = [...Array.from(places.keys()).flatMap((place) => errors.get(place) ?? []), ...again, ...problems];
-    const all = own.length > 0 ? own : [problemOf("group-rejected", undefined, spotOf(parts[0]))];
-    for (const problem of all) onReason(reasonLine(problem, places));
+    const own = [...Array.from(lines.keys()).flatMap((line) => errors.get(line) ?? []), ...again, ...problems];
+    const [first] = parts;
+    const unknown = () => problemOf("group-rejected", undefined, first && placeOfLine(first.source, first.part.line));
+    for (const problem of own.length > 0 ? own : [unknown()]) {
+      const rejects_line = lines.get(inputLineOf(problem)) ?? lines.values().next().value ?? 1;
+      onReason(`${JSON.stringify({ ...problemFacts(problem), rejects_line })}\n`);
+    }
   }
 }
 
 const end = Buffer.from("\n");
 const comma = Buffer.from(",");
 
-const spotOf = (rejected: GroupPart | undefined): { readonly file?: string; readonly line?: number } =>
-  rejected === undefined ? {} : placeOfLine(rejected.source, rejected.part.line);
+/** The line of the input that a part or a problem is on. */
+const lineKeyOf = ({ source, part }: GroupPart): string => `${source.name}:${part.line}`;
+const inputLineOf = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
 
-const placeOf = ({ source, part }: GroupPart): string => `${source.name}:${part.line}`;
+/** Bytes that are copied, and the part that they are the first of. */
+interface Copied {
+  readonly bytes: Buffer;
+  readonly beginsLine: boolean;
+  readonly part?: GroupPart;
+  /** True if the bytes are the whole line of the input. */
+  readonly isWhole?: boolean;
+}
+
+/** Copies the parts of a group: as the lines that they were, or joined to a group on one line. */
+async function* copiesOf(
+  parts: readonly GroupPart[],
+  { isJoined, window }: { readonly isJoined: boolean; readonly window: Window },
+): AsyncGenerator<Copied, void> {
+  if (isJoined) yield { bytes: groupOpening, beginsLine: true };
+  for (const [at, part] of parts.entries()) {
+    const { origin } = part.source;
+    if (origin !== undefined) {
+      for (const [index, record] of (await origin.recordsOf(part.part.line)).entries()) {
+        yield { bytes: Buffer.concat([record, end]), beginsLine: true, ...(index === 0 ? { part } : {}) };
+      }
+    } else if (isJoined) {
+      if (at > 0) yield { bytes: comma, beginsLine: false };
+      yield { bytes: await window.of(part), beginsLine: false, part };
+    } else yield { ...(await lineOf(part, window)), beginsLine: true, part };
+  }
+  if (isJoined) yield { bytes: Buffer.concat([groupClosing, end]), beginsLine: false };
+}
 
 /**
- * Whether lines that are a group by their `group_id` would be taken for one with those of another file, which begins
- * again to count: they are then written as the group that they are, on one line.
+ * True if lines that are a group by their `group_id` would be taken for one with those of another file, which counts from
+ * the start again: they are then written as the group, on one line.
  */
-const clashes = async (
+const isAmbiguous = async (
   parts: readonly GroupPart[],
   { keys, window }: { readonly keys: Map<string, Source>; readonly window: Window },
 ): Promise<boolean> => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
-  const key = groupIdIn(await window.of(first));
-  if (key === undefined) return false;
-  const other = keys.get(key);
-  if (other === undefined) keys.set(key, first.source);
-  return other !== undefined && other !== first.source;
-};
-
-const groupIdIn = (line: Buffer): string | undefined => {
-  try {
-    const value: unknown = JSON.parse(line.toString("utf8"));
-    if (typeof value !== "object" || value === null || !("group_id" in value) || value.group_id === null) return;
-    return JSON.stringify(value.group_id);
-  } catch {
-    return undefined;
-  }
+  const value = memberAt(rootOf(await window.of(first)), "group_id");
+  const id = value === undefined ? null : parsedAt(value);
+  if (id === null) return false;
+  const key = JSON.stringify(id);
+  const source = keys.get(key) ?? first.source;
+  keys.set(key, source);
+  return source !== first.source;
 };
 
 /** The errors that were kept, by file and line. */
-const errorsByPlace = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
-  const errors = problems.sorted(sources.map(({ name }) => name)).filter(({ severity }) => severity === "error");
-  const byPlace = new Map<string, Problem[]>();
-  for (const problem of errors) {
-    const place = problem.readAt ?? `${problem.file}:${problem.line}`;
-    const own = byPlace.get(place);
-    if (own === undefined) byPlace.set(place, [problem]);
-    else own.push(problem);
+const errorsByLine = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
+  const byLine = new Map<string, Problem[]>();
+  for (const problem of problems.sorted(sources.map(({ name }) => name))) {
+    if (problem.severity !== "error") continue;
+    const own = byLine.get(inputLineOf(problem)) ?? [];
+    byLine.set(inputLineOf(problem), own);
+    own.push(problem);
   }
-  return byPlace;
+  return byLine;
 };
 
-const reasonLine = (problem: Problem, places: ReadonlyMap<string, number>): string => {
-  const [firstLine = 1] = places.values();
-  const rejects_line = places.get(problem.readAt ?? `${problem.file}:${problem.line}`) ?? firstLine;
-  return `${JSON.stringify({ ...problemFacts(problem), rejects_line })}\n`;
-};
-
-/** Opens what checks a line by itself once more: of a rule that was broken thousands of times, not every problem was kept. */
+/** Opens a second check of one line: of a rule that was broken thousands of times, not every problem was kept. */
 const openRecheck = (judgement: Judgement) => {
-  // What else is found is nobody's concern, but to make it anew for each line takes longer than the check.
+  // Nobody needs the rest of what is found, but making it for each line takes longer than the check.
   const found = nothingFound(judgement, { isMarked: false });
   return (
     { source: { name }, part: { line } }: GroupPart,
@@ -156,7 +163,7 @@ const openRecheck = (judgement: Judgement) => {
     const scan = new Scan(source, { index: 0, groupBy: undefined, judgement, found: { ...found, problems } });
     scan.takeLines({ kind: "lines", bytes, start: 0, last: false });
     const errors = problems.sorted([name]).filter(({ severity }) => severity === "error");
-    // Columns are those of the file only where the bytes are the whole line.
+    // Columns are those of the file only if the bytes are the whole line.
     return errors.map(({ column, ...problem }) => ({
       ...problem,
       line,
@@ -165,34 +172,24 @@ const openRecheck = (judgement: Judgement) => {
   };
 };
 
-/** White space around a part that is looked at for the ends of its line. */
+/** Bytes of white space around a part in which the ends of its line are looked for. */
 const marginBytes = 4096;
 
-/** The line that a part is all of, with its end; for a part of a longer text, its bytes on a line of their own. */
-const lineOf = async (
-  rejected: GroupPart,
-  window: Window,
-): Promise<{ readonly line: Buffer; readonly isWhole: boolean }> => {
-  const { source, part } = rejected;
-  const { start, length } = part;
-  const before = Math.min(start, marginBytes);
-  const bytes = await window.at(source, start - before, before + length + marginBytes);
-  const own = unchanged(bytes.subarray(before, before + length), rejected);
-  const behind = skipBlank(bytes, before + length);
-  const first = lineStart(bytes, before);
-  const isLine = first !== undefined && (bytes[behind] === newline || behind === bytes.length);
-  if (isLine) return { line: bytes.subarray(first, behind + (bytes[behind] === newline ? 1 : 0)), isWhole: true };
-  return { line: Buffer.concat([own, end]), isWhole: false };
+/** The line that a part is all of, with its end; of a part of a longer text, its bytes on a line of their own. */
+const lineOf = async (own: GroupPart, window: Window): Promise<Pick<Copied, "bytes" | "isWhole">> => {
+  const { source, part } = own;
+  const start = Math.min(part.start, marginBytes);
+  const bytes = await window.at(source, part.start - start, start + part.length + marginBytes);
+  const value = unchanged(bytes.subarray(start, start + part.length), own);
+  const after = start + part.length;
+  const lineEnd = endOfLine(bytes, after);
+  const lineStart = startOfLine(bytes, start);
+  if (lineStart === undefined || skipWhite(bytes, after) < lineEnd) return { bytes: Buffer.concat([value, end]) };
+  return { bytes: bytes.subarray(lineStart, lineEnd + 1), isWhole: true };
 };
 
-/** Offset behind the white space from `at` on that ends no line. */
-const skipBlank = (bytes: Buffer, at: number): number => {
-  const stop = bytes.indexOf(newline, at);
-  return Math.min(skipWhite(bytes, at), stop < 0 ? bytes.length : stop);
-};
-
-/** Where the line begins whose first value stands at `at`; undefined where something stands before it. */
-const lineStart = (bytes: Buffer, at: number): number | undefined => {
+/** The start of the line whose first value is at `at`; undefined if something is before it. */
+const startOfLine = (bytes: Buffer, at: number): number | undefined => {
   const start = at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1;
   const text = bytes.toString("latin1", start, at);
   if (/^[ \t\r]*$/.test(text)) return start;

@@ -1,4 +1,4 @@
-/** Writes groups that were rejected to a file of their own, byte for byte, with the reasons beside it. */
+/** Writes rejected groups to a file, byte for byte, with the reasons in a second file. */
 import { createHash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -7,23 +7,18 @@ import { Failure, isFailure } from "../../failure.ts";
 import { clearDrafts, codeOf, type Draft, openDraft } from "../../files.ts";
 import type { Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/source.ts";
+import type { Written } from "../../ledger/index.ts";
 import { noRejects, type Rejected, type RejectsSoFar, rejectedLines } from "./rejected-lines.ts";
 
-/** What rollcall remembers of the files it wrote: the digest of each by its path. */
-export interface Written {
-  digest(path: string): Promise<string | undefined>;
-  remember(path: string, digest: string): Promise<void>;
-}
-
-/** Where nothing is remembered. */
-export const nothingWritten: Written = { digest: async () => undefined, remember: async () => undefined };
-
-/** The file of the reasons beside a rejects file. */
+/** The file of the reasons for a rejects file. */
 const reasonsFile = (path: string): string => `${path}.reasons`;
 
+/** The name by which a file is remembered before it is written. */
+const upcoming = (path: string): string => `${path}.new`;
+
 /**
- * Holds both files against what rollcall wrote itself: anything else is never overwritten.
- * @param needed whether something will be written, or may be: where nothing will, it may be a place where nothing can
+ * Checks that both files can be written: only files that rollcall wrote itself are replaced.
+ * @param needed whether something will be written, or may be: if not, the folder may be read-only
  * @throws Failure `rejects-exist`, `rejects-unwritable`: nothing was sent then
  */
 export const checkRejectsFree = async (
@@ -42,16 +37,13 @@ export const checkRejectsFree = async (
 };
 
 const checkFree = async (file: string, written: Written): Promise<void> => {
-  const there = await digestOfFile(file);
-  // A run that was killed between the two may have remembered what it did not write any more.
+  const digest = await digestOfFile(file);
+  // A run that was killed between the two may have remembered what it did not write.
   const known = [await written.digest(file), await written.digest(upcoming(file))];
-  if (there !== undefined && !known.includes(there)) throw new Failure("rejects-exist", { file });
+  if (digest !== undefined && !known.includes(digest)) throw new Failure("rejects-exist", { file });
 };
 
-/** What a file is remembered by that is about to be written. */
-const upcoming = (path: string): string => `${path}.new`;
-
-/** Writes both files anew, with what this run wrote to them so far; gives the lines that there are. @throws Failure `rejects-exist`, `rejects-unwritable` */
+/** Writes both files again, after what this run wrote to them so far; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
 export const writeRejects = async (
   reading: Reading,
   {
@@ -64,29 +56,31 @@ export const writeRejects = async (
     readonly path: string;
     readonly rejected: readonly Rejected[];
     readonly written: Written;
-    /** Takes secrets out of the reasons; rejected lines stay byte for byte. */
+    /** Redacts secrets in the reasons; rejected lines stay byte for byte. */
     readonly redact: (json: string) => string;
     readonly soFar?: RejectsSoFar;
   },
 ): Promise<number> => {
   const reasons: string[] = [];
   // Nobody knows who else could read a pipe.
-  const mode = modeOf(reading.sources, 0o600);
-  const isBegun = soFar.lines > 0;
+  const options = { written, mode: modeOf(reading.sources, 0o600), isBegun: soFar.lines > 0 };
   const lines = rejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
-  await writeAnew(path, { written, mode, isBegun, pieces: lines });
-  await writeAnew(reasonsFile(path), { written, mode, isBegun, pieces: [Buffer.from(redact(reasons.join("")))] });
+  await rewrite(path, { ...options, pieces: lines });
+  await rewrite(reasonsFile(path), { ...options, pieces: [Buffer.from(redact(reasons.join("")))] });
   return soFar.lines;
 };
 
-/** A draft that nobody wrote to for so long is one of a run that was killed. */
+/** A draft that was not written to for so long is from a run that was killed. */
 const abandonedMs = 2000;
 
+/** Bytes that are written at once: a system call for each line takes longer than everything else about it. */
+const chunkBytes = 2 ** 16;
+
 /**
- * Writes a file anew, so that what is there is whole at every moment.
- * @throws Failure `rejects-exist` where somebody wrote to it meanwhile
+ * Writes a file again, so that it is complete at any time.
+ * @throws Failure `rejects-exist` if another program wrote to it in the meantime
  */
-const writeAnew = async (
+const rewrite = async (
   path: string,
   {
     pieces,
@@ -95,7 +89,7 @@ const writeAnew = async (
     mode,
   }: {
     readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
-    /** Whether the pieces stand behind what is there. */
+    /** Whether the pieces follow the present content. */
     readonly isBegun: boolean;
     readonly written: Written;
     readonly mode: number;
@@ -106,12 +100,23 @@ const writeAnew = async (
     draft = openDraft(path, mode);
     clearDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
     const hash = createHash("sha256");
-    const write = (chunk: Buffer): void => {
+    let gathered: Buffer[] = [];
+    let length = 0;
+    const flush = (): void => {
+      const chunk = Buffer.concat(gathered);
       hash.update(chunk);
       draft?.write(chunk);
+      gathered = [];
+      length = 0;
     };
-    if (isBegun) for await (const chunk of createReadStream(path)) write(chunk);
-    for await (const chunk of chunksOf(pieces)) write(chunk);
+    const write = (piece: Buffer): void => {
+      gathered.push(piece);
+      length += piece.length;
+      if (length >= chunkBytes) flush();
+    };
+    if (isBegun) for await (const piece of createReadStream(path)) write(piece);
+    for await (const piece of pieces) write(piece);
+    flush();
     const digest = hash.digest("hex");
     await checkFree(path, written);
     await written.remember(upcoming(path), digest);
@@ -123,23 +128,6 @@ const writeAnew = async (
     draft?.discard();
   }
 };
-
-/** Bytes that are written at once: a system call for each line takes longer than all else about it. */
-const chunkBytes = 2 ** 16;
-
-async function* chunksOf(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  let gathered: Buffer[] = [];
-  let length = 0;
-  for await (const piece of pieces) {
-    gathered.push(piece);
-    length += piece.length;
-    if (length < chunkBytes) continue;
-    yield Buffer.concat(gathered);
-    gathered = [];
-    length = 0;
-  }
-  yield Buffer.concat(gathered);
-}
 
 const digestOfFile = async (path: string): Promise<string | undefined> => {
   try {

@@ -1,24 +1,16 @@
-/** What became of each group of a run's input, one byte a group. */
+/** The outcome of each group of a run's input, one byte per group. */
 
-import type { Groups } from "../groups/index.ts";
-import { Column } from "../groups/index.ts";
+import { Column, type Groups } from "../groups/index.ts";
+
+const names = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
 
 /** What can become of a group. */
-type GroupOutcome = "not_sent" | "logged" | "already_logged" | "rejected" | "unknown";
+type GroupOutcome = (typeof names)[number];
 
-const names: readonly GroupOutcome[] = ["not_sent", "logged", "already_logged", "rejected", "unknown"];
+/** How many groups or trajectories there are, by their outcome (cli.md, "`log --json`"). */
+export type Counts = Readonly<Record<GroupOutcome | "read", number>>;
 
-/** How many of something there are, by what became of them (promises.md, "`log --json`"). */
-export interface Counts {
-  readonly read: number;
-  readonly logged: number;
-  readonly already_logged: number;
-  readonly rejected: number;
-  readonly unknown: number;
-  readonly not_sent: number;
-}
-
-/** The outcomes of all groups; each is `not_sent` until something is known. */
+/** The outcomes of all groups. Each is `not_sent` until something is known. */
 export class GroupOutcomes {
   readonly #codes = new Column("u8");
 
@@ -26,7 +18,7 @@ export class GroupOutcomes {
     this.grow(groups);
   }
 
-  /** Knows of as many groups at least; the new ones are `not_sent`. */
+  /** Adds groups until there are so many. */
   grow(groups: number): void {
     if (groups > this.count) this.#codes.append(new Uint8Array(groups - this.count));
   }
@@ -44,8 +36,7 @@ export class GroupOutcomes {
   }
 
   setAll(groups: Uint32Array, outcome: GroupOutcome): void {
-    const code = names.indexOf(outcome);
-    for (let at = 0; at < groups.length; at++) this.#codes.set(groups[at] ?? 0, code);
+    for (let at = 0; at < groups.length; at++) this.set(groups[at] ?? 0, outcome);
   }
 
   /** Positions of the groups with an outcome, in the order of the input. */
@@ -58,11 +49,8 @@ export class GroupOutcomes {
     return count === found.length ? found : found.slice(0, count);
   }
 
-  /** How many groups have each outcome, and how many trajectories those have. */
-  tally(groups: Pick<Groups, "count" | "trajectoriesOf">): {
-    readonly groups: Counts;
-    readonly trajectories: Counts;
-  } {
+  /** Counts the groups with each outcome, and their trajectories. */
+  tally(groups: Pick<Groups, "count" | "trajectoriesOf">): { readonly groups: Counts; readonly trajectories: Counts } {
     const counts = { groups: new Float64Array(names.length), trajectories: new Float64Array(names.length) };
     for (let group = 0; group < groups.count; group++) {
       const code = this.#codes.at(group);

@@ -1,0 +1,192 @@
+/** One request: its body is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
+
+import type { Attempt, Client, Patience } from "../client/index.ts";
+import { logTrajectories } from "../contract/log.ts";
+import type { Failure } from "../failure.ts";
+import type { Reading } from "../groups/index.ts";
+import type { Host } from "../host.ts";
+import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
+import { callsTextOf, noCalls } from "./answers.ts";
+import { bodyOf, chunksOf } from "./body.ts";
+import { type Compression, compress, compressedBody } from "./compress.ts";
+import type { Frame, PlannedRequest } from "./plan.ts";
+import { isHonored, type KeyFacts, type OnUnknown } from "./unknown.ts";
+
+/**
+ * What became of a request.
+ * `logged`: the service has it. `not-sent`, `not-processed`: it does not, and another attempt may follow.
+ * `too-large`: it does not, and never will at this size. `refused`: it does not. `unknown`: nobody here can know.
+ */
+export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
+
+/** The outcome of an attempt, by the table in cli.md, "What the ledger promises". A status line decides, even if sending broke. */
+export const outcomeOf = (attempt: Attempt): Outcome => {
+  if (attempt.kind === "broken") return attempt.bodySent ? "unknown" : "not-sent";
+  const { status } = attempt;
+  if (status >= 200 && status < 300) return "logged";
+  if (status === 413) return "too-large";
+  if (status === 429 || status === 408) return "not-processed";
+  // Assumed: a 503 that says when to come back is from a proxy before the service.
+  if (status === 503 && attempt.retryAfterMs !== undefined) return "not-processed";
+  if (status >= 500) return attempt.bodySent ? "unknown" : "not-processed";
+  return status === 409 ? "unknown" : "refused";
+};
+
+/** True if no other attempt can change the outcome. */
+export const isFinal = (outcome: Outcome): boolean =>
+  outcome === "logged" || outcome === "too-large" || outcome === "refused";
+
+/** How requests are attempted. */
+export interface RequestOptions extends KeyFacts {
+  readonly client: Client;
+  readonly modelId: string;
+  readonly frame: Frame;
+  readonly runLedger: RunLedger;
+  readonly onUnknown: OnUnknown;
+  /** Undefined if requests are not compressed. */
+  readonly compress: Compression | undefined;
+  /** How long the attempts of one request go on. */
+  readonly maxWaitMs: number;
+}
+
+/** The run that a request is part of. */
+interface RequestRun {
+  /** What ends a wait, and what ends an attempt at once. */
+  readonly until: Pick<Host, "signal" | "urgent">;
+  readonly patience: Patience;
+  /** True if something else ended the run in the meantime. */
+  readonly isOver: () => boolean;
+  /** Called before the wait for another attempt. */
+  readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
+  /** Called with the bytes that were handed over, and with a negative number for those that no longer count. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** A request that is recorded, and what is known of its attempts. */
+export interface SentRequest {
+  readonly request: PlannedRequest;
+  /** Its number in the run, from 1. */
+  readonly number: number;
+  readonly recorded: RecordedRequest;
+  /** True if an attempt may have been logged: then only a success tells what became of it. */
+  isUncertain: boolean;
+  /** How that attempt ended, if it was one of this run. */
+  doubt: Failure | undefined;
+  /** The result of the last attempt. */
+  last: Omit<Settlement, "state">;
+}
+
+/**
+ * Attempts a request until it has an outcome. What the last attempt came to is recorded, unless the outcome is final.
+ * @throws Failure of a body that changed, a credential, the ledger, or a signal between two attempts
+ */
+export const attemptUntilKnown = async (
+  reading: Reading,
+  sent: SentRequest,
+  options: RequestOptions & RequestRun,
+): Promise<Attempt> => {
+  const { host, runLedger, patience, isOver, onAgain } = options;
+  const pieces = await compressed(reading, sent, options);
+  let firstEndMs: number | undefined;
+  for (;;) {
+    const attempt = await attemptOnce(reading, sent, { ...options, pieces });
+    const outcome = outcomeOf(attempt);
+    sent.last = settlementOf(attempt);
+    if (outcome === "unknown") {
+      sent.isUncertain = true;
+      sent.doubt = attempt.failure;
+    }
+    if (isFinal(outcome)) return attempt;
+    await recordAttempt(runLedger, { sent, attempt, state: sent.isUncertain ? "unknown" : "not_sent" });
+    firstEndMs ??= host.elapsed();
+    const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonored(sent.recorded, options);
+    const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
+    const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
+    if (!may || isLate || !(await patience.wait(askedMs, () => onAgain(attempt, outcome)))) return attempt;
+    if (!(await runLedger.again(sent.recorded))) return attempt;
+  }
+};
+
+/** Records what became of a request, and what its answer says of the service. */
+export const recordAttempt = async (
+  runLedger: RunLedger,
+  {
+    sent: { recorded, last },
+    attempt,
+    state,
+  }: { readonly sent: SentRequest; readonly attempt: Attempt; readonly state: Settlement["state"] },
+): Promise<void> => {
+  await runLedger.settle(recorded, { ...last, state });
+  const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
+  if (echoes && !runLedger.echoesKey) await runLedger.rememberEcho();
+};
+
+const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> => {
+  if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: noCalls };
+  const calls = attempt.failure === undefined ? callsTextOf(attempt.body) : noCalls;
+  return { status: attempt.status, cause: null, calls };
+};
+
+const compressed = async (
+  reading: Reading,
+  { request }: SentRequest,
+  { frame, compress: form }: RequestOptions,
+): Promise<readonly Buffer[] | undefined> =>
+  form === undefined ? undefined : await compress(chunksOf(reading, { frame, request }), form);
+
+const attemptOnce = async (
+  reading: Reading,
+  { request, recorded }: SentRequest,
+  { pieces, ...options }: RequestOptions & RequestRun & { readonly pieces: readonly Buffer[] | undefined },
+): Promise<Attempt> => {
+  const { client, modelId, frame, idempotency, until, onBytes, compress: form, runLedger } = options;
+  const grace = openGrace(until);
+  let handedOver = 0;
+  const events = {
+    beforeBytes: () => runLedger.requireLease(),
+    onBytes: (bytes: number) => {
+      handedOver += bytes;
+      onBytes(bytes);
+    },
+  };
+  const body =
+    pieces === undefined
+      ? bodyOf(reading, { frame, request, ...events })
+      : compressedBody(pieces, { of: request.bytes, ...events });
+  const headers = {
+    ...(form === undefined ? {} : { "Content-Encoding": form }),
+    ...(idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {}),
+  };
+  const { signal } = grace;
+  try {
+    return await client.attempt(logTrajectories, { parameters: { model_id: modelId }, body, headers, signal });
+  } finally {
+    grace.end();
+    onBytes(-handedOver);
+  }
+};
+
+/** After a signal the request in flight has this long (cli.md, "What the ledger promises"). */
+export const graceMs = 5000;
+
+/** Opens a signal that aborts some time after the host's, or at once at the second signal. */
+const openGrace = ({ signal, urgent }: RequestRun["until"]): { readonly signal: AbortSignal; end(): void } => {
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => abort.abort(signal.reason);
+  const start = () => {
+    timer ??= setTimeout(stop, graceMs);
+  };
+  signal.addEventListener("abort", start, { once: true });
+  urgent.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) start();
+  if (urgent.aborted) stop();
+  return {
+    signal: abort.signal,
+    end: () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", start);
+      urgent.removeEventListener("abort", stop);
+    },
+  };
+};
