@@ -1,4 +1,4 @@
-/** Shows what a rule's example says: reads it as a file is read, but from memory. */
+/** Shows the problem of a rule's example: reads the example as a file is read, but from memory. */
 
 import { problemOf } from "../../check/rules/problems.ts";
 import type { Example, Inputs } from "../../check/rules/rule.ts";
@@ -8,20 +8,18 @@ import { type Reading, readSources, reportAgainst } from "../../groups/index.ts"
 import { memoryBytes, type Source } from "../../input/source.ts";
 import { problemsToShow } from "./shown-problems.ts";
 
-/** The problem that a rule's page shows, as a person is shown it. */
+/** The problem on a rule's page, as a person sees it. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
   const example: Example<RuleData<Name>> = ruleOf(name).example;
   if ("said" in example) return problemOf(name, example.said, example.where);
-  const problem = (await problemsOf(example.fires)).find(({ rule }) => rule === name);
-  if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
-  return problem;
-};
-
-const problemsOf = async ({ files, against, ...how }: Inputs): Promise<readonly Problem[]> => {
+  const { files, against, ...how } = example.fires;
   const reading = await readTexts(files, how);
   if (against !== undefined) await reportAgainst(reading, await readTexts({ "val.jsonl": against }, how));
-  const problems = reading.problems.sorted(Object.keys(files));
-  return (await problemsToShow(reading.sources, { problems, counts: [], most: Number.POSITIVE_INFINITY })).problems;
+  const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
+  const most = Number.POSITIVE_INFINITY;
+  const [problem] = (await problemsToShow(reading.sources, { problems, counts: [], most })).problems;
+  if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
+  return problem;
 };
 
 const readTexts = async (

@@ -1,4 +1,4 @@
-/** Chooses the problems that a person is shown one by one, and folds the rest: a screen stays calm, whatever a file holds. */
+/** Chooses the problems that a person sees one by one, and folds the rest: the screen stays short, whatever a file contains. */
 
 import type { RuleCount } from "../../check/rules/problems.ts";
 import { subjectOf } from "../../check/rules/rules.ts";
@@ -6,19 +6,19 @@ import type { Problem } from "../../failure.ts";
 import type { Source } from "../../input/source.ts";
 import { withExcerpts } from "./excerpt.ts";
 
-/** Warnings of one rule that are shown, if each says something else; of a rule about wholes, and of errors that say the same, the first speaks for all. */
-const mostOfWarning = 3;
+/** Warnings of one rule that are shown if their messages differ; of rules about wholes, and of equal errors, one is. */
+const maxOfWarning = 3;
 
-/** Places that are named of those that are not shown. */
-const mostPlaces = 6;
+/** Positions that are named of problems that are not shown. */
+const maxPositions = 6;
 
-/** What is shown of problems, and how often each rule was broken beside. */
+/** The problems that are shown, and how often rules were broken whose problems are not. */
 export interface Shown {
   readonly problems: readonly Problem[];
   readonly left: readonly RuleCount[];
 }
 
-/** What to show of problems, which are in their order; `counts` has also those that are not among them. */
+/** Chooses from problems, which are in their order. `counts` has also problems that were not kept. */
 export const problemsToShow = async (
   sources: readonly Source[],
   {
@@ -27,89 +27,71 @@ export const problemsToShow = async (
     most,
   }: { readonly problems: readonly Problem[]; readonly counts: readonly RuleCount[]; readonly most: number },
 ): Promise<Shown> => {
-  const byKind = new Map<string, Problem[]>();
-  const kept = new Map<string, number>();
+  const kinds = new Map<string, Problem[]>();
+  /** Problems of each rule that were counted and not kept: they belong to the rule's first kind. */
+  const counted = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
-    const own = byKind.get(kindOf(problem));
-    if (own === undefined) byKind.set(kindOf(problem), [problem]);
-    else own.push(problem);
-    kept.set(problem.rule, (kept.get(problem.rule) ?? 0) + 1);
+    const kind = kindOf(problem);
+    kinds.set(kind, kinds.get(kind) ?? []);
+    kinds.get(kind)?.push(problem);
+    counted.set(problem.rule, (counted.get(problem.rule) ?? 0) - 1);
   }
-  const chosen = chosenOf(byKind, most);
-  const totals = new Map(counts.map(({ rule, count }) => [rule, count]));
+  const chosen = choose(kinds, most);
   const left: RuleCount[] = [];
-  const folded = new Map<Problem, Problem["others"]>();
-  for (const own of byKind.values()) {
+  const others = new Map<Problem, Pick<Problem, "others">>();
+  for (const own of kinds.values()) {
     const [first] = own;
     if (first === undefined) continue;
     const { rule, severity } = first;
-    // Those that were only counted are of the kind that is told of first.
-    const counted = Math.max(0, (totals.get(rule) ?? 0) - (kept.get(rule) ?? 0));
-    totals.delete(rule);
+    const more = Math.max(0, counted.get(rule) ?? 0);
+    counted.delete(rule);
     const shown = own.filter((problem) => chosen.has(problem));
-    if (shown.length === 0) left.push({ rule, severity, count: own.length + counted });
-    for (const [problem, others] of othersOf(own, shown)) {
-      const count = others.length + (problem === shown.at(-1) ? counted : 0);
-      if (count > 0) folded.set(problem, { count, places: placesOf(others, problem) });
+    if (shown.length === 0) left.push({ rule, severity, count: own.length + more });
+    for (const problem of shown) {
+      const isLast = problem === shown.at(-1);
+      // Each stands for the problems with its message, the last also for those with a message that is not shown.
+      const folded = own.filter((other) => {
+        const speaker = shown.findLast(({ message }) => message === other.message);
+        return other !== problem && (speaker === undefined ? isLast : speaker === problem);
+      });
+      const count = folded.length + (isLast ? more : 0);
+      if (count > 0) others.set(problem, { others: { count, places: positionsOf(folded, problem) } });
     }
   }
   const shown = problems
     .filter((problem) => chosen.has(problem))
-    .map((problem) => {
-      const others = folded.get(problem);
-      return others === undefined ? problem : { ...problem, others };
-    });
+    .map((problem) => ({ ...problem, ...others.get(problem) }));
   return { problems: await withExcerpts(sources, shown), left };
 };
 
-/** What is told with each that is shown: those that say the same, and with the last those that say what none does. */
-const othersOf = (own: readonly Problem[], shown: readonly Problem[]): ReadonlyMap<Problem, readonly Problem[]> => {
-  const last = shown.at(-1);
-  const bySaid = new Map(shown.map((problem) => [problem.message, problem]));
-  const others = new Map(shown.map((problem): [Problem, Problem[]] => [problem, []]));
-  for (const problem of own) {
-    const speaker = bySaid.get(problem.message) ?? last;
-    if (speaker !== undefined && speaker !== problem) others.get(speaker)?.push(problem);
-  }
-  return others;
-};
-
-/** What is folded: warnings of a rule, and errors that say the same; of a service's, about the same field. */
+/** What is folded: warnings of a rule, and equal errors; of a service's, those about the same field. */
 const kindOf = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };
 
-/** The first of each kind, then the next of each that says something else, until there are enough. */
-const chosenOf = (byKind: ReadonlyMap<string, readonly Problem[]>, most: number): ReadonlySet<Problem> => {
-  const chosen = new Set<Problem>();
-  const speakers = Array.from(byKind.values(), speakersOf);
-  for (let round = 0; round < mostOfWarning; round++) {
-    for (const own of speakers) {
-      const problem = own[round];
-      if (problem !== undefined && chosen.size < most) chosen.add(problem);
-    }
-  }
-  return chosen;
+/** Chooses the first problem of each kind, then the next of each with another message, until there are enough. */
+const choose = (kinds: ReadonlyMap<string, readonly Problem[]>, most: number): ReadonlySet<Problem> => {
+  const speakers = Array.from(kinds.values(), firstOfEachMessage);
+  const rounds = Array.from({ length: maxOfWarning }, (_, round) => speakers.flatMap((own) => own[round] ?? []));
+  return new Set(rounds.flat().slice(0, most));
 };
 
-/** The first that says each of what problems of a kind say, as many as may be shown. */
-const speakersOf = (own: readonly Problem[]): readonly Problem[] => {
-  const bySaid = new Map<string, Problem>();
+/** The first problem with each message, as many as may be shown of their kind. */
+const firstOfEachMessage = (own: readonly Problem[]): readonly Problem[] => {
+  const byMessage = new Map<string, Problem>();
   for (const problem of own) {
-    if (bySaid.size >= mostOf(problem)) break;
-    if (!bySaid.has(problem.message)) bySaid.set(problem.message, problem);
+    const isOne = problem.severity === "error" || subjectOf(problem.rule) === "whole";
+    if (byMessage.size >= (isOne ? 1 : maxOfWarning)) break;
+    if (!byMessage.has(problem.message)) byMessage.set(problem.message, problem);
   }
-  return [...bySaid.values()];
+  return [...byMessage.values()];
 };
 
-const mostOf = ({ severity, rule }: Problem): number =>
-  severity === "error" || subjectOf(rule) === "whole" ? 1 : mostOfWarning;
-
-/** Where problems stand: file and line, and the column where several stand on the same line, one that is shown included. */
-const placesOf = (problems: readonly Problem[], shown: Problem): readonly string[] => {
-  const named = problems.slice(0, mostPlaces);
+/** Positions of problems: file and line, and the column if several are on one line, including the problem that is shown. */
+const positionsOf = (problems: readonly Problem[], shown: Problem): readonly string[] => {
+  const named = problems.slice(0, maxPositions);
   const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
   const isShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
   return named.flatMap((problem) => {
