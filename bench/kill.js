@@ -1,10 +1,10 @@
 /**
  * Kills `rollcall log` at random times, again and again, and counts the groups that arrived:
  *   node bench/kill.js [rounds] [seed] [--follow]
- * A service that echoes `Idempotency-Key` must have each group exactly once in the end, by rollcall alone. A service that
- * does not must have none twice and lack none, after a person resolved the requests that the ledger names as unknown. A
- * third trial has another tool's rows, which rollcall converts. With `--follow` the runs that are killed follow a file that
- * is still written: in pieces that cut lines, and under another name after a while.
+ * A service that echoes `Idempotency-Key` must have each group exactly once in the end, by rollcall alone. A service
+ * that does not must have none twice and lack none, after a person resolved the requests that the ledger names as
+ * unknown. A third trial has another tool's rows, which rollcall converts. With `--follow` the runs that are killed
+ * follow a file that is still written: in pieces that cut lines, and under another name after a while.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -85,7 +85,7 @@ const trial = async (echoes, kind) => {
   return counts;
 };
 
-/** Follows a file while it is written, in run after run: all are killed but for the last, which a signal ends; returns the kills. */
+/** Follows a file while it is written, in several runs. All but the last are killed; returns how many were. */
 const followAndKill = async ({ files: [old, file], texts, log, batch, env, chance, lifeMs }) => {
   const isSized = chance() < 0.5;
   const follow = [...log(file), ...batch, "--follow", "--every", "20ms", ...(isSized ? ["--group-size", "2"] : [])];
@@ -100,7 +100,7 @@ const followAndKill = async ({ files: [old, file], texts, log, batch, env, chanc
   return kills;
 };
 
-/** Writes groups in pieces, for about `ms`. Most files get another name in the middle of a line; the next group is in a new file. */
+/** Writes groups in pieces, for about `ms`. Most files get another name while a line is cut, and a new file follows. */
 const write = async ({ old, file, texts, chance, ms }) => {
   const rotateAfter = Math.floor(chance() * texts.length);
   const pieces = texts.length * 2;

@@ -24,25 +24,27 @@ interface BodyContents {
   readonly room?: number;
 }
 
-/** Functions that a body calls while it is streamed. */
-export interface BodyEvents {
+/** A body that calls functions while it is streamed, once for each attempt. */
+interface BodyOptions {
+  /** Bytes of all chunks. */
+  readonly length: number;
+  readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** Bytes of the body before it was compressed. */
+  readonly of: number;
   /** Called before bytes are handed over; what it throws ends the request. */
   readonly beforeBytes: () => void;
-  /** Called after bytes were handed over. */
+  /** Called after bytes were handed over, with their share in `of`. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/** Makes the body of a planned request. It can be streamed once for each attempt. */
-export const bodyOf = (
-  reading: Reading,
-  { beforeBytes, onBytes, ...contents }: BodyContents & BodyEvents,
-): StreamedBody => ({
-  length: contents.request.bytes,
+/** Makes a body of chunks. */
+export const bodyOf = ({ length, chunks, of, beforeBytes, onBytes }: BodyOptions): StreamedBody => ({
+  length,
   async *chunks() {
-    for await (const chunk of chunksOf(reading, contents)) {
+    for await (const chunk of chunks()) {
       beforeBytes();
       yield chunk;
-      onBytes(chunk.length);
+      onBytes(Math.floor((chunk.length * of) / length));
     }
   },
 });
@@ -130,7 +132,7 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
   let read: Buffer | undefined;
   let bytesSinceTurn = 0;
 
-  /** Reads bytes of a part's source. They were checked a short time ago and are in memory: a synchronous read is faster. */
+  /** Reads bytes of a part's source. They were checked a short time ago: a synchronous read from memory is faster. */
   const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
     const source = sources[sourceOf.at(part)];
     if (source === undefined || source.bytes.readNow(into, from) < into.length) throw changed(part);

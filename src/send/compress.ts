@@ -1,9 +1,7 @@
-/** Compresses the body of a request in memory before it is sent: its length is known, and each attempt sends the same bytes. */
+/** Compresses a body in memory before it is sent: its length is known, and each attempt sends the same bytes. */
 import { Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import type { StreamedBody } from "../client/index.ts";
 import { Failure } from "../failure.ts";
-import type { BodyEvents } from "./body.ts";
 
 /** How requests are compressed: the names of `Content-Encoding`. */
 export type Compression = "gzip" | "zstd";
@@ -41,22 +39,4 @@ export const compress = async (chunks: AsyncIterable<Uint8Array>, form: Compress
   } finally {
     compressor.destroy();
   }
-};
-
-/** Makes a body of compressed pieces. `onBytes` is told of their share in the `of` bytes that they were made of. */
-export const compressedBody = (
-  pieces: readonly Buffer[],
-  { of, beforeBytes, onBytes }: { readonly of: number } & BodyEvents,
-): StreamedBody => {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  return {
-    length,
-    async *chunks() {
-      for (const piece of pieces) {
-        beforeBytes();
-        yield piece;
-        onBytes(Math.floor((piece.length * of) / length));
-      }
-    },
-  };
 };

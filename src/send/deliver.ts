@@ -16,11 +16,10 @@ import type { Job } from "./unknown.ts";
 
 /**
  * Delivers what was read. What the network or the service does is in the result.
- * @throws Failure `input-invalid`, `one-request-too-large`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
+ * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, or of code `storage`
  */
 export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
-  const outcomes = new GroupOutcomes(reading.groups.count);
-  rejectInvalid(reading, { outcomes, onInvalid: options.onInvalid, sends: true });
+  const outcomes = rejectInvalid(reading, { onInvalid: options.onInvalid, sends: true });
   const destination = await options.destination();
   const file = firstFileOf(reading);
   const input = basename(file);
@@ -53,8 +52,7 @@ export const writeRejected = async (
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
   const path = rejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
-  const outcomes = new GroupOutcomes(reading.groups.count);
-  rejectInvalid(reading, { outcomes, onInvalid: "skip", sends: false });
+  const outcomes = rejectInvalid(reading, { onInvalid: "skip", sends: false });
   await checkRejectsFree(path, { written: nothingWritten, needed: true });
   await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written: nothingWritten, redact });
   return path;
@@ -169,23 +167,20 @@ const send = async (
   return sender.result;
 };
 
-/** DedupKeys groups with errors as rejected, if that was asked for. @throws Failure `input-invalid` */
+/** Marks groups with errors as rejected, if that was asked for. @throws Failure `input-invalid` */
 const rejectInvalid = (
   reading: Reading,
-  {
-    outcomes,
-    onInvalid,
-    sends,
-  }: { readonly outcomes: GroupOutcomes; readonly onInvalid: StopOrSkip; readonly sends: boolean },
-): void => {
+  { onInvalid, sends }: { readonly onInvalid: StopOrSkip; readonly sends: boolean },
+): GroupOutcomes => {
   const { problems, groups } = reading;
-  if (problems.errors === 0) return;
+  const outcomes = new GroupOutcomes(groups.count);
+  if (problems.errors === 0) return outcomes;
   let valid = 0;
   for (let group = 0; group < groups.count; group++) {
     if (groups.isValid(group)) valid++;
     else outcomes.set(group, "rejected");
   }
-  if (onInvalid === "skip" && valid > 0 && !problems.breaksInput) return;
+  if (onInvalid === "skip" && valid > 0 && !problems.breaksInput) return outcomes;
   throw invalidInput(problems, filesOf(reading), { unsent: sends, valid: problems.breaksInput ? 0 : valid });
 };
 

@@ -1,4 +1,4 @@
-/** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a file of the rejected. */
+/** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a rejects file. */
 
 import type { Client } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
@@ -40,7 +40,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Called once if the first request took long and more follow, one after the other. */
   readonly onSlow: (ms: number, left: number) => void;
   readonly onProgress: (progress: SendProgress) => void;
-  /** Called with the number of unknown requests of earlier runs that are sent again because the service honors their keys. */
+  /** Called with the number of unknown requests that are sent again because the service honors their keys. */
   readonly onSettling: (requests: number) => void;
 }
 
@@ -182,7 +182,7 @@ export class Delivery {
     });
   }
 
-  /** Reports which of some groups were logged from an input of another name, and a ledger that knows of no earlier run. */
+  /** Reports groups that were logged from an input of another name, and a ledger that knows of no earlier run. */
   reportEarlier(isCounted: (group: number) => boolean): void {
     const { earlier, numberOf, outcomes, batch, runLedger, host } = this.options;
     const { problems } = this.#reading;

@@ -10,6 +10,9 @@ type GroupOutcome = (typeof names)[number];
 /** How many groups or trajectories there are, by their outcome (cli.md, "`log --json`"). */
 export type Counts = Readonly<Record<GroupOutcome | "read", number>>;
 
+/** Counts of nothing, in the order of the document. */
+export const noCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
+
 /** The outcomes of all groups. Each is `not_sent` until something is known. */
 export class GroupOutcomes {
   readonly #codes = new Column("u8");
@@ -51,21 +54,14 @@ export class GroupOutcomes {
 
   /** Counts the groups with each outcome, and their trajectories. */
   tally(groups: Pick<Groups, "count" | "trajectoriesOf">): { readonly groups: Counts; readonly trajectories: Counts } {
-    const counts = { groups: new Float64Array(names.length), trajectories: new Float64Array(names.length) };
+    const counts = { groups: noCounts(), trajectories: noCounts() };
     for (let group = 0; group < groups.count; group++) {
-      const code = this.#codes.at(group);
-      counts.groups[code] = (counts.groups[code] ?? 0) + 1;
-      counts.trajectories[code] = (counts.trajectories[code] ?? 0) + groups.trajectoriesOf(group);
+      const trajectories = groups.trajectoriesOf(group);
+      for (const name of ["read", this.of(group)] as const) {
+        counts.groups[name]++;
+        counts.trajectories[name] += trajectories;
+      }
     }
-    return { groups: countsOf(counts.groups), trajectories: countsOf(counts.trajectories) };
+    return counts;
   }
 }
-
-const countsOf = ([not_sent = 0, logged = 0, already_logged = 0, rejected = 0, unknown = 0]: Float64Array): Counts => ({
-  read: not_sent + logged + already_logged + rejected + unknown,
-  logged,
-  already_logged,
-  rejected,
-  unknown,
-  not_sent,
-});

@@ -60,7 +60,7 @@ export const afterTooLarge = (
   return { stop: new Failure("request-too-large", { bytes, groups: groups.length }, about) };
 };
 
-/** What follows any other refusal. If it names groups, or is about the only group, the others can be sent without them. */
+/** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */
 export const afterRefusal = async (
   reading: Reading,
   { frame, request, attempt, skipRefused }: Refused,
@@ -182,8 +182,9 @@ const partOf = (
 };
 
 /**
- * Walks down a value. Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`: they
- * are not part of the path, but the first of them is the branch of a union. The last step stays, since it may be a missing key.
+ * Walks down a value. Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`.
+ * They are not part of the path, but the first of them is the branch of a union. The last step stays: its key may be
+ * missing.
  */
 const walk = (value: unknown, loc: Path): { readonly path: Path; readonly union: Union | undefined } => {
   const path: (string | number)[] = [];

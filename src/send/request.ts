@@ -1,4 +1,4 @@
-/** One request: its body is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
+/** One request: it is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
 
 import type { Attempt, Client, Patience } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
 import { callsTextOf, noCalls } from "./answers.ts";
 import { bodyOf, chunksOf } from "./body.ts";
-import { type Compression, compress, compressedBody } from "./compress.ts";
+import { type Compression, compress } from "./compress.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 import { isHonored, type KeyFacts, type OnUnknown } from "./unknown.ts";
 
@@ -19,7 +19,7 @@ import { isHonored, type KeyFacts, type OnUnknown } from "./unknown.ts";
  */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** The outcome of an attempt, by the table in cli.md, "What the ledger promises". A status line decides, even if sending broke. */
+/** The outcome of an attempt (cli.md, "What the ledger promises"). A status line decides, even if sending broke. */
 export const outcomeOf = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.bodySent ? "unknown" : "not-sent";
   const { status } = attempt;
@@ -85,11 +85,14 @@ export const attemptUntilKnown = async (
   sent: SentRequest,
   options: RequestOptions & RequestRun,
 ): Promise<Attempt> => {
-  const { host, runLedger, patience, isOver, onAgain } = options;
-  const pieces = await compressed(reading, sent, options);
+  const { host, runLedger, patience, isOver, onAgain, frame, compress: form } = options;
+  const chunks = () => chunksOf(reading, { frame, request: sent.request });
+  const pieces = form === undefined ? undefined : await compress(chunks(), form);
+  const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? sent.request.bytes;
+  const body = { length, chunks: () => pieces ?? chunks() };
   let firstEndMs: number | undefined;
   for (;;) {
-    const attempt = await attemptOnce(reading, sent, { ...options, pieces });
+    const attempt = await attemptOnce(sent, { ...options, ...body });
     const outcome = outcomeOf(attempt);
     sent.last = settlementOf(attempt);
     if (outcome === "unknown") {
@@ -127,32 +130,23 @@ const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> => {
   return { status: attempt.status, cause: null, calls };
 };
 
-const compressed = async (
-  reading: Reading,
-  { request }: SentRequest,
-  { frame, compress: form }: RequestOptions,
-): Promise<readonly Buffer[] | undefined> =>
-  form === undefined ? undefined : await compress(chunksOf(reading, { frame, request }), form);
-
 const attemptOnce = async (
-  reading: Reading,
   { request, recorded }: SentRequest,
-  { pieces, ...options }: RequestOptions & RequestRun & { readonly pieces: readonly Buffer[] | undefined },
+  { length, chunks, ...options }: RequestOptions & RequestRun & Pick<Parameters<typeof bodyOf>[0], "length" | "chunks">,
 ): Promise<Attempt> => {
-  const { client, modelId, frame, idempotency, until, onBytes, compress: form, runLedger } = options;
+  const { client, modelId, idempotency, until, onBytes, compress: form, runLedger } = options;
   const grace = openGrace(until);
   let handedOver = 0;
-  const events = {
+  const body = bodyOf({
+    length,
+    chunks,
+    of: request.bytes,
     beforeBytes: () => runLedger.requireLease(),
-    onBytes: (bytes: number) => {
+    onBytes: (bytes) => {
       handedOver += bytes;
       onBytes(bytes);
     },
-  };
-  const body =
-    pieces === undefined
-      ? bodyOf(reading, { frame, request, ...events })
-      : compressedBody(pieces, { of: request.bytes, ...events });
+  });
   const headers = {
     ...(form === undefined ? {} : { "Content-Encoding": form }),
     ...(idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {}),

@@ -5,7 +5,7 @@ import { problemOf } from "../check/rules/problems.ts";
 import { type About, Failure, isFailure, type Problem, type ReasonData } from "../failure.ts";
 import { invalidInput, type LeftOutBy, type Reading, spotOfGroup, unreadableIn } from "../groups/index.ts";
 import type { Answer } from "./answers.ts";
-import type { Counts, GroupOutcomes } from "./outcomes.ts";
+import { type Counts, type GroupOutcomes, noCounts } from "./outcomes.ts";
 import type { SendResult } from "./send-result.ts";
 
 /** What a run of `log` came to. */
@@ -151,30 +151,24 @@ export const logResult = (reading: Reading, facts: LogFacts): LogResult => {
 export const unreadResult = ({
   batch = null,
   ...known
-}: Pick<LogResult, "modelId" | "split"> & {
-  readonly batch: string | undefined | null;
-  readonly failure: Failure;
-}): LogResult => {
-  const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
-  return {
-    ...known,
-    status: "not_sent",
-    batch,
-    requests: 0,
-    bytes: 0,
-    groups: none,
-    trajectories: none,
-    unreadable: 0,
-    metrics: {},
-    answers: [],
-    firstCall: undefined,
-    rejectsFile: null,
-    ledger: null,
-    planned: [],
-    obstacle: undefined,
-    warnings: [],
-  };
-};
+}: Pick<LogResult, "modelId" | "split" | "failure"> & { readonly batch: string | undefined | null }): LogResult => ({
+  ...known,
+  status: "not_sent",
+  batch,
+  requests: 0,
+  bytes: 0,
+  groups: noCounts(),
+  trajectories: noCounts(),
+  unreadable: 0,
+  metrics: {},
+  answers: [],
+  firstCall: undefined,
+  rejectsFile: null,
+  ledger: null,
+  planned: [],
+  obstacle: undefined,
+  warnings: [],
+});
 
 /** Names of the inputs. */
 export const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
@@ -196,16 +190,18 @@ const isUnsent = ({ logged, already_logged, unknown }: Counts, sent: SendResult 
 /** A run whose end is described. */
 interface Ended extends LogFacts {
   readonly groups: Counts;
+  readonly facts: ReasonData<"log-partial">;
+  readonly about: About;
 }
 
 /** What a run ends with: unknown comes before a signal, a signal before partial, partial before the rest. */
-const endOf = (reading: Reading, run: Ended): Failure | undefined => {
-  const { sent, groups, unwritten, ledger } = run;
+const endOf = (reading: Reading, run: LogFacts & Pick<Ended, "groups">): Failure | undefined => {
+  const { sent, groups, unwritten } = run;
   const { stop = unwritten, problems = [], unknown, of: requests = 0 } = sent ?? {};
   const { logged, not_sent: notSent } = groups;
-  const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: ledger !== null };
+  const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: run.ledger !== null };
   const about = stop === undefined ? {} : aboutStop(stop, problems);
-  if (unknown !== undefined) return unknownEnd(reading, { ...run, unknown, facts, about });
+  if (unknown !== undefined) return unknownEnd(reading, { ...run, facts, about, unknown });
   if (isFailure(stop, "ledger-gone")) {
     return new Failure("ledger-gone", { ...stop.data, sent: { logged, notSent } }, { retryable: false });
   }
@@ -214,7 +210,7 @@ const endOf = (reading: Reading, run: Ended): Failure | undefined => {
     const again = { retryable: facts.ledger || logged === 0 };
     return stop.also({ ...aboutObstacle(sent?.obstacle), ...again, unsent: isUnsent(groups, sent) });
   }
-  if (stop === undefined) return groups.rejected === 0 ? undefined : rejectedEnd(reading, { ...run, facts });
+  if (stop === undefined) return groups.rejected === 0 ? undefined : rejectedEnd(reading, { ...run, facts, about });
   if (logged + groups.already_logged + groups.rejected > 0) {
     // Without a ledger the same command would log again what is logged.
     return new Failure("log-partial", facts, { ...about, retryable: facts.ledger && stop.retryable });
@@ -226,33 +222,16 @@ const endOf = (reading: Reading, run: Ended): Failure | undefined => {
 /** The end of a run with a request of unknown outcome. */
 const unknownEnd = (
   reading: Reading,
-  {
-    groups,
-    facts,
-    about,
-    unknown,
-    resendLogged = false,
-  }: Ended & {
-    readonly facts: ReasonData<"log-partial">;
-    readonly about: About;
-    readonly unknown: NonNullable<SendResult["unknown"]>;
-  },
+  { groups, facts, about, unknown, resendLogged }: Ended & { readonly unknown: NonNullable<SendResult["unknown"]> },
 ): Failure => {
-  const settles = facts.ledger && unknown.isHonored && !resendLogged;
+  const settles = facts.ledger && unknown.isHonored && resendLogged !== true;
   const { request, number, doubt, again } = unknown;
   const lineOf = (group = 0) => lineText(spotOfGroup(reading, group));
+  const [from, to] = [lineOf(request.groups[0]), lineOf(request.groups.at(-1))];
+  const isLast = groups.unknown > request.groups.length;
   return new Failure(
     "log-unknown",
-    {
-      ...facts,
-      from: lineOf(request.groups[0]),
-      to: lineOf(request.groups.at(-1)),
-      request: number,
-      isLast: groups.unknown > request.groups.length,
-      settles,
-      doubt,
-      again,
-    },
+    { ...facts, from, to, request: number, isLast, settles, doubt, again },
     { ...about, retryable: settles || (facts.ledger && groups.not_sent > 0) },
   );
 };
@@ -260,18 +239,11 @@ const unknownEnd = (
 /** The end of a run that sent all groups but the rejected ones. */
 const rejectedEnd = (
   reading: Reading,
-  {
-    sent,
-    groups: { rejected },
-    rejectsFile: file = "",
-    rejectsEmpty: isEmpty = false,
-    facts,
-  }: Ended & { readonly facts: ReasonData<"log-partial"> },
+  { sent, groups: { rejected }, rejectsFile: file = "", rejectsEmpty: isEmpty = false, facts }: Ended,
 ): Failure => {
   const unreadable = reading.unreadable ?? unreadableIn(reading);
-  const isConverted = reading.conversion !== undefined;
   const stoppedBy = (sent?.refused.length ?? 0) > 0 ? "refused" : "invalid_input";
-  const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted };
+  const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted: reading.conversion !== undefined };
   return new Failure("log-rejected", data, { retryable: false, stoppedBy });
 };
 
@@ -289,7 +261,7 @@ const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
   return { ...aboutObstacle(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
 };
 
-/** The warnings of what was read, in the order of the input, and those of sending, which `--strict` cannot make errors. */
+/** The warnings of what was read, in its order, and those of sending, which `--strict` cannot make errors. */
 const warningsOf = (reading: Reading, { sent, replaced = [] }: LogFacts): readonly Problem[] => {
   const { problems } = reading;
   const { allowed } = problems.judgement;

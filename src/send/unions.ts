@@ -1,4 +1,4 @@
-/** Reduces what a service says of each branch of a union to the branch that was meant: the one of the message's role. */
+/** Reduces what a service says of each branch of a union to the branch that was meant, by the role of the message. */
 
 import { suggestedRole } from "../check/roles.ts";
 import { isObject } from "../json/walk.ts";

@@ -42,8 +42,8 @@ export interface Job {
 }
 
 /**
- * The request of an entry: the same groups in the same order, and the same bytes. If what was read cannot make it, a group
- * is missing, or a key of its envelope.
+ * The request of an entry: the same groups in the same order, and the same bytes. If it cannot be made, what was read
+ * lacks a group, or a key of its envelope.
  */
 export const jobOfEntry = (
   reading: Reading,

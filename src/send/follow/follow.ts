@@ -1,4 +1,4 @@
-/** Follows a file that a run still writes: checks its lines when they are complete, and delivers groups batch by batch. */
+/** Follows a file that is still written: checks its lines when they are complete, and delivers groups in batches. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import {
@@ -66,7 +66,7 @@ export const followFile = async (options: FollowOptions): Promise<Followed> => {
 /** How often the file is looked at: its file system may tell nobody of changes. */
 const lookMs = 250;
 
-/** A file whose name another file took is over if nothing was written to it for so long: writers turn to the new one late. */
+/** After so long without new lines a file is over whose name another one took: writers turn to the new one late. */
 const quietMs = 1000;
 
 /** Numbers of dedup keys: which groups there will be is not known when those of earlier runs are read. */

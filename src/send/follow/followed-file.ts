@@ -1,4 +1,4 @@
-/** A file that is followed, and the later files of its name: opened when it exists, read as far as its lines are complete. */
+/** A file that is followed, and the later files of its name: they are read as far as their lines are complete. */
 
 import { checkAgreement } from "../../check/requests.ts";
 import type { Judgement } from "../../check/rules/judgement.ts";
@@ -88,7 +88,7 @@ export class FollowedFiles {
     };
   }
 
-  /** Opens the file that has the name now, unless it is open under any name. @throws Failure `follow-unfit`, `input-invalid` */
+  /** Opens the file that has the name now, unless it is open. @throws Failure `follow-unfit`, `input-invalid` */
   async open({ dedupKeys, ...gathering }: Gathering): Promise<void> {
     const { host, file, onEvent, judgement, groupBy } = this.#options;
     const before = this.all.at(-1);
@@ -158,7 +158,7 @@ export class FollowedFiles {
     throw this.invalid();
   }
 
-  /** Reports requests that differ, and mixed shapes; returns the first line that does not fit what was read, if there is one now. */
+  /** Reports requests that differ, and mixed shapes; returns the first line that is wrong because of it. */
   #findMisfit(): number | undefined {
     const { requests, shapes, problems } = this.reading.found;
     const now = { requests: requests.different.length, shapes: shapes.size };

@@ -120,8 +120,8 @@ async function* copiesOf(
 }
 
 /**
- * True if lines that are a group by their `group_id` would be taken for one with those of another file, which counts from
- * the start again: they are then written as the group, on one line.
+ * True if lines that are a group by their `group_id` would be taken for one with those of another file, which counts
+ * from the start again: they are then written as the group, on one line.
  */
 const isAmbiguous = async (
   parts: readonly GroupPart[],

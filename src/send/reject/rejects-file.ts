@@ -43,7 +43,7 @@ const checkFree = async (file: string, written: Written): Promise<void> => {
   if (digest !== undefined && !known.includes(digest)) throw new Failure("rejects-exist", { file });
 };
 
-/** Writes both files again, after what this run wrote to them so far; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
+/** Adds to both files, or writes them; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
 export const writeRejects = async (
   reading: Reading,
   {

@@ -1,4 +1,4 @@
-/** Chooses the problems that a person sees one by one, and folds the rest: the screen stays short, whatever a file contains. */
+/** Chooses the problems that a person sees one by one, and folds the rest: the screen stays short for any file. */
 
 import type { RuleCount } from "../../check/rules/problems.ts";
 import { subjectOf } from "../../check/rules/rules.ts";
@@ -89,7 +89,7 @@ const firstOfEachMessage = (own: readonly Problem[]): readonly Problem[] => {
   return [...byMessage.values()];
 };
 
-/** Positions of problems: file and line, and the column if several are on one line, including the problem that is shown. */
+/** Positions of problems: file and line, and the column if several, including the shown one, are on one line. */
 const positionsOf = (problems: readonly Problem[], shown: Problem): readonly string[] => {
   const named = problems.slice(0, maxPositions);
   const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
