@@ -2,6 +2,15 @@
 import { Column, dedupKeyBytes } from "../groups/index.ts";
 import { type Entry, type EntryState, isLogged, isUnknown } from "./entries.ts";
 
+/** What rollcall remembers of the files it wrote: the digest of each by its path. */
+export interface Written {
+  digest(path: string): Promise<string | undefined>;
+  remember(path: string, digest: string): Promise<void>;
+}
+
+/** Remembers nothing: for a run without a ledger. */
+export const nothingWritten: Written = { digest: async () => undefined, remember: async () => undefined };
+
 /** The state of a group before a run sends anything. */
 export type EarlierOutcome = "not_sent" | "already_logged" | "unknown";
 

@@ -1,9 +1,9 @@
 /** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
 import type { RunLedger } from "./run-ledger.ts";
 
-export { type EarlierOutcome, EarlierRuns } from "./earlier-runs.ts";
+export { type EarlierOutcome, EarlierRuns, nothingWritten, type Written } from "./earlier-runs.ts";
 export { type Entry, type EntryCounts, type EntryFilter, type LedgerScope, ledgerStates } from "./entries.ts";
-export { type Ledger, nothingWritten, type Written } from "./ledger.ts";
+export type { Ledger } from "./ledger.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export { type StandingRun, standingRuns, type Verification, verifyReading } from "./verify.ts";
 export type { Settlement } from "./writer.ts";

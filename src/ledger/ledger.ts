@@ -11,6 +11,7 @@ import {
   openDatabase,
 } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
+import type { Written } from "./earlier-runs.ts";
 import {
   countsSql,
   type Entry,
@@ -29,15 +30,6 @@ import { countWriters, fileWriter } from "./file-writer.ts";
 import { sharedWriter } from "./shared-writer.ts";
 import { ledgerPart } from "./tables.ts";
 import type { NewEntry, Settlement, Writer } from "./writer.ts";
-
-/** What rollcall remembers of the files it wrote: the digest of each by its path. */
-export interface Written {
-  digest(path: string): Promise<string | undefined>;
-  remember(path: string, digest: string): Promise<void>;
-}
-
-/** Remembers nothing: for a run without a ledger. */
-export const nothingWritten: Written = { digest: async () => undefined, remember: async () => undefined };
 
 /** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable` if the ledger cannot be used. */
 export interface Ledger {

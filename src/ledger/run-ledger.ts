@@ -2,8 +2,9 @@
 import type { DatabasePlace, Lock } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { nothingWritten, type Written } from "./earlier-runs.ts";
 import { type Entry, isUnknown, type LedgerScope, parseId } from "./entries.ts";
-import { type FoundSizes, type Ledger, nothingWritten, type ScopeLedger, type Written } from "./ledger.ts";
+import type { FoundSizes, Ledger, ScopeLedger } from "./ledger.ts";
 import { keyOf, type Settlement } from "./writer.ts";
 
 /** The options of a run that decide how its ledger is opened. */
