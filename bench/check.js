@@ -13,9 +13,18 @@ const input = join(folder, "groups.jsonl");
 const bytes = writeGroups(input, { bytes: megabytes * 1e6 });
 const long = join(folder, "long.jsonl");
 writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
+const found = {
+  "a warning on each line": { finding: "warning" },
+  "an error on each line": { finding: "error", code: 3 },
+  "3 warnings, 106 kB lines": { finding: "three warnings", lineBytes: 106e3 },
+};
+for (const [name, { finding, lineBytes }] of Object.entries(found)) {
+  writeGroups(join(folder, `${name}.jsonl`), { bytes: megabytes * 1e6, finding, lineBytes });
+}
 const env = environment(folder);
 
-const check = (file) => run([process.execPath, "bin/rollcall.js", "check", file, "--split", "train"], { env });
+const check = (file, code = 0) =>
+  run([process.execPath, "bin/rollcall.js", "check", file, "--split", "train"], { env, code });
 const parse = (file) => run([process.execPath, "bench/rivals.js", "parse", file], { env });
 const programs = {
   "rollcall check": () => check(input),
@@ -23,6 +32,9 @@ const programs = {
   "rollcall check, 10 MB lines": () => check(long),
   "only JSON.parse, 10 MB lines": () => parse(long),
 };
+for (const [name, { code }] of Object.entries(found)) {
+  programs[name] = () => check(join(folder, `${name}.jsonl`), code);
+}
 if (await isThere("jq")) {
   programs["jq -c ."] = () => run(["jq", "-c", ".", input], { env });
   programs["jq empty"] = () => run(["jq", "empty", input], { env });
@@ -32,7 +44,7 @@ const { ms, ratio } = await takeTurns(programs, rounds);
 
 printMachine(rounds);
 console.log(
-  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, and the same in lines of 10 MB`,
+  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line; the same in lines of 10 MB, and with findings`,
 );
 for (const name of Object.keys(programs)) {
   const rate = bytes / 1e3 / ms(name);
@@ -40,9 +52,12 @@ for (const name of Object.keys(programs)) {
 }
 const claims = [
   ["jq -c .", 8],
-  ["jq empty", 2],
-  ["only JSON.parse", 1],
+  ["jq empty", 3],
+  ["only JSON.parse", 2.3],
 ];
 for (const [name, least] of claims) {
   if (name in programs) holdTo(`${name} over rollcall check`, ratio(name, "rollcall check"), { least });
+}
+for (const name of Object.keys(found)) {
+  holdTo(`${name} over ordinary lines`, ratio(name, "rollcall check"), { most: 1.3 });
 }

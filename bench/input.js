@@ -10,13 +10,23 @@ const wordedBytes = 2 ** 25;
 /** Digits of a trajectory's own number, which stands behind the point of one of its metrics. */
 const digits = 12;
 
-/** Writes lines of about `lineBytes` until the file has at least `bytes`, of nothing but ASCII where it is asked for; gives its size. */
-export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false }) => {
+/** Fields that every trajectory has in addition, and that every group is reported for. */
+const findings = {
+  warning: () => ({ logs: [1] }),
+  error: () => ({ start_time: "yesterday" }),
+  "three warnings": (at) => ({ logs: [1], metadata: { nested: {} }, initial_policy_version: at }),
+};
+
+/**
+ * Writes lines of about `lineBytes` until the file has at least `bytes`, in ASCII alone with `ascii`, each with a `finding`
+ * if one is named. Returns the file's size in bytes.
+ */
+export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false, finding }) => {
   const random = randomFrom(seed);
   const said = spokenOf(ascii);
   const pattern = [];
   while (pattern.length === 0 || pattern.length * lineBytes < Math.min(bytes, wordedBytes)) {
-    pattern.push(longGroupOf(random, { said, lineBytes }));
+    pattern.push(longGroupOf(random, { said, lineBytes, more: findings[finding] ?? (() => ({})) }));
   }
   const block = Buffer.from(pattern.join(""));
   const numbers = [];
@@ -72,10 +82,11 @@ const samples = new URL("../test/samples/", import.meta.url);
 export const groupOf = (reward) =>
   `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
 
-const longGroupOf = (random, { said, lineBytes }) => {
-  const trajectories = Array.from({ length: 4 }, () =>
-    trajectoryOf(random, { said, bytes: lineBytes / 4 - structureBytes }),
-  );
+const longGroupOf = (random, { said, lineBytes, more }) => {
+  const trajectories = Array.from({ length: 4 }, (_, at) => ({
+    ...trajectoryOf(random, { said, bytes: lineBytes / 4 - structureBytes }),
+    ...more(at),
+  }));
   return `${JSON.stringify({ trajectories })}\n`;
 };
 

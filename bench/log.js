@@ -14,7 +14,9 @@ const ascii = process.argv[4] === "ascii";
 const folder = newFolder();
 const input = join(folder, "groups.jsonl");
 const long = join(folder, "long.jsonl");
+const warned = join(folder, "warned.jsonl");
 const bytes = writeGroups(input, { bytes: megabytes * 1e6, ascii });
+writeGroups(warned, { bytes: megabytes * 1e6, ascii, finding: "warning" });
 writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6, ascii });
 
 const sink = await openService("sink");
@@ -38,6 +40,8 @@ const curl = (file) =>
 const programs = {
   "rollcall log": () => log(input),
   "plain script": () => run([node, "bench/rivals.js", "log", input, url], { env }),
+  "rollcall log, warnings": () => log(warned),
+  "plain script, warnings": () => run([node, "bench/rivals.js", "log", warned, url], { env }),
   "rollcall check": () => run([node, "bin/rollcall.js", "check", input, "--split", "train"], { env }),
   "rollcall log, 10 MB lines": () => log(long),
   "plain script, 10 MB lines": () => run([node, "bench/rivals.js", "log", long, url], { env }),
@@ -50,7 +54,7 @@ sink.close();
 
 printMachine(rounds);
 console.log(
-  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, and the same in lines of 10 MB${ascii ? "; nothing but ASCII" : ""}`,
+  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line, the same in lines of 10 MB, and with a warning on each line${ascii ? "; nothing but ASCII" : ""}`,
 );
 for (const name of Object.keys(programs)) {
   const rate = bytes / 1e3 / ms(name);
@@ -67,3 +71,6 @@ if ("curl" in programs) {
 }
 const least = availableParallelism() > 1 && !ascii ? 5 : 3;
 holdTo("plain script over rollcall log", ratio("plain script", "rollcall log"), { least });
+holdTo("the same with a warning on each line", ratio("plain script, warnings", "rollcall log, warnings"), {
+  least: least - 1,
+});

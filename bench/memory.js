@@ -37,11 +37,41 @@ const service = await startService(
   environment(folder, { ROLLCALL_LOCAL_KEY: "key" }),
   ...["--port", "0", "--data-dir", join(folder, "store")],
 );
-writeFileSync(input, "");
-for (let at = 0; at < 1e6; at += 1e4)
-  appendFileSync(input, Array.from({ length: 1e4 }, (_, of) => groupOf(at + of)).join(""));
+
+/** Writes a million lines, each by its number. */
+const writeMillion = (path, lineOf) => {
+  writeFileSync(path, "");
+  for (let at = 0; at < 1e6; at += 1e4)
+    appendFileSync(path, Array.from({ length: 1e4 }, (_, of) => lineOf(at + of)).join(""));
+};
+
+writeMillion(input, groupOf);
 const peak = await peakMb(["bin/rollcall.js", "log", "m", input, "--split", "train"], {
   env: environment(folder, { ROLLCALL_BASE_URL: service.url }),
 });
 service.child.kill();
 holdTo("peak in MB for a million groups of one trajectory", peak, { most: 240 });
+
+/** Four trajectories of a task are a group by its key. */
+const trajectoryOf = (at) =>
+  `{"messages_and_choices":[{"role":"user","content":"q${at}"}],"reward":${at},"metadata":{"task":"t${at >> 2}"}}\n`;
+
+const other = join(folder, "other.jsonl");
+writeMillion(other, (at) => groupOf(-at - 1));
+const against = await peakMb(["bin/rollcall.js", "check", input, "--split", "train", "--against", other], { env });
+holdTo("peak in MB for a million groups --against a million", against, { most: 200 });
+writeMillion(other, trajectoryOf);
+const grouped = await peakMb(["bin/rollcall.js", "check", other, "--split", "train", "--group-by", "task"], { env });
+holdTo("peak in MB for a million trajectories with --group-by", grouped, { most: 200 });
+
+// One line of token ids and their log probabilities.
+const tokens = Array.from({ length: 1e6 }, (_, at) => (at * 7919) % 150_000).join();
+const logprobs = Array.from({ length: 1e6 }, (_, at) => -((at * 7919) % 1000) / 1000).join();
+const times = Math.ceil((Math.min(300, largest) * 1e6) / (tokens.length + logprobs.length));
+const lists = Array.from({ length: times }, () => `{"token_ids":[${tokens}],"logprobs":[${logprobs}]}`).join();
+const line = `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":1,"tokens":[${lists}]}]}\n`;
+writeFileSync(input, line);
+const tokensPeak = await peakMb(["bin/rollcall.js", "check", input, "--split", "train"], { env });
+holdTo(`peak in MB for a line of ${(line.length / 1e6).toFixed(0)} MB of numbers`, tokensPeak, {
+  most: (3 * line.length) / 1e6 + 100,
+});

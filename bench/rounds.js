@@ -23,8 +23,8 @@ export const environment = (folder, own = {}) => {
   return { ...Object.fromEntries(kept), ...places, ROLLCALL_API_KEY: "key", ...own };
 };
 
-/** Runs a program to its end and gives the milliseconds it took. */
-export const run = ([program, ...args], { env = process.env, cwd = root, output = "ignore" } = {}) =>
+/** Runs a program to its end, which has to be with exit code `code`, and gives the milliseconds it took. */
+export const run = ([program, ...args], { env = process.env, cwd = root, output = "ignore", code: wanted = 0 } = {}) =>
   new Promise((resolve, reject) => {
     const started = performance.now();
     const child = spawn(program, args, { env, cwd, stdio: ["ignore", output, "pipe"] });
@@ -32,7 +32,7 @@ export const run = ([program, ...args], { env = process.env, cwd = root, output 
     child.stderr.on("data", (chunk) => said.push(chunk));
     child.stdout?.resume();
     child.on("error", reject).on("close", (code) => {
-      if (code === 0) resolve(performance.now() - started);
+      if (code === wanted) resolve(performance.now() - started);
       else reject(new Error(`${program} ${args.join(" ")} ended with ${code}\n${Buffer.concat(said)}`));
     });
   });
