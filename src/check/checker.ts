@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/constants.ts";
-import { addLengths, addMetrics, lookAtReward } from "../groups/metrics/picture.ts";
+import { lookAtReward } from "../groups/metrics/extremes.ts";
 import type { Found } from "../groups/parts/found.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
@@ -233,7 +233,7 @@ export class Checker {
 
   /** Adds valid trajectories of the next part to the metrics and distributions; gives what the part keeps of them. */
   #measure(trajectories: readonly TrajectoryFacts[]): Measured {
-    const { picture, extremes, parts, tally } = this.found;
+    const { extremes, parts, tally } = this.found;
     const { text } = this.#unit;
     const reader = this.#reader();
     let newest = Number.NaN;
@@ -244,9 +244,7 @@ export class Checker {
       const facts = trajectories[at];
       if (facts === undefined) continue;
       const { reward, version, node } = facts;
-      tally.addTrajectory(facts);
-      addLengths(picture, facts);
-      addMetrics(picture, facts.metrics);
+      tally.addTrajectory(facts, facts);
       if (Number.isFinite(reward)) lookAtReward(extremes, reward, parts.count, at);
       parts.prints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
       training |= facts.training;

@@ -5,7 +5,7 @@ import { groupsInDoubt } from "../check/rules/in-doubt.ts";
 import { partOf, partValue } from "./contents.ts";
 import { reportTwice } from "./duplicates.ts";
 import { rewardTolerance, withChoice } from "./metrics/constants.ts";
-import type { Extremes } from "./metrics/picture.ts";
+import type { Extremes } from "./metrics/extremes.ts";
 import { countOf, quantileOf, weightsOf } from "./metrics/sketch.ts";
 import type { Found } from "./parts/found.ts";
 import type { Scattered } from "./parts/grouping.ts";
@@ -132,9 +132,8 @@ export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: num
 };
 
 /** True if no trajectory of a group has a sampled turn, but those of other groups do: what all of them lack is said once. */
-export const hasNoChoice = ({ found: { parts, picture }, groups }: GroupsRead, group: number): boolean =>
-  picture.sampled.choices > 0 &&
-  groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
+export const hasNoChoice = ({ found: { parts, tally }, groups }: GroupsRead, group: number): boolean =>
+  tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
 /** Reports parts that are not adjacent to their groups. */
 export const reportScattered = async (read: GroupsRead, scattered: readonly Scattered[]): Promise<void> => {

@@ -2,7 +2,7 @@
 import { inputChanged } from "../input/source.ts";
 import { checkAgain, partsOf, rangeOf } from "./contents.ts";
 import { hasNoSignal } from "./dataset.ts";
-import { medianOf, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
+import { medianOf, newSketch, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { GroupsRead } from "./positions.ts";
 
 /** Adds what is known of groups as wholes, and takes back trajectories of invalid ones. @throws Failure `input-changed` */
@@ -50,7 +50,7 @@ interface Distribution extends Pick<Sketch, "count" | "least" | "most" | "mean">
   readonly weights: readonly Weight[];
 }
 
-const distributionOf = (sketch: Sketch): Distribution => {
+const distributionOf = (sketch = newSketch()): Distribution => {
   const weights = weightsOf(sketch);
   const { count, least, most, mean } = sketch;
   return { count, least, most, mean, spread: spreadOf(sketch), median: medianOf(weights), weights };
@@ -59,7 +59,7 @@ const distributionOf = (sketch: Sketch): Distribution => {
 /** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
 export const drawnOf = (read: GroupsRead) => {
   const { groups, found } = read;
-  const { rewards, turns, characters, metrics, sampled } = found.picture;
+  const { reward, turns, characters, byName, sampled } = found.tally;
   const counts = { withSignal: 0, of: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
@@ -67,15 +67,16 @@ export const drawnOf = (read: GroupsRead) => {
     if (groups.trajectoriesOf(group) > 1 && !hasNoSignal(read, group)) counts.withSignal++;
   }
   return {
-    rewards: distributionOf(rewards),
+    rewards: distributionOf(reward.sketch),
     groups: counts,
     sampled: { ...sampled, of: turns.count },
     lengths: [
       { name: "turns", distribution: distributionOf(turns) },
       { name: "characters", distribution: distributionOf(characters) },
     ],
-    metrics: Array.from(metrics, ([name, sketch]) => ({ name, distribution: distributionOf(sketch) })).sort((a, b) =>
-      a.name < b.name ? -1 : 1,
-    ),
+    metrics: Array.from(byName)
+      .filter(([, { sketch }]) => sketch !== undefined)
+      .map(([name, { sketch }]) => ({ name, distribution: distributionOf(sketch) }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 };

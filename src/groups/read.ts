@@ -17,7 +17,7 @@ import { inputChanged, placeOfLine, Shrunk, type Source } from "../input/source.
 import { partOf, partValue } from "./contents.ts";
 import { type Outside, outsideOf, reportInDoubt, reportScattered, reportWholes } from "./dataset.ts";
 import { closeGroups } from "./measures.ts";
-import { newExtremes } from "./metrics/picture.ts";
+import { newExtremes } from "./metrics/extremes.ts";
 import { digestBytes } from "./parts/digests.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
 import { Grouping, type Scattered } from "./parts/grouping.ts";

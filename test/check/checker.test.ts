@@ -19,14 +19,15 @@ const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), touched: async () => false };
   const scan = new Scan(source, { index: 0, groupBy, judgement: lenient, found: nothingFound(lenient) });
   scan.takeLines({ kind: "lines", bytes, start: 0, last: true });
-  const { parts, tally, problems, picture } = scan.found;
+  const { parts, tally, problems } = scan.found;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
   return {
     parts: Array.from({ length: parts.count }, (_, at) => parts.at(at)),
     metrics: tally.metrics("train"),
     problems: problems.sorted(["a.jsonl"]),
     counts,
-    picture,
+    turns: tally.turns,
+    characters: tally.characters,
   };
 };
 
@@ -360,7 +361,7 @@ describe("the checker", () => {
   itHolds(
     "takes the groups and trajectories that the schemas take, and measures them as parsed JSON",
     fc.property(fc.oneof(file, changedLine), (bytes) => {
-      const { parts, metrics, counts, picture } = foundIn(bytes);
+      const { parts, metrics, counts, ...found } = foundIn(bytes);
       fc.pre(counts["duplicate-key"] === undefined);
       const tally = new Tally();
       const [valid, turns, characters]: [boolean[], number[], number[]] = [[], [], []];
@@ -396,9 +397,9 @@ describe("the checker", () => {
       expect(parts.flatMap((part) => (part.kind === "unreadable" ? [] : part.valid))).toEqual(valid);
       expect(metrics).toEqual(tally.metrics("train"));
       const sum = (all: readonly number[]): number => all.reduce((so, far) => so + far, 0);
-      expect(picture.turns.count).toBe(turns.length);
-      expect(picture.turns.mean * turns.length).toBeCloseTo(sum(turns), 6);
-      expect(picture.characters.mean * turns.length).toBeCloseTo(sum(characters), 4);
+      expect(found.turns.count).toBe(turns.length);
+      expect(found.turns.mean * turns.length).toBeCloseTo(sum(turns), 6);
+      expect(found.characters.mean * turns.length).toBeCloseTo(sum(characters), 4);
     }),
     { quick: 100, slow: 1000 },
   );

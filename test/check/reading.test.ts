@@ -463,7 +463,7 @@ describe("the warning about sampled turns", () => {
     const shown = own.map(({ rule, file = "", line, path = [] }) =>
       [files.indexOf(file) + 1, line, rule, path.join(".")].join(" "),
     );
-    return { shown, sampled: found.picture.sampled };
+    return { shown, sampled: found.tally.sampled };
   };
 
   it("appears once, at the first trajectory, if no trajectory has a choice", async () => {

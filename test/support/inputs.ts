@@ -6,8 +6,8 @@ import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
-import type { Picture } from "../../src/groups/metrics/picture.ts";
-import type { Sketch } from "../../src/groups/metrics/sketch.ts";
+import type { Tally } from "../../src/groups/metrics/metrics.ts";
+import { newSketch, type Sketch } from "../../src/groups/metrics/sketch.ts";
 import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
 import { type Judgement, type Sharing, warningRules } from "../../src/trajectories.ts";
@@ -101,11 +101,11 @@ export const roughly = ({ mean, squares, ...sketch }: Sketch) => {
 };
 
 /** Distributions as they are compared. */
-export const picturedOf = ({ rewards, turns, characters, metrics }: Picture) => ({
-  rewards: roughly(rewards),
+export const picturedOf = ({ reward, turns, characters, byName }: Tally) => ({
+  rewards: roughly(reward.sketch ?? newSketch()),
   turns: roughly(turns),
   characters: roughly(characters),
-  metrics: new Map(Array.from(metrics, ([name, sketch]) => [name, roughly(sketch)])),
+  metrics: new Map(Array.from(byName, ([name, { sketch }]) => [name, roughly(sketch ?? newSketch())])),
 });
 
 /** All that a reading found. */
@@ -114,11 +114,11 @@ export const allOf = ({ found, groups, problems, ownKeys }: Reading, files: read
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
   metrics: found.tally.metrics("train"),
-  picture: picturedOf(found.picture),
+  picture: picturedOf(found.tally),
   counts: problems.counts,
   problems: problems.sorted(files),
   shapes: [...found.shapes],
-  sampled: found.picture.sampled,
+  sampled: found.tally.sampled,
   requests: found.requests.different,
   ownKeys: [...ownKeys],
 });

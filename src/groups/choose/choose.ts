@@ -10,7 +10,7 @@ import { newline, type Span } from "../../json/walk.ts";
 import { bytesOf, lineOfGroup, partOf, partsOf, trajectorySpans, Window } from "../contents.ts";
 import { outsideOf, reportWholes } from "../dataset.ts";
 import { closeGroups } from "../measures.ts";
-import { newExtremes } from "../metrics/picture.ts";
+import { newExtremes } from "../metrics/extremes.ts";
 import { digestBytes } from "../parts/digests.ts";
 import { nothingFound } from "../parts/found.ts";
 import { Groups } from "../parts/groups.ts";

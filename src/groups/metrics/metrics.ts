@@ -1,38 +1,55 @@
 /** The metrics of trajectories (promises.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { rewardTolerance } from "./constants.ts";
+import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 import { type Doubles, deviation, ExactSum, type SumData } from "./sums.ts";
 
 /** The fields of a trajectory that metrics are made of (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
+/** What is counted of a trajectory for people, in addition to its metrics. */
+interface Lengths {
+  /** Messages and choices. */
+  readonly turns: number;
+  /** Characters of their content. */
+  readonly characters: number;
+  /** Choices, and those that have logprobs. */
+  readonly choices: number;
+  readonly scored: number;
+}
+
 /** Names that are calculated, so that a key of `metrics` can't have them. */
-export const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
+const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
 /** True if a key of `metrics` has the name of something that is calculated; it is skipped. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
 /** A metric's value as a number: a boolean is 0 or 1; undefined for what is not a finite number. */
-export const metricValue = (value: unknown): number | undefined => {
+const metricValue = (value: unknown): number | undefined => {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   return typeof value === "boolean" ? Number(value) : undefined;
 };
 
-interface Mean {
+/** Metrics whose distribution is kept; of more, only the means are. */
+const maxPictured = 200;
+
+/** Values of one kind: their exact sum, and their distribution unless there are too many kinds. */
+interface Series {
   readonly sum: ExactSum;
   count: number;
+  readonly sketch: Sketch | undefined;
 }
 
-interface MeanData {
+interface SeriesData extends Pick<Series, "count" | "sketch"> {
   readonly sum: SumData;
-  readonly count: number;
 }
 
 /** A tally as data: another thread gets this of it. */
-export interface TallyData extends Pick<Tally, "trajectories" | "groups" | "trainable" | "exceptions"> {
-  readonly reward: MeanData;
-  readonly deviations: MeanData;
-  readonly byName: ReadonlyMap<string, MeanData>;
+export interface TallyData
+  extends Pick<Tally, "trajectories" | "groups" | "trainable" | "exceptions" | "turns" | "characters" | "sampled"> {
+  readonly reward: SeriesData;
+  readonly deviations: SeriesData;
+  readonly byName: ReadonlyMap<string, SeriesData>;
 }
 
 /** The facts about a group as a whole. */
@@ -49,23 +66,35 @@ export class Tally {
   groups = 0;
   trainable = 0;
   exceptions = 0;
-  readonly reward: Mean = { sum: new ExactSum(), count: 0 };
-  readonly deviations: Mean = { sum: new ExactSum(), count: 0 };
-  readonly byName = new Map<string, Mean>();
+  readonly reward = newSeries({ isPictured: true });
+  readonly deviations = newSeries({ isPictured: false });
+  readonly byName = new Map<string, Series>();
+  /** Distributions of lengths. */
+  readonly turns = newSketch();
+  readonly characters = newSketch();
+  /** Choices, those with logprobs, and trajectories that have a choice: trainers learn from them. */
+  readonly sampled = { choices: 0, scored: 0, trajectories: 0 };
 
   /** Names of metrics that were counted. */
   get names(): number {
     return this.byName.size;
   }
 
-  /** Adds a trajectory of a group that is closed later. */
-  addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
+  /** Adds a trajectory of a group that is closed later; to the distributions if its lengths are given. */
+  addTrajectory({ reward, metrics }: MeasuredTrajectory, lengths?: Lengths): void {
+    const isPictured = lengths !== undefined;
     this.trajectories++;
-    if (Number.isFinite(reward)) addValue(this.reward, reward, 1);
+    if (Number.isFinite(reward)) addValue(this.reward, reward, isPictured);
     for (const key of Object.keys(metrics ?? {})) {
       const value = metricValue(metrics?.[key]);
-      if (value !== undefined && !calculatedNames.has(key)) addValue(this.#mean(key), value, 1);
+      if (value !== undefined && !calculatedNames.has(key)) addValue(this.#series(key), value, isPictured);
     }
+    if (lengths === undefined) return;
+    addTo(this.turns, lengths.turns);
+    addTo(this.characters, lengths.characters);
+    this.sampled.choices += lengths.choices;
+    this.sampled.scored += lengths.scored;
+    this.sampled.trajectories += Math.min(1, lengths.choices);
   }
 
   /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */
@@ -74,16 +103,22 @@ export class Tally {
     this.exceptions += sign * exceptions;
     const finite = areFinite(rewards) ? rewards : Array.from(rewards).filter(Number.isFinite);
     if (finite.length < 2) return;
-    addValue(this.deviations, deviation(finite), sign);
+    this.deviations.sum.add(sign * deviation(finite));
+    this.deviations.count += sign;
     if (!areEqual(finite)) this.trainable += sign;
   }
 
   /** Adds another tally. */
   merge(other: TallyData): void {
     this.#add(other, 1);
+    mergeSketch(this.turns, other.turns);
+    mergeSketch(this.characters, other.characters);
+    this.sampled.choices += other.sampled.choices;
+    this.sampled.scored += other.sampled.scored;
+    this.sampled.trajectories += other.sampled.trajectories;
   }
 
-  /** Takes back a tally that was added. */
+  /** Takes back the metrics of a tally that was added; the distributions stay. */
   subtract(other: TallyData): void {
     this.#add(other, -1);
   }
@@ -93,9 +128,9 @@ export class Tally {
     this.groups += sign * other.groups;
     this.trainable += sign * other.trainable;
     this.exceptions += sign * other.exceptions;
-    addMean(this.reward, other.reward, sign);
-    addMean(this.deviations, other.deviations, sign);
-    for (const [key, mean] of other.byName) addMean(this.#mean(key), mean, sign);
+    addSeries(this.reward, other.reward, sign);
+    addSeries(this.deviations, other.deviations, sign);
+    for (const [key, series] of other.byName) addSeries(this.#series(key), series, sign);
   }
 
   /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
@@ -106,7 +141,7 @@ export class Tally {
     own.set("reward_std_dev", this.deviations.count === 0 ? 0 : meanOf(this.deviations));
     const tried = this.trajectories + this.exceptions;
     if (tried > 0) own.set("exception_rate", this.exceptions / tried);
-    for (const [key, mean] of [...this.byName].sort(byName)) if (mean.count > 0) own.set(key, meanOf(mean));
+    for (const [key, series] of [...this.byName].sort(byKey)) if (series.count > 0) own.set(key, meanOf(series));
     const counts = {
       "data/step_num_scenarios": this.groups,
       "data/step_num_trajectories": this.trajectories,
@@ -116,29 +151,37 @@ export class Tally {
     return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
   }
 
-  #mean(key: string): Mean {
-    let mean = this.byName.get(key);
-    if (mean === undefined) {
-      mean = { sum: new ExactSum(), count: 0 };
-      this.byName.set(key, mean);
+  #series(key: string): Series {
+    let series = this.byName.get(key);
+    if (series === undefined) {
+      series = newSeries({ isPictured: this.names < maxPictured });
+      this.byName.set(key, series);
     }
-    return mean;
+    return series;
   }
 }
 
-const addValue = (mean: Mean, value: number, sign: 1 | -1): void => {
-  mean.sum.add(sign * value);
-  mean.count += sign;
+const newSeries = ({ isPictured }: { readonly isPictured: boolean }): Series => ({
+  sum: new ExactSum(),
+  count: 0,
+  sketch: isPictured ? newSketch() : undefined,
+});
+
+const addValue = (series: Series, value: number, isPictured: boolean): void => {
+  series.sum.add(value);
+  series.count++;
+  if (isPictured && series.sketch !== undefined) addTo(series.sketch, value);
 };
 
-const addMean = (into: Mean, { sum, count }: MeanData, sign: 1 | -1): void => {
+const addSeries = (into: Series, { sum, count, sketch }: SeriesData, sign: 1 | -1): void => {
   into.sum.merge(sum, sign);
   into.count += sign * count;
+  if (sign === 1 && into.sketch !== undefined && sketch !== undefined) mergeSketch(into.sketch, sketch);
 };
 
-const meanOf = ({ sum, count }: Mean): number => sum.mean(count);
+const meanOf = ({ sum, count }: Series): number => sum.mean(count);
 
-const byName = ([a]: readonly [string, Mean], [b]: readonly [string, Mean]): number => (a < b ? -1 : a > b ? 1 : 0);
+const byKey = ([a]: readonly [string, Series], [b]: readonly [string, Series]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const areFinite = (values: Doubles): boolean => {
   for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;

@@ -1,14 +1,19 @@
 /** Distributions in bounded memory, as plain data: added to value by value, merged part by part, whatever the order. */
 
-import {
-  bucketBits,
-  bucketCount,
-  bucketsOfSide,
-  bucketsPerOctave,
-  exponentBias,
-  leastExponent,
-  mostValues,
-} from "./constants.ts";
+/** Different values that a distribution counts one by one: most rewards are a few. */
+const maxCounted = 64;
+
+/** Buckets of each doubling: a value is off by less than one in a hundred and twenty-eight. */
+const bucketsPerOctave = 64;
+const bucketBits = 14;
+
+/** Magnitudes that have buckets of their own: 2^-32 to 2^64; smaller ones are 0, larger ones the largest. */
+const minExponent = -32;
+const bucketsOfSide = 96 * bucketsPerOctave;
+const bucketCount = 2 * bucketsOfSide + 1;
+
+/** What is added to the exponent of a double. */
+const exponentBias = 1023;
 
 /** A distribution of finite numbers. */
 export interface Sketch {
@@ -29,7 +34,7 @@ export interface Sketch {
 const double = new DataView(new ArrayBuffer(8));
 
 /** A sketch of nothing. */
-export const newSketch = (maxValues = mostValues): Sketch => ({
+export const newSketch = (maxValues = maxCounted): Sketch => ({
   maxValues,
   count: 0,
   least: Number.POSITIVE_INFINITY,
@@ -97,7 +102,7 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
 
 const bucketOf = (value: number): number => {
   double.setFloat64(0, value);
-  const at = ((double.getUint32(0) & 0x7fffffff) >>> bucketBits) - (exponentBias + leastExponent) * bucketsPerOctave;
+  const at = ((double.getUint32(0) & 0x7fffffff) >>> bucketBits) - (exponentBias + minExponent) * bucketsPerOctave;
   if (at < 0) return bucketsOfSide;
   return value < 0
     ? bucketsOfSide - 1 - Math.min(at, bucketsOfSide - 1)
@@ -109,7 +114,7 @@ const middleOf = (bucket: number): number => {
   if (bucket === bucketsOfSide) return 0;
   const at = bucket > bucketsOfSide ? bucket - bucketsOfSide - 1 : bucketsOfSide - 1 - bucket;
   const octave = Math.floor(at / bucketsPerOctave);
-  const size = 2 ** (leastExponent + octave) * (1 + ((at % bucketsPerOctave) + 0.5) / bucketsPerOctave);
+  const size = 2 ** (minExponent + octave) * (1 + ((at % bucketsPerOctave) + 0.5) / bucketsPerOctave);
   return bucket > bucketsOfSide ? size : -size;
 };
 

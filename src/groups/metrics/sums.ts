@@ -1,6 +1,7 @@
 /** Sums and deviations of doubles, of their exact values and rounded once, so that order and parts change nothing. */
 
-import { limbCount } from "./constants.ts";
+/** Limbs of 32 bits that an exact sum has, from 2^-1074 on: one for every bit of a double, and 64 bits of head room for carries. */
+const limbCount = 69;
 
 /** A sum as data: another thread gets this of it. */
 export type SumData = Pick<ExactSum, "units" | "limbs">;
@@ -66,7 +67,7 @@ export class ExactSum {
 }
 
 /** The sum that limbs make, 32 bits each, the lowest first. */
-export const unitsOf = (limbs: Float64Array | BigInt64Array): bigint => {
+const unitsOf = (limbs: Float64Array): bigint => {
   let units = 0n;
   for (let at = limbs.length - 1; at >= 0; at--) units = (units << 32n) + BigInt(limbs[at] ?? 0);
   return units;

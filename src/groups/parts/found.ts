@@ -1,15 +1,8 @@
 /** What was found in a range of a source, and how it is added to what was found before it. */
 import type { Judgement } from "../../check/rules/judgement.ts";
 import { type PackedProblems, Problems } from "../../check/rules/problems.ts";
+import { type Extremes, mergeExtremes, newExtremes } from "../metrics/extremes.ts";
 import { Tally, type TallyData } from "../metrics/metrics.ts";
-import {
-  type Extremes,
-  mergeExtremes,
-  mergePicture,
-  newExtremes,
-  newPicture,
-  type Picture,
-} from "../metrics/picture.ts";
 import { PartKeys, type PartKeysData } from "./part-keys.ts";
 import { Parts, type PartsData } from "./parts.ts";
 import { Requests, type RequestsData } from "./requests.ts";
@@ -22,17 +15,17 @@ export interface Found {
   readonly parts: Parts;
   /** Keys of the groups that trajectories belong to, until their parts are grouped. */
   readonly keys: PartKeys;
+  /** Metrics and distributions of the valid trajectories. */
   readonly tally: Tally;
   readonly problems: Problems;
   readonly requests: Requests;
   readonly shapes: Set<Shape>;
-  /** Distributions over the valid trajectories, and the rewards of one source. */
-  readonly picture: Picture;
+  /** The rewards of one source. */
   readonly extremes: Extremes;
 }
 
 /** The same as data, which can be handed to another thread. */
-export interface PackedFound extends Pick<Found, "picture" | "extremes"> {
+export interface PackedFound extends Pick<Found, "extremes"> {
   readonly parts: PartsData;
   readonly keys: PartKeysData;
   readonly tally: TallyData;
@@ -57,7 +50,6 @@ export const nothingFound = (judgement: Judgement, { enough, isMarked }: Keeping
   problems: new Problems(judgement, enough),
   requests: new Requests(),
   shapes: new Set(),
-  picture: newPicture(),
   extremes: newExtremes(),
 });
 
@@ -66,7 +58,6 @@ export const packFound = (found: Found): PackedFound => ({ ...found, problems: f
 
 /** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
 export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => {
-  mergePicture(into.picture, later.picture);
   mergeExtremes(into.extremes, later.extremes, into.parts.count);
   into.keys.append(later.keys, into.parts.count);
   into.parts.append(later.parts, lines);
