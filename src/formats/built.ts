@@ -43,28 +43,27 @@ export const onOneDumpedLine = (json: string): string =>
 
 /** An object with these members in their order. Their keys are ours: those of a record go through `objectOf`. */
 export const object = (members: Readonly<Record<string, Built | undefined>>): Composed => {
-  const keys: string[] = [];
-  const values: Built[] = [];
-  for (const key in members) {
-    const value = members[key];
-    if (value === undefined) continue;
-    keys.push(key);
-    values.push(value);
-  }
-  return { kind: "object", keys, values };
+  const keys = Object.keys(members);
+  const values = keys.map((key) => members[key]);
+  return withValues(keys, values);
 };
 
 /** An object with members that may come from a record. */
 export const objectOf = (members: Iterable<Member>): Composed => {
-  const keys: string[] = [];
-  const values: Built[] = [];
-  for (const [key, value] of members) {
-    if (value === undefined) continue;
-    keys.push(key);
-    values.push(value);
-  }
-  return { kind: "object", keys, values };
+  const own = Array.isArray(members) ? members : Array.from(members);
+  return withValues(
+    own.map(([key]) => key),
+    own.map(([, value]) => value),
+  );
 };
+
+const withValues = (keys: readonly string[], values: readonly (Built | undefined)[]): Composed => {
+  if (areAll(values)) return { kind: "object", keys, values };
+  const own = keys.filter((_, at) => values[at] !== undefined);
+  return { kind: "object", keys: own, values: values.filter((value) => value !== undefined) };
+};
+
+const areAll = (values: readonly (Built | undefined)[]): values is readonly Built[] => !values.includes(undefined);
 
 /** The same; undefined if it has no members. */
 export const objectUnlessEmpty = (members: Iterable<Member>): Composed | undefined => {
@@ -100,8 +99,9 @@ export const jsonOf = (built: Built): string => {
   return writer.take().toString("utf8");
 };
 
-/** Characters or bytes that are copied one by one: a call into Node takes longer. */
+/** Characters and bytes that are copied one by one: a call into Node takes longer. */
 const shortText = 48;
+const shortBytes = 128;
 
 /** Writes JSON on one line: line ends between its values become blanks. */
 export class LineWriter {
@@ -158,7 +158,7 @@ export class LineWriter {
   bytes(bytes: Buffer, start = 0, end = bytes.length): void {
     const length = end - start;
     this.#reserve(length);
-    if (length > shortText) this.#buffer.set(bytes.subarray(start, end), this.#length);
+    if (length > shortBytes) this.#buffer.set(bytes.subarray(start, end), this.#length);
     else for (let at = 0; at < length; at++) this.#buffer[this.#length + at] = bytes[start + at] ?? 0;
     if (bytes !== this.withoutLines) onOneLine(this.#buffer.subarray(this.#length, this.#length + length));
     this.#length += length;

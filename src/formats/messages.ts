@@ -5,7 +5,9 @@ import { Unfit, Value } from "./value.ts";
 
 /** A sampled turn. */
 export const choice = (message: Built, finish: Built, logprobs?: Built): Built =>
-  object({ finish_reason: finish, index: only, message, logprobs });
+  logprobs === undefined
+    ? object({ finish_reason: finish, index: only, message })
+    : object({ finish_reason: finish, index: only, message, logprobs });
 
 /** The position of a choice in its response: no other is recorded. */
 const only = said(0);
@@ -30,7 +32,7 @@ export const systemTurn = (content: Value): Built => object({ role: said("system
 export const givenTurns = (run: FormatRun, prompt: Value, name: string): readonly Built[] => {
   if (prompt.isText) return [userTurn(prompt)];
   const complete = completion(run);
-  return messagesIn(prompt, name).map((own) => complete(own, toolCalls(own.message), { isSampled: false }));
+  return messagesIn(prompt, name).map((own) => complete(own, toolCalls(own.message), false));
 };
 
 /**
@@ -50,7 +52,7 @@ export const sampledTurns = (
   return messages.map((own, at) => {
     const calls = toolCalls(own.message);
     const isSampled = own.role === "assistant";
-    const whole = complete(own, calls, { isSampled });
+    const whole = complete(own, calls, isSampled);
     if (!isSampled) return whole;
     return choice(whole, (at === last ? lastFinish : undefined) ?? derivedFinish(run, calls !== undefined));
   });
@@ -76,13 +78,13 @@ const messagesIn = (value: Value, name: string): readonly Message[] => {
 const completion = (run: FormatRun) => {
   let asking: Value | undefined;
   let answered: string[] = [];
-  return ({ message, role }: Message, calls: Built | undefined, options: { readonly isSampled: boolean }): Built => {
+  return ({ message, role }: Message, calls: Built | undefined, isSampled: boolean): Built => {
     if (role === "assistant") [asking, answered] = [message, []];
-    if (role !== "tool") return withCalls(message, calls, options);
+    if (role !== "tool") return withCalls(message, calls, isSampled);
     const own = message.textAt("tool_call_id");
     if (own !== undefined) {
       answered.push(own);
-      return withCalls(message, calls, options);
+      return withCalls(message, calls, isSampled);
     }
     const id = (asking === undefined ? [] : callIds(asking)).find((open) => !answered.includes(open));
     if (id === undefined) {
@@ -96,10 +98,10 @@ const completion = (run: FormatRun) => {
 };
 
 /** A message with its calls. Only in a choice's message, null can say that there are none. */
-export const chatMessage = (message: Value, options: { readonly isSampled: boolean }): Built =>
-  withCalls(message, toolCalls(message), options);
+export const chatMessage = (message: Value, isSampled: boolean): Built =>
+  withCalls(message, toolCalls(message), isSampled);
 
-const withCalls = (message: Value, calls: Built | undefined, { isSampled }: { readonly isSampled: boolean }): Built => {
+const withCalls = (message: Value, calls: Built | undefined, isSampled: boolean): Built => {
   if (calls !== undefined) return calls instanceof Value ? message : replaced(message, { tool_calls: calls });
   const saysNone = !isSampled && message.isNullAt("tool_calls");
   return saysNone ? replaced(message, { tool_calls: undefined }) : message;

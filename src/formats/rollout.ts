@@ -56,20 +56,21 @@ interface Parts {
 }
 
 /** The trajectory of a rollout; what is empty is left out. */
-export const trajectoryOf = ({ judged, turns, histories = [], policy, identity = "", ...parts }: Parts) => ({
-  identity: `${judged.identity ?? ""}${identity}`,
-  trajectory: object({
+export const trajectoryOf = (parts: Parts): Pick<Rollout, "identity" | "trajectory"> => {
+  const { judged, turns, tools, histories = [], policy, metrics, metadata, startTime, identity = "" } = parts;
+  const trajectory = object({
     messages_and_choices: list(turns),
-    tools: parts.tools,
+    tools,
     additional_histories: histories.length === 0 ? undefined : list(histories),
     reward: judged.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: parts.metrics && objectUnlessEmpty(parts.metrics),
-    metadata: parts.metadata && objectUnlessEmpty(parts.metadata),
-    start_time: parts.startTime,
-  }),
-});
+    metrics: metrics && objectUnlessEmpty(metrics),
+    metadata: metadata && objectUnlessEmpty(metadata),
+    start_time: startTime,
+  });
+  return { identity: `${judged.identity ?? ""}${identity}`, trajectory };
+};
 
 /** An exception of a group. */
 export const exceptionOf = (message: Built, type?: Built, traceback?: Built): Built =>

@@ -46,6 +46,8 @@ const firstOfTrue = 0x74;
 /** The last of the bytes that numbers begin with: digits, and the minus before them. */
 const digitNine = 0x39;
 
+type Step = Path[number];
+
 /** Members of an object, in their order. */
 export type Members = readonly (readonly [key: string, value: Value])[];
 
@@ -180,10 +182,10 @@ export class Value {
     return found;
   }
 
-  /** The same of one key or position, or of a few. */
-  get(key: string | number, ...more: Path): Value | undefined {
+  /** The same of one key or position, or of a few: a list of them would take longer than to find a value. */
+  get(key: Step, second?: Step, third?: Step, fourth?: Step): Value | undefined {
     const child = this.#child(key);
-    return more.length === 0 ? child : child?.at(more);
+    return second === undefined || child === undefined ? child : child.get(second, third, fourth);
   }
 
   /** The elements of an array, with null ones; none of another value. */
@@ -258,7 +260,7 @@ export class Value {
     return firstOf(this.#in.table, this.#node);
   }
 
-  #child(key: string | number): Value | undefined {
+  #child(key: Step): Value | undefined {
     if (typeof key === "number") {
       const item = this.items()[key];
       return item?.isNull === false ? item : undefined;

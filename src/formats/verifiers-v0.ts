@@ -91,9 +91,8 @@ function* repeatedMetrics(row: Value, metrics: Members): Generator<readonly [Val
 }
 
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
-  const taken = new Set(metrics.map(([key]) => key));
   const isFree = (key: string, { isNull, isFlat }: Value): boolean =>
-    isNull || (isFlat && !placed.has(key) && !taken.has(key));
+    isNull || (isFlat && !placed.has(key) && !metrics.some(([name]) => name === key));
   const ofRun = ["env_id", "model"].flatMap((key) => {
     const value = settings?.get(key);
     return value === undefined || row.get(key) !== undefined ? [] : [[key, value] as const];

@@ -191,7 +191,7 @@ const branchesOf = (run: FormatRun, trace: Value): readonly (readonly Built[])[]
     const node = nodes[at] ?? trace;
     const message = needed(node, "message");
     const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
-    const whole = chatMessage(message, { isSampled });
+    const whole = chatMessage(message, isSampled);
     if (!isSampled) return whole;
     seen.add(at);
     const finish = calls.get(at)?.get("finish_reason") ?? node.get("finish_reason");
