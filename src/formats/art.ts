@@ -16,7 +16,7 @@ export const art: Format = {
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
   looksAt: ["format_version", "group_index", "trajectory_index", "group_json"],
   jsonColumns: ["trajectory_json"],
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     value.get("group_index") !== undefined &&
     (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
   open: (run) => rows(run),
@@ -136,7 +136,7 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> =
   if (!Number.isInteger(index.number)) throw new Unfit("trajectory_index is no whole number", index);
   const trajectory = objectIn(text ?? needed(row, "trajectory_json"));
   refuseExchanges(trajectory);
-  const { rewardFrom, rewards } = run.asked;
+  const { rewardFrom, rewards } = run.options;
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
   const { reward, identity } = judge(run, { record: trajectory, ids, own: trajectory.get("reward") });
   const isOwn = rewardFrom === undefined && rewards === undefined;

@@ -4,7 +4,7 @@ import type { FormatRun, SourceRecord } from "./format.ts";
 import { Unfit, type Value } from "./value.ts";
 
 /** A document, and its file. */
-export interface Located {
+export interface LocatedDocument {
   readonly document: Value;
   readonly file: string;
 }
@@ -93,7 +93,7 @@ export class Links {
   }
 
   /** Returns the document that another refers to; undefined if there is none. */
-  find(reference: Reference, from: string): Located | undefined {
+  find(reference: Reference, from: string): LocatedDocument | undefined {
     for (const file of this.#filesOf(reference, from)) {
       const document = this.#run.beside({ file: from }, relative(dirname(from), file));
       if (document?.get("steps") !== undefined) return { document, file };

@@ -4,7 +4,7 @@ import {
   continuationOf,
   embeddedIn,
   Links,
-  type Located,
+  type LocatedDocument,
   type Reference,
   referenceText,
   subagentsOf,
@@ -41,7 +41,7 @@ export const atif: Format = {
   keys: { group: "each file by itself", reward: "--rewards", sampled: "the agent's steps" },
   records: { text: "document" },
   files: /(?:^|[/\\])trajectory[^/\\]*\.json(?:\.gz|\.zst)?$/,
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {
     const links = new Links(run);
@@ -87,7 +87,7 @@ export interface AtifReading {
 }
 
 /** Reads a document with its continuations and subagents. @throws Unfit */
-export const readAtif = (run: FormatRun, located: Located, links: Links): AtifReading => {
+export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links): AtifReading => {
   const { document } = located;
   requireVersion(run, document);
   const reading = new Reading(run, links, modelOf(document));
@@ -104,7 +104,7 @@ export const readAtif = (run: FormatRun, located: Located, links: Links): AtifRe
       ...agent.flatMap(([key, value]) => (value.isScalar ? [[`agent.${key}`, value] as const] : [])),
     ],
     startTime: startTimeOf(document),
-    form: run.asked.histories && parts.length > 1 ? " in parts" : "",
+    form: run.options.histories && parts.length > 1 ? " in parts" : "",
     documents: reading.documents,
   };
 };
@@ -145,14 +145,14 @@ class Reading {
   }
 
   /** A document and its continuations. */
-  partsOf(located: Located): readonly Located[] {
+  partsOf(located: LocatedDocument): readonly LocatedDocument[] {
     this.#seen.add(join(located.file));
     const parts = [located];
     for (let next = this.#continued(located); next !== undefined; next = this.#continued(next)) parts.push(next);
     return parts;
   }
 
-  #continued({ document, file }: Located): Located | undefined {
+  #continued({ document, file }: LocatedDocument): LocatedDocument | undefined {
     const reference = continuationOf(document);
     return (
       reference &&
@@ -164,10 +164,10 @@ class Reading {
   }
 
   /** The parts of a trajectory as one history, or each as its own. @throws Unfit */
-  historiesOf(parts: readonly Located[]): readonly History[] {
+  historiesOf(parts: readonly LocatedDocument[]): readonly History[] {
     const first = parts[0]?.document;
     const isSampled = this.#isSampled(first);
-    const isOne = parts.length > 1 && !this.#run.asked.histories;
+    const isOne = parts.length > 1 && !this.#run.options.histories;
     if (isOne) {
       this.#run.note(
         "a continued trajectory is put together: its later turns follow a context that the model did not see (--histories keeps its parts apart)",
@@ -188,7 +188,7 @@ class Reading {
   }
 
   /** The histories of the subagents of a document, and of theirs. @throws Unfit */
-  subagentHistories({ document, file }: Located): readonly History[] {
+  subagentHistories({ document, file }: LocatedDocument): readonly History[] {
     const embedded = embeddedIn(document).map((own) => ({ document: own, file }));
     const files = subagentsOf(document).flatMap((reference) => {
       const missing = () =>
@@ -202,7 +202,7 @@ class Reading {
   }
 
   /** The document that a file refers to; undefined if it is missing, or was read before. */
-  #follow(reference: Reference, from: string, onMissing: () => void): Located | undefined {
+  #follow(reference: Reference, from: string, onMissing: () => void): LocatedDocument | undefined {
     const found = this.#links.find(reference, from);
     if (found === undefined) onMissing();
     if (found === undefined || this.#seen.has(found.file)) return undefined;

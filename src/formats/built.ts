@@ -4,7 +4,7 @@ import { onOneLine } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 /** JSON of our own, and the values of the record that it stands for. */
-export interface Said {
+export interface OwnJson {
   readonly kind: "said";
   readonly json: string;
   readonly of: readonly Value[];
@@ -17,13 +17,13 @@ interface Composed {
   readonly values: readonly Built[];
 }
 
-export type Built = Value | Said | Composed;
+export type Built = Value | OwnJson | Composed;
 
 /** A member of an object; one without a value is left out. */
 export type Member = readonly [key: string, value: Built | undefined];
 
 /** JSON of our own, and the values that it stands for. */
-export const said = (data: unknown, ...of: readonly (Value | undefined)[]): Said => ({
+export const said = (data: unknown, ...of: readonly (Value | undefined)[]): OwnJson => ({
   kind: "said",
   json: JSON.stringify(data),
   of: of.length === 0 ? none : of.filter((value) => value !== undefined),

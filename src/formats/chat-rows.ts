@@ -14,7 +14,7 @@ import {
   systemTurn,
   toolCall,
 } from "./messages.ts";
-import { inGroup, type Judged, judge, trajectoryOf } from "./rollout.ts";
+import { inGroup, judge, type Reward, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** What the rows of a tool have, and under which keys. */
@@ -31,7 +31,7 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "los
   /** True if rows can have tools and metrics, and a file can be Parquet. */
   readonly isWhole: boolean;
   readonly left?: Format["left"];
-  recognises(row: Value): boolean;
+  recognizes(row: Value): boolean;
   /** The values that say the same in all rows of a prompt. @throws Unfit */
   prompt(row: Value): readonly Value[];
   /** Checks what else the turns need, before the reward is looked for. @throws Unfit */
@@ -63,7 +63,7 @@ export const chatRows = (rows: ChatRows): Format => ({
   records: rows.isWhole ? { text: "lines", parquet: true } : { text: "lines" },
   ...(rows.files === undefined ? {} : { files: rows.files }),
   lossy: rows.lossy === true,
-  recognises: ({ value }) => rows.recognises(value),
+  recognizes: ({ value }) => rows.recognizes(value),
   open: (run) => ({ convert: ({ value, position }) => rolloutsOf(run, value, { rows, position }) }),
   left: { ...(rows.isWhole ? leftOfWhole : {}), ...rows.left },
 });
@@ -124,7 +124,7 @@ const rolloutOf = (
     judged,
     turns,
     more = [],
-  }: { readonly rows: ChatRows; readonly judged: Judged; readonly turns: readonly Built[]; readonly more?: Members },
+  }: { readonly rows: ChatRows; readonly judged: Reward; readonly turns: readonly Built[]; readonly more?: Members },
 ): Partial<Rollout> => {
   const top = row.members().filter(([key]) => !placed.includes(key));
   const metadata = [...top, ...more, ...(row.get("metadata")?.members() ?? [])].filter(([, { isFlat }]) => isFlat);
@@ -161,7 +161,7 @@ export const openaiChat = chatRows({
   sampled: "every turn of the assistant",
   isWhole: true,
   left: { functions: "only tools have a place" },
-  recognises: (row) => {
+  recognizes: (row) => {
     const messages = row.get("messages")?.items() ?? [];
     const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
     return haveRoles && !notOpenAi.some((key) => row.get(key) !== undefined);
@@ -181,7 +181,7 @@ const trlRows: ChatRows = {
   placed: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
   sampled: "the assistant's turns of completion",
   isWhole: true,
-  recognises: (row) =>
+  recognizes: (row) =>
     isTurns(row.get("prompt")) &&
     (row.get("completions")?.isList === true ||
       (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
@@ -228,13 +228,13 @@ const judgeAt = (
   run: FormatRun,
   row: Value,
   { own, at }: { readonly own: Value | undefined; readonly at: number },
-): Judged => {
-  const { asked } = run;
+): Reward => {
+  const { options } = run;
   if (own?.isNumber === false) throw new Unfit(`rewards[${at}] is no number`, own);
-  const rewardFrom = asked.rewardFrom && [...asked.rewardFrom, at];
+  const rewardFrom = options.rewardFrom && [...options.rewardFrom, at];
   const id = row.get("id");
   const ids = [id && `${id.text ?? id.raw}/${at}`];
-  return judge({ ...run, asked: { ...asked, rewardFrom } }, { record: row, ids, own });
+  return judge({ ...run, options: { ...options, rewardFrom } }, { record: row, ids, own });
 };
 
 /** Roles by the names that turns of ShareGPT have. */
@@ -258,7 +258,7 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isWhole: true,
   lossy: true,
-  recognises: (row) => {
+  recognizes: (row) => {
     const turns = row.get("conversations")?.items() ?? [];
     return turns.length > 0 && turns.every((turn) => isTextAt(turn, "from"));
   },

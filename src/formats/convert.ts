@@ -16,15 +16,15 @@ import {
 } from "../input/index.ts";
 import { markLength } from "../json/walk.ts";
 import { convertFiles } from "./converted.ts";
-import type { Asked, Format, FormatRun } from "./format.ts";
+import type { Format, FormatOptions, FormatRun } from "./format.ts";
 import type { ConvertedFile } from "./origin.ts";
 import { Receipt } from "./receipt.ts";
-import { ownFormat, type Recognised, recognise } from "./recognise.ts";
+import { ownFormat, type RecognizedInput, recognize } from "./recognize.ts";
 import { Value } from "./value.ts";
 
 /** How inputs of other tools are read. */
-export interface ForeignChoice extends Asked {
-  /** The name of a format; `auto` recognises the files. */
+export interface ForeignChoice extends FormatOptions {
+  /** The name of a format; `auto` recognizes the files. */
   readonly from: string;
   /** True if what becomes of every value is counted. */
   readonly receipt: boolean;
@@ -51,11 +51,11 @@ export interface Conversion {
 export const convertForeign = async (choice: ForeignChoice, inputs: Convertible): Promise<Converted<Conversion>> => {
   const { sources, folders, problems, maxUnpackedBytes } = inputs;
   const isNamed = (name: string): boolean => !folders.has(name);
-  const looked = await recognise(sources, { from: choice.from, isNamed, maxUnpackedBytes });
-  const isOther = ({ source, formats, damaged }: Recognised): boolean =>
+  const looked = await recognize(sources, { from: choice.from, isNamed, maxUnpackedBytes });
+  const isOther = ({ source, formats, damaged }: RecognizedInput): boolean =>
     !isNamed(source.name) && formats.length === 0 && damaged === undefined;
   const others = looked.filter(isOther).map(({ source }) => source.name);
-  const used: Recognised[] = [];
+  const used: RecognizedInput[] = [];
   for (const one of looked.filter((own) => !isOther(own))) {
     const { source, wrong } = one;
     if (wrong === undefined) used.push(one);
@@ -67,7 +67,7 @@ export const convertForeign = async (choice: ForeignChoice, inputs: Convertible)
   const remotes = left.filter(({ name }) => isRemote(name));
   await closeAll(left.filter(({ name }) => !isRemote(name)));
   reportWithout(folders, { others, problems });
-  const isOwn = ({ formats }: Recognised): boolean => formats.length === 0 || formats.includes(ownFormat);
+  const isOwn = ({ formats }: RecognizedInput): boolean => formats.length === 0 || formats.includes(ownFormat);
   const [format] = used.flatMap(({ formats }) => formats);
   if (format === undefined || used.every(isOwn)) {
     await closeAll(remotes);
@@ -92,7 +92,7 @@ const closeAll = async (sources: Iterable<Source>): Promise<void> => {
 
 /** Reports files of several formats, and a format that has lost something, unless the person accepts that. */
 const isRefused = (
-  used: readonly Recognised[],
+  used: readonly RecognizedInput[],
   format: Format,
   { choice, problems }: { readonly choice: ForeignChoice; readonly problems: Problems },
 ): boolean => {
@@ -142,7 +142,7 @@ const convertSources = async (
   const receipt = choice.receipt ? new Receipt() : undefined;
   const taken = new Set<string>();
   const run: FormatRun = {
-    asked: choice,
+    options: choice,
     files: files.map(({ name }) => name),
     beside: ({ file, member }, name) => {
       if (member === undefined) return documents.at(file, name);

@@ -12,7 +12,7 @@ import type { Receipt } from "./receipt.ts";
 import { Unfit, Value } from "./value.ts";
 
 /** What conversion needs in addition to the files. */
-interface Converting {
+interface ConversionOptions {
   readonly host: Host;
   readonly format: Format;
   readonly converter: Converter;
@@ -33,7 +33,7 @@ const failedRollout = "a rollout that failed is counted among the exceptions of 
  */
 export const convertFiles = async (
   files: readonly ConvertedFile[],
-  options: Converting,
+  options: ConversionOptions,
 ): Promise<{ readonly source: Source; readonly unplaced: number }> => {
   const { host, format, converter, name, receipt, notes, problems } = options;
   const areAcross = format.groupsAcross === true;
@@ -141,7 +141,10 @@ interface BrokenRecord {
 }
 
 /** Shows all records to the converter before the first is converted, if it wants to see them. */
-const lookAt = async (files: readonly ConvertedFile[], { host, format, converter }: Converting): Promise<void> => {
+const lookAt = async (
+  files: readonly ConvertedFile[],
+  { host, format, converter }: ConversionOptions,
+): Promise<void> => {
   if ((converter.look ?? converter.lookAtColumns) === undefined) return;
   for (const { name: file, records } of files) {
     let position = 0;

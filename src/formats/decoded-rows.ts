@@ -10,7 +10,7 @@ const decodedRows = ({
   prompt,
   answer,
   finish,
-  recognises,
+  recognizes,
   ...rows
 }: Omit<ChatRows, "placed" | "isWhole" | "prompt" | "turns" | "sampled"> & {
   readonly prompt: string;
@@ -24,7 +24,7 @@ const decodedRows = ({
     sampled: answer,
     isWhole: false,
     lossy: true,
-    recognises: (row) => isTextAt(row, prompt) && isTextAt(row, answer) && recognises(row),
+    recognizes: (row) => isTextAt(row, prompt) && isTextAt(row, answer) && recognizes(row),
     prompt: (row) => [neededText(row, prompt)],
     check: (_, row) => void neededText(row, answer),
     turns: (run, row) => [userTurn(neededText(row, prompt)), sampledText(run, neededText(row, answer), finish?.(row))],
@@ -44,7 +44,7 @@ export const openrlhf = decodedRows({
   prompt: "input",
   answer: "output",
   reward: "reward",
-  recognises: (row) => row.get("reward")?.isNumber === true && row.get("score") === undefined,
+  recognizes: (row) => row.get("reward")?.isNumber === true && row.get("score") === undefined,
 });
 
 /** verl's `rollout_data_dir`: a file for each step. */
@@ -54,7 +54,7 @@ export const verl = decodedRows({
   prompt: "input",
   answer: "output",
   reward: "score",
-  recognises: (row) => row.get("score")?.isNumber === true && (row.get("step") ?? row.get("gts")) !== undefined,
+  recognizes: (row) => row.get("score")?.isNumber === true && (row.get("step") ?? row.get("gts")) !== undefined,
 });
 
 /** SkyRL's `dumped_evals`: a file for each source of data. */
@@ -81,7 +81,7 @@ export const skyrl = decodedRows({
     const reason = row.get("stop_reason");
     return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
   },
-  recognises: (row) => row.get("score") !== undefined,
+  recognizes: (row) => row.get("score") !== undefined,
   left: { env_extras: nested },
 });
 
@@ -98,7 +98,7 @@ export const nemoRl = chatRows({
   isWhole: false,
   files: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
   lossy: true,
-  recognises: (row) =>
+  recognizes: (row) =>
     isTurns(row.get("content")) &&
     row.get("rewards")?.isNumber === true &&
     (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,

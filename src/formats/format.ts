@@ -1,11 +1,11 @@
-/** What a format of another tool is: how its files are recognised, and how a record of it becomes rollouts. */
+/** What a format of another tool is: how its files are recognized, and how a record of it becomes rollouts. */
 import type { Path } from "../check/rules/places.ts";
 import type { Columns, RecordKinds } from "../input/index.ts";
 import type { Built } from "./built.ts";
 import type { Unfit, Value } from "./value.ts";
 
 /** How files of other tools are read, as a person asked for it. */
-export interface Asked {
+export interface FormatOptions {
   /** Path of the reward in a record. Default: that of the format. */
   readonly rewardFrom?: Path | undefined;
   /** Rewards by the ids of rollouts, as JSON numbers. */
@@ -55,7 +55,7 @@ export interface Rollout {
 
 /** What a converter works with. */
 export interface FormatRun {
-  readonly asked: Asked;
+  readonly options: FormatOptions;
   /** The files of the run, in their order. */
   readonly files: readonly string[];
   /** Reads a document by its path from a file, or in the same archive; undefined if there is none. */
@@ -99,7 +99,7 @@ export interface Format {
   readonly looksAt?: readonly string[];
   /** Columns whose texts are JSON, and never become a part of a trajectory as texts. */
   readonly jsonColumns?: readonly string[];
-  /** Names of its files: such a file has the format even if it cannot be recognised. */
+  /** Names of its files: such a file has the format even if it cannot be recognized. */
   readonly files?: RegExp;
   /** Folders next to a file whose files are parts of it, and not inputs. */
   readonly partsIn?: readonly string[];
@@ -112,7 +112,7 @@ export interface Format {
   /** True if something of what was said is lost in it. */
   readonly lossy?: boolean;
   /** True if a file has the format, by its first record. */
-  recognises(first: SourceRecord): boolean;
+  recognizes(first: SourceRecord): boolean;
   /** Begins a run. */
   open(run: FormatRun): Converter;
   /** Reasons why values have no place, by their paths with `[]` for positions. A path includes all below it. */

@@ -14,7 +14,7 @@ export interface RecordPlace {
 }
 
 /** A rollout of a group: what it was made of, and the range of its text. */
-export interface Written extends RecordPlace {
+export interface WrittenRollout extends RecordPlace {
   /** Its position among the rollouts of the record; -1 if the record could not be converted. */
   readonly position: number;
   readonly start: number;
@@ -32,7 +32,7 @@ export interface Written extends RecordPlace {
 export interface Group {
   /** Its position among all groups. */
   readonly position: number;
-  readonly rollouts: Written[];
+  readonly rollouts: WrittenRollout[];
   /** True if something of it could not be converted. */
   isBroken: boolean;
   /** True if its rollouts came in another order than that of their positions. */
@@ -177,7 +177,7 @@ export class GroupLines {
 const digestOf = ({ bytes, span: { start, end } }: Value): string =>
   hash("sha256", bytes.subarray(start, end), "binary");
 
-const append = (group: Group, written: Written): void => {
+const append = (group: Group, written: WrittenRollout): void => {
   if ((written.index ?? 0) < (group.rollouts.at(-1)?.index ?? 0)) group.isMixed = true;
   group.rollouts.push(written);
 };

@@ -26,7 +26,7 @@ export const harbor: Format = {
   files: /(?:^|[/\\])result\.json$/,
   partsIn: ["agent", "steps"],
   groupsAcross: true,
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     value.get("trial_name")?.isText === true &&
     value.get("task_name")?.isText === true &&
     value.members().some(([key]) => /^(?:verifier_result|exception_info|agent_result|agent_info)$/.test(key)),
@@ -105,7 +105,7 @@ const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): 
 const rewardIn = (run: FormatRun, value: Value, rewards: Members): Value | undefined => {
   const own = rewards.find(([key]) => key === "reward")?.[1];
   const [other] = rewards;
-  const { rewardFrom, rewards: given } = run.asked;
+  const { rewardFrom, rewards: given } = run.options;
   if (own !== undefined || other === undefined || rewardFrom !== undefined || given !== undefined) return own;
   const names = rewards.map(([key]) => key).join(", ");
   const wrong = `rewards has no reward, but ${names}: say --reward-from verifier_result.rewards.${other[0]}`;

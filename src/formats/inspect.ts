@@ -2,7 +2,7 @@
 import { type Built, type Member, said } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { turnsOf } from "./inspect-messages.ts";
-import { asMessage, exceptionOf, type Judged, judge, rolloutApart, trajectoryOf } from "./rollout.ts";
+import { asMessage, exceptionOf, judge, type Reward, rolloutApart, trajectoryOf } from "./rollout.ts";
 import { flatIn, Unfit, type Value } from "./value.ts";
 
 const around = "what went on around the messages: they stand in messages";
@@ -41,7 +41,7 @@ export const inspect: Format = {
   records: { text: "document", zip: /^samples\/.+\.json$/ },
   files: /\.eval$/,
   nonFinite: true,
-  recognises: ({ value, member }) =>
+  recognizes: ({ value, member }) =>
     member === undefined
       ? value.get("eval", "task")?.isText === true && value.get("samples")?.isList === true
       : value.get("id") !== undefined && value.get("epoch")?.isNumber === true,
@@ -68,12 +68,12 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
 };
 
 /** A sample, and the log that it is in. */
-interface Logged {
+interface LoggedSample {
   readonly sample: Value;
   readonly log: Value | undefined;
 }
 
-const rolloutOf = (run: FormatRun, { sample, log, at }: Logged & { readonly at: number }): Rollout => {
+const rolloutOf = (run: FormatRun, { sample, log, at }: LoggedSample & { readonly at: number }): Rollout => {
   const id = sample.get("id");
   const about = { group: id?.text ?? id?.raw, missing: "id is missing", otherwise: `without id ${at}` };
   return rolloutApart(sample, about, (group) => {
@@ -100,8 +100,8 @@ const judgeSample = (
   run: FormatRun,
   sample: Value,
   { scores, group }: { readonly scores: Scores; readonly group: string },
-): Judged => {
-  const { rewardFrom, rewards } = run.asked;
+): Reward => {
+  const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
     const names = [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || "<path>";
     throw new Unfit(`it records no reward: say --reward-from ${names}, or --rewards <file>`, sample);
@@ -157,7 +157,7 @@ const scoresOf = (sample: Value, log: Value | undefined): Scores => {
   return new Map([[name?.text ?? "score", older]]);
 };
 
-const metadataOf = ({ sample, log }: Logged, scores: Scores, without: string | undefined): Iterable<Member> => {
+const metadataOf = ({ sample, log }: LoggedSample, scores: Scores, without: string | undefined): Iterable<Member> => {
   const taken = ["messages", "error", "input", without];
   const members = new Map<string, Value | undefined>(flatIn(sample).filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string): void => {

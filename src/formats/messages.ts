@@ -1,5 +1,5 @@
 /** Chat messages as other tools write them → messages and choices of the interface, with their tools, calls and logprobs. */
-import { asText, type Built, list, object, objectOf, replaced, type Said, said } from "./built.ts";
+import { asText, type Built, list, type OwnJson, object, objectOf, replaced, said } from "./built.ts";
 import type { FormatRun } from "./format.ts";
 import { Unfit, Value } from "./value.ts";
 
@@ -14,7 +14,7 @@ const only = said(0);
 const [stopped, calling, assistant, user] = [said("stop"), said("tool_calls"), said("assistant"), said("user")];
 
 /** The finish reason of a turn if none is recorded; people are told. */
-export const derivedFinish = (run: FormatRun, callsTools: boolean): Said => {
+export const derivedFinish = (run: FormatRun, callsTools: boolean): OwnJson => {
   run.note("finish_reason is not recorded: tool_calls where a turn calls tools, else stop");
   return callsTools ? calling : stopped;
 };

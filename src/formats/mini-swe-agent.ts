@@ -22,7 +22,7 @@ export const miniSweAgent: Format = {
   records: { text: "document" },
   files: /\.traj\.json(?:\.gz|\.zst)?$/,
   groupsAcross: true,
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
   left: {
@@ -50,7 +50,7 @@ export const miniSweAgentMessages: Format = {
   title: "bare messages of an older mini-swe-agent",
   keys: { group: "each file by itself", reward: "--rewards", sampled: "every message of the assistant" },
   lossy: true,
-  recognises: ({ value }) => {
+  recognizes: ({ value }) => {
     const messages = value.items();
     const haveRoles = messages.length > 1 && messages.every((message) => message.textAt("role") !== undefined);
     return haveRoles && messages.slice(0, maxPrompts).some((message) => marks.test(message.get("content")?.raw ?? ""));

@@ -20,7 +20,7 @@ export const nemoGym: Format = {
   records: { text: "lines" },
   groupsAcross: true,
   last: failures,
-  recognises: ({ value, file }) =>
+  recognizes: ({ value, file }) =>
     (value.get("responses_create_params")?.isObject === true && value.get("response", "output")?.isList === true) ||
     (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
     (others.test(file) && value.isObject),

@@ -6,7 +6,7 @@ import { type Cut, type Origin, type Records, rowWithTexts, unitsBefore } from "
 import { onOneLine } from "../json/walk.ts";
 import { sourceAt } from "./built.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
-import type { Group, Written } from "./group-lines.ts";
+import type { Group, WrittenRollout } from "./group-lines.ts";
 import type { RecordMade } from "./receipt.ts";
 import { Unfit, Value } from "./value.ts";
 
@@ -49,7 +49,7 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
 /** The origin of the lines of groups. */
 export const originOf = (made: Made): Origin => {
   const { files, groups } = made;
-  const rolloutsOf = (line: number): readonly Written[] => groups[line - 1]?.rollouts ?? [];
+  const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
   return {
     files: files.map(({ name }) => name),
     isBroken: (line) => groups[line - 1]?.isBroken === true,
@@ -85,7 +85,7 @@ export function* recordsMade(files: readonly ConvertedFile[], groups: readonly G
 }
 
 /** The position in its record of the value at a path of a group. */
-const spotOf = async (made: Made, rollouts: readonly Written[], path: Path): Promise<Spot> => {
+const spotOf = async (made: Made, rollouts: readonly WrittenRollout[], path: Path): Promise<Spot> => {
   const [key, position] = path;
   const isException = key === "exceptions";
   const alike = rollouts.filter((one) => one.isException === isException && one.position >= 0);
@@ -98,7 +98,7 @@ const spotOf = async (made: Made, rollouts: readonly Written[], path: Path): Pro
 };
 
 /** Reads the record of a rollout again, and converts it as far as that is possible. */
-const convertAgain = async ({ files, format, converter }: Made, { file, record, position }: Written) => {
+const convertAgain = async ({ files, format, converter }: Made, { file, record, position }: WrittenRollout) => {
   const own = files[file];
   const cut = await own?.records.again(record);
   const value = cut === undefined ? undefined : recordIn(format, cut);
@@ -108,7 +108,7 @@ const convertAgain = async ({ files, format, converter }: Made, { file, record, 
 };
 
 /** The records of a group, or the parts that it is made of, and the documents beside them: a line each, each once. */
-const recordsOf = async (made: Made, rollouts: readonly Written[]): Promise<readonly Buffer[]> => {
+const recordsOf = async (made: Made, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
   const byPlace = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];
   const documents = new Set<string>();

@@ -4,17 +4,17 @@ import type { Format, Rollout } from "./format.ts";
 import { Value } from "./value.ts";
 
 /** Values of a file with the same path, except positions (`completion[].content`). */
-interface Counted {
+interface ValueCount {
   readonly file: string;
   readonly path: string;
   count: number;
 }
 
-interface LeftOut extends Counted {
+interface LeftOutValues extends ValueCount {
   readonly reason: string;
 }
 
-interface Placed extends Counted {
+interface PlacedValues extends ValueCount {
   /** Their path in a trajectory, an exception or a group. */
   readonly to: string;
 }
@@ -33,11 +33,11 @@ export interface RecordMade {
 export interface ReceiptData {
   readonly format: string;
   readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
-  readonly left_out: readonly LeftOut[];
+  readonly left_out: readonly LeftOutValues[];
   /** Values that are said in another way, or by another value. */
-  readonly changed: readonly Placed[];
+  readonly changed: readonly PlacedValues[];
   /** Values as they were written. */
-  readonly carried: readonly Placed[];
+  readonly carried: readonly PlacedValues[];
 }
 
 /** The place of a value in what was made. */
@@ -70,9 +70,9 @@ const atRoot: Inherited = { path: "", place: undefined, reason: undefined };
 export class Receipt {
   /** Says what each record became. */
   records: () => Iterable<RecordMade> = () => [];
-  readonly #left = new Map<string, LeftOut>();
-  readonly #changed = new Map<string, Placed>();
-  readonly #carried = new Map<string, Placed>();
+  readonly #left = new Map<string, LeftOutValues>();
+  readonly #changed = new Map<string, PlacedValues>();
+  readonly #carried = new Map<string, PlacedValues>();
   readonly #counts = { read: 0, placed: 0, left_out: 0 };
   /** Why parts of the next record have no place, by the ids of values. */
   readonly #reasons = new Map<number, string>();
@@ -117,7 +117,7 @@ export class Receipt {
 
   /** The counts, the largest first. */
   data(format: Format): ReceiptData {
-    const sorted = <One extends Counted>(counts: ReadonlyMap<string, One>): readonly One[] =>
+    const sorted = <One extends ValueCount>(counts: ReadonlyMap<string, One>): readonly One[] =>
       [...counts.values()].sort((a, b) => b.count - a.count);
     return {
       format: format.name,
@@ -160,7 +160,7 @@ export class Receipt {
   }
 }
 
-const countIn = <One extends Counted>(into: Map<string, One>, key: string, make: () => One): void => {
+const countIn = <One extends ValueCount>(into: Map<string, One>, key: string, make: () => One): void => {
   const one = into.get(key) ?? make();
   into.set(key, one);
   one.count++;

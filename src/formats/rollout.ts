@@ -36,14 +36,14 @@ export const rolloutApart = (
 };
 
 /** A reward, and its part of the dedup key. */
-export interface Judged {
+export interface Reward {
   readonly reward: Built;
   readonly identity?: string;
 }
 
 /** What a trajectory is made of. */
 interface Parts {
-  readonly judged: Judged;
+  readonly judged: Reward;
   readonly turns: readonly Built[];
   readonly tools?: Built | undefined;
   readonly histories?: readonly Built[];
@@ -84,7 +84,7 @@ export const asMessage = (value: Value): Built => (value.isText ? value : said(v
  * @throws Unfit if there is none
  */
 export const judge = (
-  { asked: { rewardFrom, rewards }, rewardTaken }: FormatRun,
+  { options: { rewardFrom, rewards }, rewardTaken }: FormatRun,
   {
     record,
     ids,
@@ -94,7 +94,7 @@ export const judge = (
     readonly ids: readonly (Value | string | undefined)[];
     readonly own?: Built | undefined;
   },
-): Judged => {
+): Reward => {
   if (rewardFrom !== undefined) {
     const value = record.at(rewardFrom);
     const path = rewardFrom.join(".");

@@ -28,7 +28,7 @@ export const tau2: Format = {
   records: { text: "document" },
   files: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json(?:\.gz|\.zst)?$/,
   groupsAcross: true,
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     isSimulation(value) ||
     (value.get("info", "agent_info") !== undefined &&
       value.get("tasks")?.isList === true &&

@@ -11,7 +11,7 @@ export const verifiersV0: Format = {
   keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
   records: { text: "lines" },
   files: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&
     value.get("reward")?.isNumber === true &&

@@ -18,7 +18,7 @@ export const verifiersV1: Format = {
   records: { text: "lines" },
   files: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
   groupsAcross: true,
-  recognises: ({ value }) =>
+  recognizes: ({ value }) =>
     value.get("id") !== undefined &&
     value.get("task")?.isObject === true &&
     value.get("traces")?.isList === true &&

@@ -19,7 +19,7 @@ import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
 
 /** An input, and the formats that it can have. */
-export interface Recognised {
+export interface RecognizedInput {
   readonly source: Source;
   readonly formats: readonly Format[];
   /** What it is if it has no format. */
@@ -28,7 +28,7 @@ export interface Recognised {
   readonly damaged: "text" | Container | undefined;
 }
 
-interface Looking {
+interface RecognizeOptions {
   /** The name of a format, or `auto`. */
   readonly from: string;
   /** True if a file was given itself: it has the format that was given too. */
@@ -42,29 +42,32 @@ export const ownFormat: Format = {
   title: "",
   keys: { group: "", reward: "", sampled: "" },
   records: { text: "lines" },
-  recognises: () => false,
+  recognizes: () => false,
   open: () => ({ convert: () => [] }),
 };
 
 /** Looks at inputs one after the other, because a document is read whole for it. */
-export const recognise = async (sources: readonly Source[], looking: Looking): Promise<readonly Recognised[]> => {
-  const asked = looking.from === ownFormat.name ? ownFormat : await loadFormat(looking.from);
-  const looked: Recognised[] = [];
-  for (const source of sources) looked.push(await look(source, asked, looking));
-  return withNamesakes(withoutParts(looked), asked);
+export const recognize = async (
+  sources: readonly Source[],
+  looking: RecognizeOptions,
+): Promise<readonly RecognizedInput[]> => {
+  const given = looking.from === ownFormat.name ? ownFormat : await loadFormat(looking.from);
+  const looked: RecognizedInput[] = [];
+  for (const source of sources) looked.push(await look(source, given, looking));
+  return withNamesakes(withoutParts(looked), given);
 };
 
-const look = async (source: Source, asked: Format | undefined, looking: Looking): Promise<Recognised> => {
+const look = async (source: Source, given: Format | undefined, looking: RecognizeOptions): Promise<RecognizedInput> => {
   const sniffed = sniff(await readHead(source.bytes, sniffedBytes));
   const { container, data } = sniffed?.rule === "not-json" ? sniffed : {};
-  if (asked !== undefined && looking.isNamed(source.name)) {
-    const isReadable = container === undefined || asked.records[container] !== undefined;
-    const formats = isReadable ? [asked] : [];
+  if (given !== undefined && looking.isNamed(source.name)) {
+    const isReadable = container === undefined || given.records[container] !== undefined;
+    const formats = isReadable ? [given] : [];
     return { source, formats, wrong: isReadable ? undefined : data, damaged: undefined };
   }
   const { formats, unreadable } =
     container === undefined ? await formatsOf(source, looking) : await formatsIn(source, container, looking);
-  const own = asked === undefined ? formats : formats.filter(({ name }) => name === asked.name);
+  const own = given === undefined ? formats : formats.filter(({ name }) => name === given.name);
   const kind = `${data?.kind} that can't be read (${unreadable})`;
   const wrong =
     data === undefined || unreadable === undefined ? data : { kind, instead: "write it again, or copy it again" };
@@ -73,10 +76,10 @@ const look = async (source: Source, asked: Format | undefined, looking: Looking)
 };
 
 /** Files without a format have that of the others if they have such a name, or if nothing of them can be read. */
-const withNamesakes = (looked: readonly Recognised[], asked: Format | undefined): readonly Recognised[] => {
-  const [one, ...more] = new Set(asked === undefined ? looked.flatMap(({ formats }) => formats) : [asked]);
+const withNamesakes = (looked: readonly RecognizedInput[], given: Format | undefined): readonly RecognizedInput[] => {
+  const [one, ...more] = new Set(given === undefined ? looked.flatMap(({ formats }) => formats) : [given]);
   if (one === undefined || more.length > 0) return looked;
-  const hasIt = ({ source, wrong, damaged }: Recognised): boolean =>
+  const hasIt = ({ source, wrong, damaged }: RecognizedInput): boolean =>
     damaged === undefined
       ? wrong === undefined && one.files?.test(source.name) === true
       : one.records[damaged] !== undefined;
@@ -86,7 +89,7 @@ const withNamesakes = (looked: readonly Recognised[], asked: Format | undefined)
 };
 
 /** Files that another is made of are not inputs. The other may have no more than the name of its format. */
-const withoutParts = (looked: readonly Recognised[]): readonly Recognised[] => {
+const withoutParts = (looked: readonly RecognizedInput[]): readonly RecognizedInput[] => {
   const found = [...new Set(looked.flatMap(({ formats }) => formats))];
   const parts = new Set(
     looked.flatMap(({ source, formats }) => {
@@ -108,10 +111,14 @@ interface Possible {
 }
 
 /**
- * The formats of a file that is not text: those that recognise its first record that can be read. If none can be read, the
+ * The formats of a file that is not text: those that recognize its first record that can be read. If none can be read, the
  * only format that such a file can have.
  */
-const formatsIn = async (source: Source, container: Container, { maxUnpackedBytes }: Looking): Promise<Possible> => {
+const formatsIn = async (
+  source: Source,
+  container: Container,
+  { maxUnpackedBytes }: RecognizeOptions,
+): Promise<Possible> => {
   const found: Format[] = [];
   const closed: Format[] = [];
   let unreadable: string | undefined;
@@ -126,7 +133,7 @@ const formatsIn = async (source: Source, container: Container, { maxUnpackedByte
     if (typeof first === "string") {
       closed.push(format);
       unreadable = first;
-    } else if (first !== undefined && format.recognises(first)) found.push(format);
+    } else if (first !== undefined && format.recognizes(first)) found.push(format);
   }
   return { formats: found.length === 0 && closed.length === 1 ? closed : found, unreadable };
 };
@@ -155,7 +162,7 @@ const firstInside = async (
 };
 
 /** The formats that a text can have. */
-const formatsOf = async (source: Source, { maxUnpackedBytes }: Looking): Promise<Possible> => {
+const formatsOf = async (source: Source, { maxUnpackedBytes }: RecognizeOptions): Promise<Possible> => {
   const { name, bytes } = source;
   if (holdsOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat], unreadable: undefined };
   const formats = await loadFormats();
@@ -165,7 +172,7 @@ const formatsOf = async (source: Source, { maxUnpackedBytes }: Looking): Promise
     const record = { value, file: name, position: 0 };
     const found = formats.filter((format) => {
       const { text } = format.records;
-      return text !== undefined && kinds.includes(text) && format.recognises(record);
+      return text !== undefined && kinds.includes(text) && format.recognizes(record);
     });
     if (found.length > 0) return { formats: found, unreadable };
   }
