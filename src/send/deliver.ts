@@ -5,7 +5,8 @@ import { assignDedupKeys, firstFileOf, invalidInput, type Reading } from "../gro
 import { EarlierRuns, nothingWritten, openRunLedger, type RunLedger } from "../ledger/index.ts";
 import { chunksOf } from "./body.ts";
 import { compress } from "./compress.ts";
-import { type DeliverOptions, Delivery, rejectsPath, type StopOrSkip } from "./delivery.ts";
+import { Delivery, rejectsPath } from "./delivery.ts";
+import type { DeliverOptions, StopOrSkip } from "./options.ts";
 import { GroupOutcomes } from "./outcomes.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import type { Rejected } from "./reject/rejected-lines.ts";

@@ -1,60 +1,15 @@
 /** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a rejects file. */
 
-import type { Client } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { type DedupKeys, type Reading, takeBackGroups } from "../groups/index.ts";
+import { type Reading, takeBackGroups } from "../groups/index.ts";
 import { isRemote } from "../input/remote-names.ts";
-import type { EarlierRuns, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
-import type { Compression } from "./compress.ts";
-import type { GroupOutcomes } from "./outcomes.ts";
+import type { DeliverOptions, DeliveryState } from "./options.ts";
 import { type Frame, frameOf, type Limit } from "./plan.ts";
 import { noRejects, type Rejected } from "./reject/rejected-lines.ts";
 import { checkRejectsFree, writeRejects } from "./reject/rejects-file.ts";
-import type { SendProgress, SendResult } from "./send-result.ts";
+import type { SendResult } from "./send-result.ts";
 import { dedupKeysOf, Sender } from "./sender.ts";
-import { type Job, jobOfEntry, mayResend, type OnUnknown } from "./unknown.ts";
-
-/** What stops a run, and what it skips. */
-export type StopOrSkip = "stop" | "skip";
-
-/** How a reading is delivered. */
-export interface DeliverOptions extends RunLedgerOptions {
-  /** Identifies this log address, or this local store; called when it is needed. */
-  readonly destination: () => Promise<string>;
-  readonly client: () => Promise<Client>;
-  /** Largest body, in bytes. */
-  readonly maxRequestBytes: number;
-  readonly oneRequest: boolean;
-  readonly concurrency: number;
-  readonly onInvalid: StopOrSkip;
-  readonly onRefused: StopOrSkip;
-  readonly onUnknown: OnUnknown;
-  /** Default: the first file's name with `.rejected`. */
-  readonly rejects: string | undefined;
-  /** Redacts secrets in JSON that is written to a file. */
-  readonly redact: (json: string) => string;
-  /** Undefined if requests are not compressed. */
-  readonly compress: Compression | undefined;
-  /** Which body, from 1, is written instead of being sent; each piece is valid until it was written. */
-  readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
-  /** Called once if the first request took long and more follow, one after the other. */
-  readonly onSlow: (ms: number, left: number) => void;
-  readonly onProgress: (progress: SendProgress) => void;
-  /** Called with the number of unknown requests that are sent again because the service honors their keys. */
-  readonly onSettling: (requests: number) => void;
-}
-
-/** What a delivery knows of groups. */
-interface DeliveryState {
-  /** The first file, `-` for standard input. */
-  readonly file: string;
-  readonly runLedger: RunLedger;
-  readonly outcomes: GroupOutcomes;
-  readonly dedupKeys: DedupKeys;
-  readonly earlier: EarlierRuns;
-  /** The number of a group in `earlier`. */
-  readonly numberOf: (group: number) => number;
-}
+import { type Job, jobOfEntry, mayResend } from "./unknown.ts";
 
 /** The groups of a reading on their way to the service. */
 export class Delivery {
@@ -141,7 +96,6 @@ export class Delivery {
       ...this.options,
       client: await this.options.client(),
       frame: this.frame,
-      skipRefused: this.options.onRefused === "skip",
     });
     await this.#sender.send(jobs, { isLast });
     return this.#sender;

@@ -3,13 +3,13 @@
 import type { Reading } from "../groups/index.ts";
 import { loadLedger } from "../ledger/index.ts";
 import type { Compression } from "./compress.ts";
-import type { DeliverOptions } from "./delivery.ts";
 import type { Followed, FollowOptions } from "./follow/follow.ts";
+import type { DeliverOptions } from "./options.ts";
 import type { LogResult } from "./result.ts";
 
-export type { DeliverOptions, StopOrSkip } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
+export type { DeliverOptions, StopOrSkip } from "./options.ts";
 export { exampleProblem } from "./reject/rule-example.ts";
 export { problemsToShow, type Shown } from "./reject/shown-problems.ts";
 export { type CheckResult, checkResult, type LogResult, unreadResult } from "./result.ts";

@@ -8,7 +8,8 @@ import { ValidationError, type ValidationItem } from "../contract/errors.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { type GroupPart, locate, partValue, type Reading, spotOfGroup } from "../groups/index.ts";
 import { parsedJson, valueAt } from "../json/walk.ts";
-import { cutRequests, type Frame, type PlannedRequest } from "./plan.ts";
+import type { SendOptions } from "./options.ts";
+import { cutRequests, type PlannedRequest } from "./plan.ts";
 import { foldUnions, type Union } from "./unions.ts";
 
 /** A group that the service refused, and its reasons. */
@@ -31,18 +32,15 @@ export interface Next {
 }
 
 /** A request that was refused, with the answer. */
-interface Refused {
-  readonly frame: Frame;
+interface Refused extends Pick<SendOptions, "frame" | "oneRequest" | "onRefused"> {
   readonly request: PlannedRequest;
   readonly attempt: Attempt;
-  /** True if refused groups are rejected, and the others are sent. */
-  readonly skipRefused: boolean;
 }
 
 /** What follows a 413: the request is sent as halves, cut between groups. A group alone is refused. */
 export const afterTooLarge = (
   reading: Reading,
-  { frame, request: { groups, bytes }, attempt, oneRequest, skipRefused }: Refused & { readonly oneRequest: boolean },
+  { frame, request: { groups, bytes }, attempt, oneRequest, onRefused }: Refused,
 ): Next => {
   const isAlone = groups.length === 1;
   if (!isAlone && !oneRequest) {
@@ -52,7 +50,7 @@ export const afterTooLarge = (
   }
   const [group = 0] = groups;
   const where = isAlone ? { where: spotOfGroup(reading, group) } : {};
-  if (isAlone && skipRefused) {
+  if (isAlone && onRefused === "skip") {
     return { refused: [{ group, problems: [problemOf("group-too-large", { bytes }, where.where)] }] };
   }
   const http = attempt.failure?.about.http;
@@ -63,13 +61,13 @@ export const afterTooLarge = (
 /** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */
 export const afterRefusal = async (
   reading: Reading,
-  { frame, request, attempt, skipRefused }: Refused,
+  { frame, request, attempt, onRefused }: Refused,
 ): Promise<Next> => {
   if (attempt.kind === "broken") return {};
   const items = itemsOf(attempt.body);
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap((item) => positionIn(request, item) ?? []);
-  const positions = skipRefused && isAboutContent(attempt.status) ? new Set(named.sort((a, b) => a - b)) : new Set();
+  const positions = new Set(onRefused === "skip" && isAboutContent(attempt.status) ? named : []);
   if (positions.size === 0) return { problems: await problemsOf(reading, { request, items }) };
   const refused: RefusedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {

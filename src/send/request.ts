@@ -1,6 +1,6 @@
 /** One request: it is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
 
-import type { Attempt, Client, Patience } from "../client/index.ts";
+import type { Attempt, Patience } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
 import type { Reading } from "../groups/index.ts";
@@ -8,9 +8,10 @@ import type { Host } from "../host.ts";
 import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
 import { callsTextOf, noCalls } from "./answers.ts";
 import { bodyOf, chunksOf } from "./body.ts";
-import { type Compression, compress } from "./compress.ts";
-import type { Frame, PlannedRequest } from "./plan.ts";
-import { isHonored, type KeyFacts, type OnUnknown } from "./unknown.ts";
+import { compress } from "./compress.ts";
+import type { SendOptions } from "./options.ts";
+import type { PlannedRequest } from "./plan.ts";
+import { isHonored } from "./unknown.ts";
 
 /**
  * What became of a request.
@@ -35,19 +36,6 @@ export const outcomeOf = (attempt: Attempt): Outcome => {
 /** True if no other attempt can change the outcome. */
 export const isFinal = (outcome: Outcome): boolean =>
   outcome === "logged" || outcome === "too-large" || outcome === "refused";
-
-/** How requests are attempted. */
-export interface RequestOptions extends KeyFacts {
-  readonly client: Client;
-  readonly modelId: string;
-  readonly frame: Frame;
-  readonly runLedger: RunLedger;
-  readonly onUnknown: OnUnknown;
-  /** Undefined if requests are not compressed. */
-  readonly compress: Compression | undefined;
-  /** How long the attempts of one request go on. */
-  readonly maxWaitMs: number;
-}
 
 /** The run that a request is part of. */
 interface RequestRun {
@@ -83,7 +71,7 @@ export interface SentRequest {
 export const attemptUntilKnown = async (
   reading: Reading,
   sent: SentRequest,
-  options: RequestOptions & RequestRun,
+  options: SendOptions & RequestRun,
 ): Promise<Attempt> => {
   const { host, runLedger, patience, isOver, onAgain, frame, compress: form } = options;
   const chunks = () => chunksOf(reading, { frame, request: sent.request });
@@ -132,7 +120,7 @@ const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> => {
 
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, ...options }: RequestOptions & RequestRun & Pick<Parameters<typeof bodyOf>[0], "length" | "chunks">,
+  { length, chunks, ...options }: SendOptions & RequestRun & Pick<Parameters<typeof bodyOf>[0], "length" | "chunks">,
 ): Promise<Attempt> => {
   const { client, modelId, idempotency, until, onBytes, compress: form, runLedger } = options;
   const grace = openGrace(until);

@@ -7,35 +7,12 @@ import type { Host } from "../host.ts";
 import type { RecordedRequest, Settlement } from "../ledger/index.ts";
 import { addAnswer, noCalls } from "./answers.ts";
 import { checkSource } from "./body.ts";
-import type { GroupOutcomes } from "./outcomes.ts";
+import type { SendOptions } from "./options.ts";
 import { cutRequests, type PlannedRequest, requestOf } from "./plan.ts";
 import { afterRefusal, afterTooLarge, type Next, type RefusedGroup } from "./refusal.ts";
-import {
-  attemptUntilKnown,
-  isFinal,
-  type Outcome,
-  outcomeOf,
-  type RequestOptions,
-  recordAttempt,
-  type SentRequest,
-} from "./request.ts";
+import { attemptUntilKnown, isFinal, type Outcome, outcomeOf, recordAttempt, type SentRequest } from "./request.ts";
 import { nothingSent, type SendProgress, type SendResult } from "./send-result.ts";
 import { isHonored, type Job } from "./unknown.ts";
-
-/** How requests are sent. */
-interface SendOptions extends RequestOptions {
-  readonly outcomes: GroupOutcomes;
-  readonly dedupKeys: DedupKeys;
-  /** True if groups that the service refuses are rejected, and the others are sent. */
-  readonly skipRefused: boolean;
-  /** True if a 413 ends the run instead of halving the request. */
-  readonly oneRequest: boolean;
-  /** Requests in flight. */
-  readonly concurrency: number;
-  /** Called once if the first request took long and more follow, one after the other. */
-  readonly onSlow: (ms: number, left: number) => void;
-  readonly onProgress: (progress: SendProgress) => void;
-}
 
 /** A request that takes longer is worth a hint: several at once would be faster. */
 const slowMs = 1000;
