@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import type { Database, DatabasePart, OpenedDatabase, Question, Row } from "./index.ts";
+import type { Database, DatabasePart, OpenedDatabase, Question, Row, Value } from "./index.ts";
 import {
   identityOf,
   isBusy,
@@ -28,8 +28,10 @@ const journalWaitMs = 25;
 /** Larger than the default of SQLite, because most values are long. */
 const pageBytes = 16_384;
 
-/** Statements that stay prepared, so that thousands of them need no memory. */
+/** Statements that stay prepared, so that thousands of them need no memory. They keep their values, so these are few and short. */
 const maxPrepared = 64;
+const maxPreparedValues = 32;
+const maxPreparedLength = 4096;
 
 /** How long after a commit its pages move from the log to the file. Many small commits move at once. */
 const checkpointAfterMs = 200;
@@ -174,15 +176,16 @@ const databaseOf = (
   const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();
   const opened = identity();
   const prepared = new Map<string, Connection.Statement<unknown[]>>();
-  const prepare = (sql: string): Connection.Statement<unknown[]> => {
+  const prepare = ({ sql, values = [] }: Question): Connection.Statement<unknown[]> => {
     const statement = prepared.get(sql) ?? connection.prepare(plain(sql));
-    if (prepared.size === maxPrepared) prepared.clear();
-    prepared.set(sql, statement);
+    const isLong = (value: Value): boolean => typeof value !== "number" && (value?.length ?? 0) > maxPreparedLength;
+    if (values.length > maxPreparedValues || values.some(isLong)) prepared.delete(sql);
+    else if (prepared.size < maxPrepared) prepared.set(sql, statement);
     return statement;
   };
-  const ask = ({ sql, values = [] }: Question): readonly Row[] =>
-    prepare(sql)
-      .all([...values])
+  const ask = (question: Question): readonly Row[] =>
+    prepare(question)
+      .all([...(question.values ?? [])])
       .map((row) => toRow(row, about));
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLater = (): void => {
