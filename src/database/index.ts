@@ -93,20 +93,26 @@ export interface OpenedDatabase {
   readonly isCopy: boolean;
 }
 
+/** How a database is opened. */
+export interface DatabaseOptions extends DatabasePlace, DatabaseWaiting {
+  /** Makes the tables if there are none. */
+  readonly make: boolean;
+  /** Opens a copy of a file that cannot be written. Default: false. */
+  readonly toRead?: boolean;
+}
+
 /**
- * Opens a database. Without `make`, returns undefined if it has no tables.
- * @param toRead opens a copy of a file that cannot be written
+ * Opens a database; undefined if it has no tables and `make` is false.
  * @throws Failure of code `storage` (locked, damaged, of another program, of another version, no location to write to, disk
  *   full), `auth`, `unavailable`, `usage` (`database-address`)
  */
 export const openDatabase = async (
   part: DatabasePart,
-  place: DatabasePlace,
-  options: DatabaseWaiting & { readonly make: boolean; readonly toRead?: boolean },
+  options: DatabaseOptions,
 ): Promise<OpenedDatabase | undefined> =>
-  isDatabaseAddress(place.path)
-    ? await (await import("./postgres.ts")).openServer(part, place, options)
-    : openFile(part, place.path, options);
+  isDatabaseAddress(options.path)
+    ? await (await import("./postgres.ts")).openServer(part, options)
+    : openFile(part, options);
 
 /** Loads the driver of a database, before it is opened. */
 export const loadDriver = async (path: string): Promise<void> => {

@@ -1,7 +1,7 @@
 /** Opens PostgreSQL databases: each question is bounded in time, and asked again if the connection failed. A transaction pooler may be between. */
 import pg from "pg";
 import { Failure } from "../failure.ts";
-import type { Database, DatabasePart, DatabasePlace, DatabaseWaiting, OpenedDatabase, Row, Value } from "./index.ts";
+import type { Database, DatabaseOptions, DatabasePart, DatabaseWaiting, OpenedDatabase, Row, Value } from "./index.ts";
 import type { TitledFile } from "./own-file.ts";
 import { connectorOf, failureOf, obstacleOf } from "./postgres-connection.ts";
 import { toRow } from "./row.ts";
@@ -11,16 +11,12 @@ const firstWaitMs = 200;
 const maxRepeatWaitMs = 5000;
 
 /** Opens a database, and its tables. @throws as `openDatabase` */
-export const openServer = async (
-  part: DatabasePart,
-  place: DatabasePlace,
-  { make, ...waiting }: DatabaseWaiting & { readonly make: boolean },
-): Promise<OpenedDatabase | undefined> => {
-  const about = { path: place.path, title: part.title };
-  const database = databaseOf(about, { part, place, waiting });
+export const openServer = async (part: DatabasePart, options: DatabaseOptions): Promise<OpenedDatabase | undefined> => {
+  const about = { path: options.path, title: part.title };
+  const database = databaseOf(about, { ...options, connections: part.server.connections });
   try {
     const exist = await hasTables(database, { part, about });
-    if (exist || make) {
+    if (exist || options.make) {
       if (!exist) await makeTables(database, { part, about });
       return { database, created: !exist, isCopy: false };
     }
@@ -34,14 +30,14 @@ export const openServer = async (
 
 const databaseOf = (
   about: TitledFile,
-  options: { readonly part: DatabasePart; readonly place: DatabasePlace; readonly waiting: DatabaseWaiting },
+  options: DatabaseOptions & { readonly connections: number | undefined },
 ): Database => {
-  const connector = connectorOf(about, { ...options.place, connections: options.part.server.connections });
+  const connector = connectorOf(about, options);
   let isClosing = false;
   const connected = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
     await persistently(async () => await withClient(await connector.connect(), work), {
       about,
-      waiting: options.waiting,
+      waiting: options,
       isClosing: () => isClosing,
     });
   return {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import type { Database, DatabasePart, OpenedDatabase, Question, Row, Value } from "./index.ts";
+import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Row, Value } from "./index.ts";
 import {
   identityOf,
   isBusy,
@@ -39,12 +39,7 @@ const checkpointAfterMs = 200;
 /** Opens a file, and makes it in a folder that is its owner's alone. @throws as `openDatabase` */
 export const openFile = (
   part: DatabasePart,
-  path: string,
-  {
-    make,
-    toRead = false,
-    maxWaitMs,
-  }: { readonly make: boolean; readonly toRead?: boolean; readonly maxWaitMs: number },
+  { path, make, toRead = false, maxWaitMs }: Pick<DatabaseOptions, "path" | "make" | "toRead" | "maxWaitMs">,
 ): OpenedDatabase | undefined => {
   const about = { path, title: part.title };
   const created = (statsOf(about)?.size ?? 0) === 0;
@@ -58,10 +53,10 @@ export const openFile = (
     // As an absolute path: `:memory:` and an address are names of files here.
     const connection = new Connection(resolve(path), { timeout: Math.min(maxLockMs, maxWaitMs) });
     try {
-      prepareFile(connection, part, about);
+      prepareFile({ connection, about }, part);
       const isLate = part.file.checkpoints === "after answers";
       if (isLate) connection.exec("PRAGMA wal_autocheckpoint = 0");
-      return { database: databaseOf(connection, about, { isLate }), created, isCopy };
+      return { database: databaseOf({ connection, about }, { isLate }), created, isCopy };
     } catch (thrown) {
       connection.close();
       throw thrown;
@@ -79,10 +74,10 @@ const openCopy = (part: DatabasePart, about: TitledFile): Database => {
       chmodSync(copy + end, 0o600);
     }
     const connection = new Connection(copy);
-    prepareFile(connection, part, about);
+    prepareFile({ connection, about }, part);
     // The log moves into the file, which needs no name from then on.
     connection.exec("PRAGMA journal_mode = MEMORY");
-    return databaseOf(connection, about, { isLate: false });
+    return databaseOf({ connection, about }, { isLate: false });
   } catch (thrown) {
     throw systemFailure(sqliteFailure(thrown, about), about);
   } finally {
@@ -90,14 +85,20 @@ const openCopy = (part: DatabasePart, about: TitledFile): Database => {
   }
 };
 
+interface OpenFile {
+  readonly connection: Connection.Database;
+  readonly about: TitledFile;
+}
+
 /** Makes the tables in an empty file, and refuses a file of another program or version. */
-const prepareFile = (connection: Connection.Database, part: DatabasePart, about: TitledFile): void => {
+const prepareFile = (file: OpenFile, part: DatabasePart): void => {
+  const { connection } = file;
   const { applicationId, version, tables } = part.file;
   // One transaction: a file that another process sets up meanwhile has tables, but no application id yet.
   connection.exec("BEGIN");
   let isEmpty = false;
   try {
-    isEmpty = requireVersion(connection, part, about) === undefined;
+    isEmpty = requireVersion(file, part) === undefined;
   } finally {
     if (connection.inTransaction) connection.exec("COMMIT");
   }
@@ -107,7 +108,7 @@ const prepareFile = (connection: Connection.Database, part: DatabasePart, about:
   useWriteAheadLog(connection);
   transaction(connection, () => {
     // Another process may have made them since the first look.
-    if (requireVersion(connection, part, about) === undefined) for (const sql of tables) connection.exec(plain(sql));
+    if (requireVersion(file, part) === undefined) for (const sql of tables) connection.exec(plain(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });
 };
@@ -126,15 +127,14 @@ const useWriteAheadLog = (connection: Connection.Database): void => {
 };
 
 /** Returns the version of a file; undefined if it has no tables yet. @throws Failure `database-foreign`, `database-version` */
-const requireVersion = (
-  connection: Connection.Database,
-  { file: { applicationId, version: expected, tables } }: DatabasePart,
-  about: TitledFile,
-): number | undefined => {
-  const rows = (sql: string): readonly Row[] => query(connection, sql, about);
-  const owner = rows("PRAGMA application_id")[0]?.integer("application_id") ?? 0;
-  const version = rows("PRAGMA user_version")[0]?.integer("user_version") ?? 0;
-  const made = rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").map((row) => oneLine(row.text("sql")));
+const requireVersion = (file: OpenFile, part: DatabasePart): number | undefined => {
+  const { applicationId, version: expected, tables } = part.file;
+  const { about } = file;
+  const owner = query(file, "PRAGMA application_id")[0]?.integer("application_id") ?? 0;
+  const version = query(file, "PRAGMA user_version")[0]?.integer("user_version") ?? 0;
+  const made = query(file, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").map((row) =>
+    oneLine(row.text("sql")),
+  );
   if (owner === 0 && made.length === 0) return undefined;
   const where = { file: about.path };
   if (owner !== applicationId) throw new Failure("database-foreign", about, { where });
@@ -145,7 +145,7 @@ const requireVersion = (
   return version;
 };
 
-const query = (connection: Connection.Database, sql: string, about: TitledFile): readonly Row[] =>
+const query = ({ connection, about }: OpenFile, sql: string): readonly Row[] =>
   connection
     .prepare(plain(sql))
     .all()
@@ -168,11 +168,7 @@ const transaction = <Result>(connection: Connection.Database, work: () => Result
   }
 };
 
-const databaseOf = (
-  connection: Connection.Database,
-  about: TitledFile,
-  { isLate }: { readonly isLate: boolean },
-): Database => {
+const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLate: boolean }): Database => {
   const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();
   const opened = identity();
   const prepared = new Map<string, Connection.Statement<unknown[]>>();
@@ -274,12 +270,12 @@ export const examineFile = (part: DatabasePart, path: string, sql: string): Exam
     const connection = new Connection(resolve(path), { timeout: examineWaitMs });
     try {
       connection.exec("PRAGMA query_only = ON");
-      const rows = (own: string): readonly Row[] => query(connection, own, about);
-      const version = requireVersion(connection, part, about);
-      const checked = bytes > maxExaminedBytes ? undefined : rows(`PRAGMA quick_check(${maxDamages})`);
+      const file = { connection, about };
+      const version = requireVersion(file, part);
+      const checked = bytes > maxExaminedBytes ? undefined : query(file, `PRAGMA quick_check(${maxDamages})`);
       const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
       const isReadable = (damages ?? []).length === 0 && version !== undefined;
-      return { bytes, version: version ?? 0, damages, rows: isReadable ? rows(sql) : [] };
+      return { bytes, version: version ?? 0, damages, rows: isReadable ? query(file, sql) : [] };
     } finally {
       connection.close();
     }
@@ -289,7 +285,10 @@ export const examineFile = (part: DatabasePart, path: string, sql: string): Exam
 /** Returns the version of SQLite in this program. */
 export const sqliteVersion = (): string => {
   const connection = new Connection(":memory:");
-  const [row] = query(connection, "SELECT sqlite_version() AS version", { path: ":memory:", title: "SQLite" });
+  const [row] = query(
+    { connection, about: { path: ":memory:", title: "SQLite" } },
+    "SELECT sqlite_version() AS version",
+  );
   connection.close();
   return row?.text("version") ?? "";
 };

@@ -1,5 +1,5 @@
 /** The requests in a ledger, and how they are read. */
-import type { Database, Row, Value } from "../database/index.ts";
+import type { Database, Question, Row } from "../database/index.ts";
 
 /** What a group is logged to: equal groups in another scope are other groups (promises.md, "What the ledger promises"). */
 export interface LedgerScope {
@@ -73,8 +73,7 @@ export const bothTables = "rollcall.request AS request JOIN rollcall.scope AS sc
 /** Reads the entries for which a condition on `request` and `scope` holds, oldest first. */
 export async function* readEntries(
   database: Database,
-  condition: string,
-  values: readonly Value[],
+  { sql: condition, values = [] }: Question,
 ): AsyncGenerator<Entry, void> {
   const sql = `
     WITH next AS (
@@ -106,7 +105,7 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
   ] as const;
   const conditions = all.flatMap(([condition, value]) => (value === undefined ? [] : [condition]));
   const values = all.flatMap(([, value]) => (value === undefined ? [] : [value]));
-  for await (const entry of readEntries(database, ["1 = 1", ...conditions].join(" AND "), values)) {
+  for await (const entry of readEntries(database, { sql: ["1 = 1", ...conditions].join(" AND "), values })) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
     if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;
   }

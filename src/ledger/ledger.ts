@@ -114,10 +114,10 @@ const open = async (
   place: DatabasePlace,
   options: Waiting & { readonly make: boolean; readonly toRead: boolean; readonly recovers: boolean },
 ): Promise<Ledger | undefined> => {
-  const opened = await openDatabase(ledgerPart, place, options);
+  const opened = await openDatabase(ledgerPart, { ...options, ...place });
   if (opened === undefined) return undefined;
   const { database, created, isCopy } = opened;
-  const writer = database.isShared ? sharedWriter(database, options.host) : fileWriter(database);
+  const writer = database.isShared ? sharedWriter(database, { host: options.host }) : fileWriter(database);
   try {
     // In PostgreSQL, what dead runs left is also in the way of runs.
     if (!isCopy && (options.recovers || database.isShared)) await writer.recoverAll();
@@ -211,7 +211,8 @@ const openScope = async (
     },
     entries: async function* (from = 0) {
       const row = await find();
-      if (row !== undefined) yield* readEntries(database, "request.scope = ? AND request.id >= ?", [row, from]);
+      if (row !== undefined)
+        yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
     begin: async (entry) => {
       const begun = await writer.begin(await findOrMake(), entry);

@@ -82,7 +82,10 @@ const takeOver = async (database: Database): Promise<number> => {
 };
 
 /** Makes the writer of a ledger in PostgreSQL. @param run a run that has begun */
-export const sharedWriter = (database: Database, host: Pick<DatabaseWaiting["host"], "elapsed">, run?: Run): Writer => {
+export const sharedWriter = (
+  database: Database,
+  { host, run }: { readonly host: Pick<DatabaseWaiting["host"], "elapsed">; readonly run?: Run },
+): Writer => {
   const held = (): Run => {
     if (run?.isHeld() !== true) throw new Failure("lease-lost", { path: database.path });
     return run;

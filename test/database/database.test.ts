@@ -31,7 +31,7 @@ const part = (file: Partial<DatabasePart["file"]> = {}): DatabasePart => ({
 
 const open = async (path: string, file: Partial<DatabasePart["file"]> = {}, maxWaitMs = 30_000): Promise<Database> => {
   const waiting = { host: testHost(), maxWaitMs, onAway: () => undefined };
-  const opened = await openDatabase(part(file), { path }, { ...waiting, make: true });
+  const opened = await openDatabase(part(file), { ...waiting, path, make: true });
   if (opened === undefined) throw new Error("it was not made");
   return opened.database;
 };

@@ -368,7 +368,7 @@ describe("a run's lease on a shared ledger", () => {
     };
     const host = { ...testHost(), elapsed: () => state.now };
     const run = await beginRun(database, host);
-    return { run, state, writer: sharedWriter(database, host, run) };
+    return { run, state, writer: sharedWriter(database, { host, run }) };
   };
 
   it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {

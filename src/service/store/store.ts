@@ -143,11 +143,13 @@ export const openStore = async (
 ): Promise<Store> => {
   const path = storePath(place);
   const serverMs = Math.min(waiting.maxWaitMs ?? maxWaitMs, maxWaitMs);
-  const opened = await openDatabase(
-    storePart,
-    { ...place.store, path },
-    { ...waiting, maxWaitMs: isDatabaseAddress(path) ? serverMs : maxLockMs, make: true },
-  );
+  const opened = await openDatabase(storePart, {
+    ...place.store,
+    ...waiting,
+    path,
+    maxWaitMs: isDatabaseAddress(path) ? serverMs : maxLockMs,
+    make: true,
+  });
   if (opened === undefined) throw new Error("a store that is missing is made");
   const { database } = opened;
   try {
@@ -179,11 +181,15 @@ export const storeIdentity = async (
   { host }: Pick<DatabaseWaiting, "host">,
 ): Promise<string | undefined> => {
   const path = storePath(place);
-  const opened = await openDatabase(
-    storePart,
-    { ...place.store, path },
-    { host, maxWaitMs: isDatabaseAddress(path) ? 0 : maxLockMs, onAway: () => undefined, make: false, toRead: true },
-  );
+  const opened = await openDatabase(storePart, {
+    ...place.store,
+    path,
+    host,
+    maxWaitMs: isDatabaseAddress(path) ? 0 : maxLockMs,
+    onAway: () => undefined,
+    make: false,
+    toRead: true,
+  });
   if (opened === undefined) return undefined;
   const { database } = opened;
   return await readIdentity(database).finally(database.close);
