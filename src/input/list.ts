@@ -24,7 +24,7 @@ interface Elements {
 
 /**
  * Yields the elements of an array from after its bracket up to its end, which the frame then knows. It has no end if the source
- * ends before, or if a comma has no element. What is between the elements is JSON if each element is. @throws Shrunk
+ * ends before, or if a comma follows no element. What is between the elements is JSON if each element is. @throws Shrunk
  */
 export async function* elementsOf(source: Bytes, start: number, frame: ListFrame): AsyncGenerator<Elements, void> {
   let bytes = Buffer.allocUnsafeSlow(blockBytes);
