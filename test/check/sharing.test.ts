@@ -1,8 +1,12 @@
-import { writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { leastBytesToShare } from "../../src/check/sharing.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { cutsOf } from "../../src/check/ranges.ts";
+import { lenient } from "../../src/check/rules/judgement.ts";
+import { type HelperResult, type HelperTask, leastBytesToShare } from "../../src/check/sharing.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Sharing } from "../../src/trajectories.ts";
@@ -47,6 +51,32 @@ const seen = async (files: readonly string[], sharing: Sharing, groupBy?: string
     await reading.close();
   }
 };
+
+describe("the program of a helping thread", () => {
+  it("hands over what it finds in each range", async () => {
+    const lines = Array.from({ length: 40 }, (_, at) =>
+      JSON.stringify({ trajectories: [{ ...twins[0], reward: at }] }),
+    );
+    const [file = ""] = filesOf(lines.join("\n"));
+    const { size } = statSync(file);
+    const descriptor = openSync(file, "r");
+    onTestFinished(() => closeSync(descriptor));
+    const helper = new Worker(shared().program);
+    const results: HelperResult[] = [];
+    helper.on("message", (result: HelperResult) => results.push(result));
+    const task: HelperTask = {
+      descriptor,
+      name: file,
+      options: { index: 0, groupBy: undefined, judgement: lenient },
+      cuts: cutsOf({ start: 0, size, stepBytes: 2 ** 10, threads: 1 }),
+      next: new Int32Array(new SharedArrayBuffer(4)),
+    };
+    helper.postMessage(task);
+    await once(helper, "exit");
+    expect(results).toHaveLength(task.cuts.length - 1);
+    expect(results.map(({ range }) => range?.lines ?? 0).reduce((sum, count) => sum + count)).toBe(lines.length);
+  });
+});
 
 const message = { role: "user", content: "hé\u2028" };
 
