@@ -13,22 +13,21 @@ import {
   numbersIn,
   numbersOf,
   type Place,
-  parsedNode,
   spanOf,
   startOf,
   type Tabled,
   textOf,
 } from "../json/table.ts";
-import { isObject, type Span } from "../json/walk.ts";
+import type { Span } from "../json/walk.ts";
 import { groupKeyFinder } from "./group-key.ts";
+import { checkGroup, checkRequest, checkTrajectory, countOf } from "./groups.ts";
 import { arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
 import { type Path, type Places, pathAt, pathTo } from "./rules/places.ts";
 import type { Spot } from "./rules/problems.ts";
 import { secretsIn } from "./rules/secrets.ts";
 import { Shape } from "./shape.ts";
-import { inspectTrajectory, type TrajectoryFacts, versionOf } from "./trajectory.ts";
-import { reportMissing, reportNumbers, reportWrongType, trajectoryType } from "./types.ts";
+import type { TrajectoryFacts } from "./trajectory.ts";
 
 /** Values of a source: their table, where its first byte is in the source, and how positions in it are counted. */
 export interface Block {
@@ -339,107 +338,6 @@ const isBareSplit = (values: Int32Array): boolean =>
   values[root.messages_and_choices] === 0 &&
   values[root.messages] === 0 &&
   values[root.reward] === 0;
-
-const checkRequest = (
-  text: Tabled,
-  { node, list, split }: { readonly node: number; readonly list: number; readonly split: number },
-  report: Report,
-): void => {
-  const field = "trajectory_groups";
-  if (list === 0) reportMissing(text, { holder: node, field }, report);
-  else if (kindOf(text, list) !== arrayKind) {
-    const isOne = (): boolean => {
-      const groups = parsedNode(text, list);
-      return isObject(groups) && Object.hasOwn(groups, "trajectories");
-    };
-    const instead = () => (isOne() ? 'one group is an array of one: "trajectory_groups": [{…}]' : undefined);
-    report("wrong-type", () => ({ field, wanted: "an array", found: describe(text, list), instead }), list);
-  }
-  if (split !== 0 && kindOf(text, split) !== stringKind) {
-    report("wrong-type", () => ({ field: "split", wanted: "a string", found: describe(text, split) }), split);
-  }
-};
-
-/** Checks a group; gives what is known of its trajectories, undefined if an error of type was reported. */
-const checkGroup = (
-  text: Tabled,
-  { node, list, exceptions }: { readonly node: number; readonly list: number; readonly exceptions: number },
-  report: Report,
-): readonly TrajectoryFacts[] | undefined => {
-  if (kindAt(text, node) !== objectKind) reportWrongType(text, { node, field: "a group", wanted: "an object" }, report);
-  else if (list === 0) reportMissing(text, { holder: node, field: "trajectories" }, report);
-  else if (kindOf(text, list) !== arrayKind)
-    reportWrongType(text, { node: list, field: "trajectories", wanted: "an array" }, report);
-  else if (!areTyped(text, { node, list, exceptions }, report)) reportTypes(text, list, report);
-  else {
-    const facts: TrajectoryFacts[] = [];
-    const end = afterOf(text, list);
-    for (let one = list + nodeSize; one < end; one = afterOf(text, one)) {
-      facts.push(inspectTrajectory(text, one, report));
-    }
-    return facts;
-  }
-  return undefined;
-};
-
-/** True if all trajectories of a group have the types; what is unusual about them as a group is reported then. */
-const areTyped = (
-  text: Tabled,
-  { node, list, exceptions }: { readonly node: number; readonly list: number; readonly exceptions: number },
-  report: Report,
-): boolean => {
-  if (numbersIn(text, list) > 0) return false;
-  let least = Number.POSITIVE_INFINITY;
-  let most = Number.NEGATIVE_INFINITY;
-  const end = afterOf(text, list);
-  for (let one = list + nodeSize; one < end; one = afterOf(text, one)) {
-    if (kindAt(text, one) !== objectKind || !trajectoryType.fits(text, one)) return false;
-    const version = versionOf(text);
-    if (version < least) least = version;
-    if (version > most) most = version;
-  }
-  if (end === list + nodeSize) reportEmpty(list, exceptions > 0, report);
-  if (least < most) reportMixed(node, { least, most }, report);
-  return true;
-};
-
-const reportEmpty = (list: number, hasExceptions: boolean, report: Report): void =>
-  report("group-empty", () => ({ hasExceptions }), list);
-
-const reportMixed = (node: number, data: { readonly least: number; readonly most: number }, report: Report): void =>
-  report("policy-mixed", () => data, node);
-
-/** Reports each trajectory that lacks the types, and then what is unusual in the others. */
-const reportTypes = (text: Tabled, list: number, report: Report): void => {
-  reportNumbers(text, list, (found, at) =>
-    report("wrong-type", () => ({ field: `trajectories[${at}]`, wanted: "an object", found }), list, at),
-  );
-  const typed: number[] = [];
-  let at = 0;
-  const end = afterOf(text, list);
-  for (let node = list + nodeSize; node < end; node = afterOf(text, node), at++) {
-    if (kindAt(text, node) !== objectKind) {
-      reportWrongType(text, { node, field: `trajectories[${at}]`, wanted: "an object" }, report);
-    } else if (trajectoryType.fits(text, node)) typed.push(node);
-    else trajectoryType.complain(text, node, report);
-  }
-  for (const node of typed) inspectTrajectory(text, node, report);
-};
-
-const checkTrajectory = (text: Tabled, node: number, report: Report): TrajectoryFacts | undefined => {
-  if (trajectoryType.fits(text, node)) return inspectTrajectory(text, node, report);
-  trajectoryType.complain(text, node, report);
-  return undefined;
-};
-
-/** How many elements a value has; none if it is not an array. */
-const countOf = (text: Tabled, node: number): number => {
-  if (kindOf(text, node) !== arrayKind) return 0;
-  let count = numbersIn(text, node);
-  const end = afterOf(text, node);
-  for (let one = node + nodeSize; one < end; one = afterOf(text, one)) count++;
-  return count;
-};
 
 /** The elements of an array that has a path. */
 function* elementsOf(text: Tabled, list: number, path: Path): Generator<Unit, void> {

@@ -5,7 +5,7 @@ import { colon, isWhite, quote } from "../json/walk.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
 /** The most bytes that are read at once: V8's strings end at 2^29 − 24 units (512 MiB). */
-export const longestText = 2 ** 29 - 24;
+export const maxTextBytes = 2 ** 29 - 24;
 
 /** The place behind the last byte before one that is no white space. */
 export const endOfText = (bytes: Buffer, before: number): number => {

@@ -8,7 +8,7 @@ import { JsonReader } from "../json/reader.ts";
 import { afterOf, memberAt, rootOf } from "../json/table.ts";
 import { closeBrace, openBrace, openBracket, Walker } from "../json/walk.ts";
 import { Checker, hasTwiceOf, leafKeys } from "./checker.ts";
-import { longestText } from "./faults.ts";
+import { maxTextBytes } from "./faults.ts";
 import type { LongText } from "./long-fault.ts";
 import type { Judgement } from "./rules/judgement.ts";
 import { type Path, Places } from "./rules/places.ts";
@@ -102,7 +102,7 @@ const takeElements = async (
     // An element that is longer than a block.
     size = passed.length === 0 ? 2 * size : blockBytes;
   }
-  if (end - base > longestText) return false;
+  if (end - base > maxTextBytes) return false;
   return await takeRest(
     source,
     { head: { bytes: head, start, line: firstLine }, isRequest, checker, found },

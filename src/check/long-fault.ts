@@ -32,54 +32,61 @@ export interface Unreadable {
 /** Bytes before a fault, and behind it, that say what it is. */
 const aroundBytes = 256;
 
-/** What is wrong with a text; undefined where it is JSON after all. @throws Shrunk; the signal's reason */
+/** What is wrong with a text; undefined if it is JSON after all. @throws Shrunk; the signal's reason */
 export const faultOfLong = async (
   source: Bytes,
   text: LongText,
   signal: AbortSignal | undefined,
 ): Promise<Unreadable | undefined> => {
   const span = await trimmed(source, text);
-  const [hash, passed] = [createHash("sha256"), new Utf8()];
+  const hash = createHash("sha256");
   let checksum = 0;
-  for await (const piece of piecesOf(source, span, signal)) {
-    hash.update(piece);
-    checksum = crc32(piece, checksum);
-    passed.pass(piece);
+  let line = text.line;
+  let bad: number | undefined;
+  for await (const { bytes } of piecesOf(source, { start: text.start, end: span.start })) line += linesIn(bytes);
+  for await (const { bytes, at } of piecesOf(source, span, signal)) {
+    hash.update(bytes);
+    checksum = crc32(bytes, checksum);
+    if (bad === undefined && !isUtf8(bytes)) bad = at - span.start + firstBadByte(bytes);
   }
-  const bad = passed.end();
   const fault = bad === undefined ? await faultIn(source, span, signal) : undefined;
   const offset = bad ?? fault?.at;
   if (offset === undefined) return undefined;
-  const { start } = span;
-  const line = text.line + (await linesIn(source, { start: text.start, end: start }));
-  const around = await aroundOf(source, { ...span, line, offset: start + offset });
-  const place = { line, start, length: span.end - start, checksum, digest: hash.digest() };
-  return {
-    ...place,
-    around,
-    at: start + offset - around.start,
-    fault: fault && { ...fault, at: start + offset - around.start },
-  };
+  const { start, end } = span;
+  const around = await aroundOf(source, { start, end, line, offset: start + offset });
+  const at = start + offset - around.start;
+  const part = { line, start, length: end - start, checksum, digest: hash.digest() };
+  return { ...part, around, at, fault: fault && { ...fault, at } };
 };
 
-async function* piecesOf(source: Bytes, { start, end }: Range, signal?: AbortSignal): AsyncGenerator<Buffer, void> {
-  const bytes = Buffer.allocUnsafeSlow(Math.min(blockBytes, end - start));
+/** A range piece by piece, cut between characters, and where each piece begins. */
+async function* piecesOf(
+  source: Bytes,
+  { start, end }: Range,
+  signal?: AbortSignal,
+): AsyncGenerator<{ readonly bytes: Buffer; readonly at: number }, void> {
+  const room = Buffer.allocUnsafeSlow(Math.max(1, Math.min(blockBytes, end - start)));
   for (let at = start; at < end; ) {
     signal?.throwIfAborted();
-    const read = await source.read(bytes.subarray(0, end - at), at);
-    if (read === 0) throw new Shrunk();
-    yield bytes.subarray(0, read);
-    at += read;
+    const length = Math.min(room.length, end - at);
+    if ((await source.read(room.subarray(0, length), at)) < length) throw new Shrunk();
+    let whole = length;
+    while (length - whole < maxContinuations && !isWhole(room[whole - 1])) whole--;
+    // The last character may go on in the next piece.
+    const isCut = at + length < end && whole > 1 && (room[whole - 1] ?? 0) >= firstOfSeveral;
+    whole = isCut ? whole - 1 : length;
+    yield { bytes: room.subarray(0, whole), at };
+    at += whole;
   }
 }
 
 /** The range without a byte order mark and white space around it. */
 const trimmed = async (source: Bytes, { start, end }: Range): Promise<Range> => {
   let from = start;
-  for await (const piece of piecesOf(source, { start, end })) {
-    const white = skipWhite(piece, from === start ? markLength(piece) : 0);
+  for await (const { bytes } of piecesOf(source, { start, end })) {
+    const white = skipWhite(bytes, from === start ? markLength(bytes) : 0);
     from += white;
-    if (white < piece.length) break;
+    if (white < bytes.length) break;
   }
   let to = end;
   while (to > from) {
@@ -95,34 +102,25 @@ const trimmed = async (source: Bytes, { start, end }: Range): Promise<Range> => 
 const faultIn = async (source: Bytes, { start, end }: Range, signal: AbortSignal | undefined) => {
   const reader = new JsonReader();
   reader.beginPieces();
-  let bytes = Buffer.allocUnsafeSlow(blockBytes);
-  let [base, filled] = [start, 0];
-  while (true) {
+  for (let [base, size] = [start, blockBytes]; ; ) {
     signal?.throwIfAborted();
-    const read = await source.read(bytes.subarray(filled, Math.max(filled, end - base)), base + filled);
-    if (read === 0 && base + filled < end) throw new Shrunk();
-    filled += read;
-    const passed = reader.readPiece(bytes.subarray(0, filled), base + filled === end);
+    const length = Math.min(size, end - base);
+    const passed = reader.readPiece(await readRange(source, { start: base, length }), base + length === end);
     if (passed === undefined) return undefined;
-    if (typeof passed !== "number")
-      return { ...passed, at: base - start + passed.at, token: base - start + passed.token };
-    bytes.copyWithin(0, passed, filled);
+    if (typeof passed !== "number") return { ...passed, at: base - start + passed.at };
     base += passed;
-    filled -= passed;
     // A string that is longer than the piece.
-    if (filled === bytes.length) bytes = Buffer.concat([bytes], 2 * filled);
+    size = passed === 0 ? 2 * size : blockBytes;
   }
 };
 
-const linesIn = async (source: Bytes, range: Range): Promise<number> => {
+const linesIn = (bytes: Buffer): number => {
   let lines = 0;
-  for await (const piece of piecesOf(source, range)) {
-    for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, at + 1)) lines++;
-  }
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++;
   return lines;
 };
 
-/** What stands around an offset. It begins with the range, or with what no value of it begins with. */
+/** What is around an offset. It begins with the range, or with what no value of it begins with. */
 const aroundOf = async (
   source: Bytes,
   { start, end, line, offset }: LongText & { readonly offset: number },
@@ -131,41 +129,14 @@ const aroundOf = async (
   const bytes = await readRange(source, { start: from, length: Math.min(end, offset + aroundBytes) - from });
   let skipped = 0;
   while (from > start && from + skipped < offset && (bytes[skipped] === quote || !isWhole(bytes[skipped]))) skipped++;
-  const place = { start: from + skipped, line: line + (await linesIn(source, { start, end: from + skipped })) };
+  const place = { start: from + skipped, line };
+  for await (const piece of piecesOf(source, { start, end: place.start })) place.line += linesIn(piece.bytes);
   return { ...place, bytes: bytes.subarray(skipped), unitsBefore: () => unitsBefore(source, place) };
 };
 
-/** Whether a byte begins a character. */
+/** True if a byte begins a character. */
 const isWhole = (byte = 0): boolean => (byte & 0xc0) !== 0x80;
 
-/** Looks for the first byte that is not UTF-8, in pieces that may end inside a character. */
-class Utf8 {
-  #offset = 0;
-  #rest: Buffer = Buffer.alloc(0);
-  #bad: number | undefined;
-
-  pass(piece: Buffer): void {
-    if (this.#bad !== undefined) return;
-    const bytes = Buffer.concat([this.#rest, piece]);
-    let whole = bytes.length;
-    while (whole > 0 && bytes.length - whole < longestCharacter && !isWhole(bytes[whole - 1])) whole--;
-    if (whole > 0 && (bytes[whole - 1] ?? 0) >= 0xc0) whole--;
-    else whole = bytes.length;
-    this.#take(bytes.subarray(0, whole));
-    this.#rest = Buffer.from(bytes.subarray(whole));
-  }
-
-  /** The offset of the first one; undefined where there is none. */
-  end(): number | undefined {
-    this.#take(this.#rest);
-    return this.#bad;
-  }
-
-  #take(bytes: Buffer): void {
-    if (this.#bad === undefined && !isUtf8(bytes)) this.#bad = this.#offset + firstBadByte(bytes);
-    this.#offset += bytes.length;
-  }
-}
-
-/** Bytes of a character. */
-const longestCharacter = 4;
+/** Bytes that continue a character, at most; the lowest byte that begins a character of several. */
+const maxContinuations = 3;
+const firstOfSeveral = 0xc0;

@@ -7,7 +7,7 @@ import { faultIn, faultOf, JsonReader, nodeSize, type SyntaxFault } from "../jso
 import { afterOf, endOf, startOf, type Tabled } from "../json/table.ts";
 import { closeBrace, closeBracket, endOfLine, markLength, openBrace, openBracket, skipWhite } from "../json/walk.ts";
 import { type Block as CheckedBlock, Checker, leafKeys } from "./checker.ts";
-import { endOfText, firstBadByte, isKey, longestText, type ReportFault, reportFault } from "./faults.ts";
+import { endOfText, firstBadByte, isKey, maxTextBytes, type ReportFault, reportFault } from "./faults.ts";
 import { takeList } from "./lists.ts";
 import { faultOfLong, type LongText } from "./long-fault.ts";
 import type { Judgement } from "./rules/judgement.ts";
@@ -98,38 +98,21 @@ export class Scan {
 
   /** Takes the whole source, from `start` on, as one value. @throws Shrunk; the signal's reason */
   async takeDocument(start: number): Promise<void> {
-    const range = { start, end: this.#source.bytes.size };
-    if (await this.#takeList(range, true)) return;
-    if (range.end - start > longestText) {
-      this.#takeNothing(start);
-      this.found.problems.report("document-too-long", { limit: longestText }, () => ({ file: this.#source.name }));
-      return;
-    }
-    const reader = new JsonReader(leafKeys);
-    this.#takeText({ bytes: await this.#read(reader, range), start, line: 1 }, reader);
+    await this.#takeText({ start, end: this.#source.bytes.size }, { last: true });
   }
 
   /** Takes a block. @throws Shrunk; the signal's reason */
   async take(block: Block): Promise<void> {
-    if (block.kind === "lines") {
-      this.takeLines(block);
-      return;
-    }
-    const { start, end } = block;
-    if (await this.#takeList(block, block.last)) {
-      this.#begun = true;
+    if (block.kind === "lines") this.takeLines(block);
+    else {
+      await this.#takeText(block, block);
       this.#line++;
-    } else if (end - start > longestText) {
-      this.#report("line-too-long", { limit: longestText }, { block: this.#takeNothing(start), at: 0 });
-      this.#line++;
-    } else {
-      const reader = new JsonReader(leafKeys);
-      this.takeLines({ ...block, kind: "lines", bytes: await this.#read(reader, block) }, reader);
     }
   }
 
-  /** Takes the lines of a block, which the reader has room for already if it is given. */
-  takeLines({ bytes, start, last }: Lines, reader = openShared()): void {
+  /** Takes the lines of a block. */
+  takeLines({ bytes, start, last }: Lines): void {
+    const reader = openShared();
     this.#reader = reader;
     const isClean = isUtf8(bytes);
     const marks = bytes.length > 0 && bytes.includes(byteOrderMark) ? Buffer.from(bytes) : undefined;
@@ -153,92 +136,89 @@ export class Scan {
     { isClean, last }: { readonly isClean: boolean; readonly last: boolean },
   ): void {
     const { text } = block;
-    const { bytes } = text;
     const start = startOf(text, root);
     const isJson = endOf(text, root) > 0;
     const lineEnd = isJson ? endOf(text, root) : afterOf(text, root + nodeSize);
-    const span = { start, end: isJson ? lineEnd : endOfText(bytes, lineEnd) };
+    const end = isJson ? lineEnd : endOfText(text.bytes, lineEnd);
     const line = block.places.mark(start);
     const isBroken = this.#source.origin?.isBroken(line) === true;
-    if (isJson && isClean && !isBroken) {
+    const own = text.bytes.subarray(start, end);
+    const isUnclean = !isClean && !isUtf8(own);
+    if (isJson && !isBroken && !isUnclean) {
       this.#checker.take(block, root);
       return;
     }
-    const own = bytes.subarray(span.start, span.end);
-    if (!isBroken && !isClean && !isUtf8(own)) {
-      this.#report("not-utf-8", undefined, { block, at: start + firstBadByte(own) });
-    } else if (!isBroken && isJson) {
-      this.#checker.take(block, root);
-      return;
-    } else if (!isBroken && this.#reader !== undefined) {
+    // What an origin could not convert was reported by it.
+    if (!isBroken && isUnclean) this.#reportUnclean(block, start, own);
+    else if (!isBroken && this.#reader !== undefined) {
       const { at, ...fault } = this.#reader.faultOf(text, root);
-      const isLast = last && lineEnd === bytes.length;
+      const isLast = last && lineEnd === text.bytes.length;
       this.#reportFault(block, { own, start, fault: { ...fault, at: at - start }, last: isLast });
     }
-    this.#checker.takeUnreadable(block, span);
+    this.#checker.takeUnreadable(block, { start, end });
   }
 
-  /** Takes a document, which the reader has room for already. */
-  #takeText({ bytes, start, line }: Text, reader: JsonReader): void {
-    const from = skipWhite(bytes, markLength(bytes));
-    const span = { start: from, end: Math.max(from, endOfText(bytes, bytes.length)) };
-    if (span.start === span.end) return;
+  /** Takes a text that is one value: a document, or a line that is longer than a block. */
+  async #takeText(range: Range, { last }: { readonly last: boolean }): Promise<void> {
+    const text = { start: range.start, end: range.end, line: this.#line };
+    const isLong = range.end - range.start > blockBytes;
+    const list = isLong ? await takeList(this.#source, text, { ...this.#options, found: this.found }) : "no-list";
+    if (list === "taken" || (list === "broken" && (await this.#takeBroken(text, last)))) this.#begun = true;
+    else if (range.end - range.start > maxTextBytes) this.#takeTooLong(text);
+    else await this.#takeWhole(text, last);
+  }
+
+  async #takeWhole({ start, end, line }: LongText, last: boolean): Promise<void> {
+    const reader = new JsonReader(leafKeys);
+    const all = reader.room(end - start);
+    if ((await this.#source.bytes.read(all, start)) < all.length) throw new Shrunk();
+    const mark = markLength(all);
+    const bytes = all.subarray(mark);
+    const span = { start: skipWhite(bytes, 0), end: endOfText(bytes, bytes.length) };
+    if (span.start >= span.end) return;
     this.#begun = true;
     this.#reader = reader;
-    // A mark before the mark of the file: files that were put behind one another bring theirs along.
-    const mark = bytes.subarray(0, markLength(bytes));
     const isClean = isUtf8(bytes);
-    mark.fill(" ");
-    const isJson = isClean && reader.readDocument(bytes);
+    const isBroken = this.#source.origin?.isBroken(line) === true;
+    const isJson = isClean && !isBroken && reader.readDocument(bytes);
     const text = isJson ? reader.tabled() : { ...noTable, bytes };
-    const block = { text, start, places: new Places({ bytes: text.bytes, start, line }) };
-    const own = text.bytes.subarray(span.start, span.end);
+    const place = { start: start + mark, line, unitsBefore: () => Math.min(1, mark) };
+    const block = { text, start: place.start, places: new Places({ ...place, bytes: text.bytes }) };
     if (isJson) this.#checker.take(block, 0);
     else {
+      const own = text.bytes.subarray(span.start, span.end);
       block.places.mark(span.start);
-      if (!isClean) this.#report("not-utf-8", undefined, { block, at: span.start + firstBadByte(own) });
-      else this.#reportFault(block, { own, start: span.start, fault: faultOf(own), last: true });
+      if (!isClean) this.#reportUnclean(block, span.start, own);
+      else if (!isBroken) this.#reportFault(block, { own, start: span.start, fault: faultOf(own), last });
       this.#checker.takeUnreadable(block, span);
     }
     this.#reader = undefined;
   }
 
-  /** Takes a range that is a long list, element by element, or can't be read as one; false where it is none. */
-  async #takeList({ start, end }: Range, last: boolean): Promise<boolean> {
-    if (end - start <= blockBytes) return false;
-    const text = { start, end, line: this.#line };
-    const outcome = await takeList(this.#source, text, { ...this.#options, found: this.found });
-    return outcome === "taken" || (outcome === "broken" && (await this.#takeBroken(text, last)));
-  }
-
-  /** Takes a long text that is no JSON, none of which is held; false where it is JSON after all. */
+  /** Takes a long text that is not JSON, of which no more is held than a piece; false if it is JSON after all. */
   async #takeBroken(text: LongText, last: boolean): Promise<boolean> {
-    const broken =
-      this.#source.origin?.isBroken(text.line) === true
-        ? undefined
-        : await faultOfLong(this.#source.bytes, text, this.#options.signal);
+    if (this.#source.origin?.isBroken(text.line) === true) return false;
+    const broken = await faultOfLong(this.#source.bytes, text, this.#options.signal);
     if (broken === undefined) return false;
     const { around, at, fault, ...part } = broken;
     const block = blockOf(around);
     if (fault === undefined) this.#report("not-utf-8", undefined, { block, at });
     else this.#reportFault(block, { own: around.bytes, start: 0, fault, last });
     this.#checker.takeLongUnreadable(part);
-    this.#begun = true;
     return true;
   }
 
-  async #read(reader: JsonReader, { start, end }: Range): Promise<Buffer> {
-    const bytes = reader.room(end - start);
-    if ((await this.#source.bytes.read(bytes, start)) < bytes.length) throw new Shrunk();
-    return bytes;
-  }
-
-  /** Takes what can't be read at all. */
-  #takeNothing(start: number): CheckedBlock {
-    const block = blockOf({ bytes: noBytes, start, line: this.#line });
+  #takeTooLong({ start, line }: LongText): void {
+    const block = blockOf({ bytes: noBytes, start, line });
+    const data = { limit: maxTextBytes };
+    if (this.#isDocument !== true) this.#report("line-too-long", data, { block, at: 0 });
+    else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
     this.#checker.takeUnreadable(block, { start: 0, end: 0 });
     this.#begun = true;
-    return block;
+  }
+
+  #reportUnclean(block: CheckedBlock, start: number, own: Buffer): void {
+    this.#report("not-utf-8", undefined, { block, at: start + firstBadByte(own) });
   }
 
   /** Reports the fault of bytes that begin somewhere in a block. */

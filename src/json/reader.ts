@@ -282,7 +282,7 @@ export class JsonReader {
   #put(bytes: Uint8Array): void {
     const room = this.room(bytes.length);
     this.#length = bytes.length;
-    if (bytes.buffer !== room.buffer) room.set(bytes);
+    if (bytes.buffer !== room.buffer || bytes.byteOffset !== room.byteOffset) room.set(bytes);
     if (this.#keys < keyIds.size) {
       for (const key of [...keyIds.keys()].slice(this.#keys)) {
         this.#exports.addKey(this.#bytes.write(key, this.#exports.keyRoom(), "latin1"));
