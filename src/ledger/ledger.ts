@@ -176,15 +176,14 @@ const ledgerOf = (
     const portions = Array.from({ length: Math.ceil(rows.length / maxForgotten) }, (_, at) =>
       rows.slice(at * maxForgotten, (at + 1) * maxForgotten),
     );
-    let count = 0;
-    for (const some of portions) {
+    const questions = portions.flatMap((some) => {
       const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
       // Requests first: a run that tries one of them again meanwhile either does not find it, or keeps its groups.
-      const [forgotten] = await database.together([{ sql, values: some }, ...writer.unclaim(some)]);
-      count += forgotten?.length ?? 0;
-    }
-    return count;
+      return [{ sql, values: some }, ...writer.unclaim(some)];
+    });
+    const answers = await database.together(questions);
+    return answers.reduce((count, forgotten) => count + forgotten.length, 0);
   },
   close: async () => await database.close(writer.end),
 });
