@@ -45,7 +45,7 @@ export class Grouping<Options extends GroupingOptions = GroupingOptions> {
     // What can't be read may have belonged to the group it is in: it ends none.
     const isUnreadable = found.parts.kindOf(part) === "unreadable";
     const isAdjacent = byKey || key === this.#before;
-    this.onPart(part, { endsGroups: !isAdjacent && !isUnreadable });
+    this.onPart?.(part, { endsGroups: !isAdjacent && !isUnreadable });
     const known = key === undefined ? undefined : this.open.get(key);
     const group = known ?? groups.begin(part, { isKeyed: key !== undefined });
     if (known !== undefined) groups.add(known, part);
@@ -55,14 +55,14 @@ export class Grouping<Options extends GroupingOptions = GroupingOptions> {
     }
     if (known === undefined && key !== undefined) this.open.set(key, group);
     if (!isUnreadable) this.#before = key;
-    this.onGrouped({ part, group, key, isNew: known === undefined, isAdjacent });
+    this.onGrouped?.({ part, group, key, isNew: known === undefined, isAdjacent });
   }
 
   /** Called before a part is grouped. */
-  protected onPart(_part: number, _how: { readonly endsGroups: boolean }): void {}
+  protected onPart?(part: number, how: { readonly endsGroups: boolean }): void;
 
   /** Called when a part is grouped. */
-  protected onGrouped(_grouped: Grouped): void {}
+  protected onGrouped?(grouped: Grouped): void;
 }
 
 /** A part in its group. */
