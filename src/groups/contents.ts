@@ -87,7 +87,7 @@ export const checkAgain = (bytes: Buffer, { problems: { judgement } }: Pick<Foun
   return found;
 };
 
-/** A group as one line, without its end: the bytes of its parts, but for line ends between values. @throws Failure `input-changed` */
+/** A group as one line, without its end: line ends between values become blanks. @throws Failure `input-changed` */
 export const lineOfGroup = async (read: GroupsRead, group: number): Promise<Buffer> => {
   const pieces: Buffer[] = [];
   for (const own of partsOf(read, group)) {
@@ -132,7 +132,7 @@ export interface TrajectoryLooked {
   readonly place: { readonly file: string; readonly line: number };
 }
 
-/** The trajectories of a group, byte for byte; what can't be read as JSON is one of them. @throws Failure `input-changed` */
+/** The trajectories of a group, byte for byte; unreadable bytes are one of them. @throws Failure `input-changed` */
 export const trajectoriesOf = async (read: GroupsRead, group: number): Promise<readonly TrajectoryLooked[]> => {
   const looked: TrajectoryLooked[] = [];
   for (const at of read.groups.partsOf(group)) {
@@ -188,7 +188,7 @@ export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGe
   }
 }
 
-/** The bare trajectories of valid groups, in the order of the files. @throws Failure `input-changed`; the signal's reason */
+/** The bare trajectories of valid groups, as in the files. @throws Failure `input-changed`; the signal's reason */
 export async function* singleTrajectories(
   read: GroupsRead,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Reports what only the whole input shows, from the index and sketches: groups without signal, versions that lag, outliers. */
+/** Reports what only the whole input shows: groups without signal, versions that lag, outliers. */
 
 import { groupingKeysOf, surenessOf } from "../check/group-key.ts";
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
@@ -19,7 +19,7 @@ interface Among {
   readonly signal?: AbortSignal;
 }
 
-/** Reports what is wrong with the groups of all inputs as wholes; an error makes the group invalid. @throws the signal's reason */
+/** Reports what is wrong with groups as wholes; an error makes the group invalid. @throws the signal's reason */
 export const reportWholes = async (read: GroupsRead, among: Among): Promise<void> => {
   const { groups, found } = read;
   const { areUsual, columns } = found.parts;
@@ -57,7 +57,7 @@ export const groupReporter = (read: GroupsRead): ((group: number) => Promise<voi
 /** Groups of one that are looked at for a key that repeats. */
 const maxLookedAt = 64;
 
-/** A key that would put trajectories that are alone in their groups together, since several of the first have the same. */
+/** A key that would group trajectories that are alone in their groups: several of the first have the same value. */
 const findGroupingKey = async (read: GroupsRead): Promise<string | undefined> => {
   const { groups } = read;
   const seen = new Map<string, Set<string>>();
@@ -131,7 +131,7 @@ export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: num
   return most - least <= rewardTolerance;
 };
 
-/** True if no trajectory of a group has a sampled turn, but those of other groups do: what all of them lack is said once. */
+/** True if no trajectory of a group has a sampled turn, but others do: what all of them lack is reported once. */
 export const hasNoChoice = ({ found: { parts, tally }, groups }: GroupsRead, group: number): boolean =>
   tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 

@@ -17,7 +17,7 @@ interface Alike {
   readonly at: number;
 }
 
-/** Reports trajectories that come twice: fingerprints tell which may be equal, their bytes tell which are. @throws the signal's reason */
+/** Reports trajectories that come twice: equal fingerprints, then equal bytes. @throws the signal's reason */
 export const reportTwice = async (read: GroupsRead, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = read;
   const { parts } = found;

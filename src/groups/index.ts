@@ -1,4 +1,4 @@
-/** Groups of trajectories: the index of all that was read, its metrics, the bytes and positions of groups, and a choice of them. */
+/** Groups of trajectories: the index of what was read, metrics, bytes and positions of groups, and choices of them. */
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Reading } from "./read.ts";
 

@@ -1,18 +1,18 @@
-/** The metrics of groups as wholes: added once all their trajectories are known, taken back if they are invalid or refused. */
+/** The metrics of groups as wholes: added with the last trajectory, taken back if a group is invalid or refused. */
 import { inputChanged } from "../input/source.ts";
 import { checkAgain, partsOf, rangeOf } from "./contents.ts";
 import { hasNoSignal } from "./dataset.ts";
 import { medianOf, newSketch, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
 import type { GroupsRead } from "./positions.ts";
 
-/** Adds what is known of groups as wholes, and takes back trajectories of invalid ones. @throws Failure `input-changed` */
+/** Adds the facts about groups as wholes, and takes back invalid trajectories. @throws Failure `input-changed` */
 export const closeGroups = async (read: GroupsRead): Promise<void> => {
   const { groups, found } = read;
   if (groups.areValid() && !found.parts.has("trajectory")) return;
   for (let group = 0; group < groups.count; group++) await closeGroup(read, group);
 };
 
-/** The same of one group. What arrived as a group, and is valid, was closed when it was read. @throws Failure `input-changed` */
+/** The same for one group. A valid group on a line was closed when it was read. @throws Failure `input-changed` */
 export const closeGroup = async (read: GroupsRead, group: number): Promise<void> => {
   if (read.groups.isValid(group)) closeBare(read, group, 1);
   else await subtractParts(read, group);

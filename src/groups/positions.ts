@@ -27,7 +27,7 @@ export const locate = async (
   { part, path }: { readonly part: Part; readonly path: Path },
 ): Promise<Spot> => await (await openLocator(source, part))(path);
 
-/** Finds positions like `locate`, each at or after the one before: a part is read and walked over once for all of its. */
+/** Finds positions like `locate`, each at or after the one before: each part is read and walked over once. */
 export const locatingInOrder = (): typeof locate => {
   let last:
     | { readonly source: Source; readonly start: number; readonly find: (path: Path) => Promise<Spot> }
@@ -77,7 +77,7 @@ export const spotOf = async (
   }
 };
 
-/** The position of a value of a part if a problem of a rule there would be kept; what is reported next is of the part's input. */
+/** The position of a value if a problem of a rule there would be kept; what is reported next is of the part's input. */
 export const spotToKeep = async (
   read: GroupsRead,
   { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
@@ -87,7 +87,7 @@ export const spotToKeep = async (
   return problems.isKept(rule) ? await spotOf(read, part, await path()) : {};
 };
 
-/** Reports a problem of a group, at a path of one of its parts or at its first part; an error makes the group invalid. */
+/** Reports a problem of a group, at a path of a part or at its first part; an error makes the group invalid. */
 export const reportOfGroup = async <Name extends RuleName>(
   read: GroupsRead,
   rule: Name,

@@ -1,4 +1,4 @@
-/** Reports what a trainer finds nothing to learn from: what all trajectories lack is said once, what some lack of each. */
+/** Reports what a trainer can't learn from: what all trajectories lack is reported once, what some lack for each. */
 import type { Path } from "../check/rules/places.ts";
 import { readRange } from "../input/source.ts";
 import { isObject, parsedJson } from "../json/walk.ts";

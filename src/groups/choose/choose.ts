@@ -1,4 +1,4 @@
-/** Makes a reading of what is kept of another: the same parts of the same files, and new lines only for groups that change. */
+/** Makes a reading of what is kept of another: the same parts of the same files, new lines only for changed groups. */
 import { createHash } from "node:crypto";
 import { lenient } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
@@ -82,7 +82,7 @@ interface Place {
 }
 
 /**
- * Makes an index of the parts that are kept: they are checked again, so that metrics and warnings are those of the choice.
+ * Makes an index of the parts that are kept. They are checked again, so metrics and warnings are those of the choice.
  * `from` has the number that each group had.
  */
 const readKept = async (

@@ -40,7 +40,7 @@ export const rewardOf = (trajectory: JsonObject | undefined): number => {
   return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;
 };
 
-/** Evaluates the expression for a trajectory; its place is asked for if there is an error to report. @throws Failure `where-wrong` */
+/** Evaluates the expression for a trajectory; asks for its place to report an error. @throws Failure `where-wrong` */
 export type Wanted = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
 /** What an expression may look at in addition to rewards. */

@@ -1,4 +1,4 @@
-/** Finds groups for whoever looks at a reading: by a text in their bytes, or by an expression about their trajectories. */
+/** Finds groups: by a text in their bytes, or by an expression about their trajectories. */
 import { setImmediate } from "node:timers/promises";
 import { lineText } from "../../check/rules/places.ts";
 import { inputChanged } from "../../input/source.ts";

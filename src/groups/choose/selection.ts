@@ -1,4 +1,4 @@
-/** Decides which groups and trajectories of a reading are kept: by an expression, by their rewards, by chance, by shard. */
+/** Decides which groups and trajectories are kept: by an expression, by their rewards, by chance, by shard. */
 import { createHash } from "node:crypto";
 import { lineText } from "../../check/rules/places.ts";
 import { spotOfGroup } from "../positions.ts";
@@ -15,7 +15,7 @@ export interface Choosing {
   /** How many groups; the seed decides which. */
   readonly sample?: number | undefined;
   readonly seed: string;
-  /** One of how many parts, from 1, that groups fall into by their digests: parts have no group in common, and omit none. */
+  /** One of how many parts, from 1, that groups fall into by their digests: each group is in exactly one. */
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 

@@ -3,7 +3,7 @@
 /** Rewards that differ by no more are equal (promises.md, "Metrics"). */
 export const rewardTolerance = 1e-12;
 
-/** What trajectories have that is trained on, in bits, and what they lack: a choice, a choice's logprobs, the tools that are called. */
+/** What trajectories have to train on, and what they lack, in bits: a choice, its logprobs, tools that are called. */
 export const withChoice = 1;
 export const withoutChoice = 2;
 export const withLogprobs = 4;

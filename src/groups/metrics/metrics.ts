@@ -1,4 +1,4 @@
-/** The metrics of trajectories (promises.md, "Metrics"): tallied group by group, merged part by part, exact until the end. */
+/** The metrics of trajectories (promises.md, "Metrics"): tallied by group, merged, exact until the end. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { rewardTolerance } from "./constants.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";

@@ -1,6 +1,6 @@
 /** Sums and deviations of doubles, of their exact values and rounded once, so that order and parts change nothing. */
 
-/** Limbs of 32 bits that an exact sum has, from 2^-1074 on: one for every bit of a double, and 64 bits of head room for carries. */
+/** Limbs of 32 bits of an exact sum, from 2^-1074 on: one for each bit of a double, and 64 bits for carries. */
 const limbCount = 69;
 
 /** A sum as data: another thread gets this of it. */
@@ -15,7 +15,7 @@ const double = new DataView(new ArrayBuffer(8));
 
 /**
  * An exact sum of finite doubles: the small superaccumulator of R. M. Neal, "Fast Exact Summation Using Small and Large
- * Superaccumulators" (2015), 32 bits to a limb. Shewchuk's expansions grow with what is added; these merge in any order.
+ * Superaccumulators" (2015), 32 bits to a limb. Shewchuk's expansions grow with each value; these merge in any order.
  */
 export class ExactSum {
   /** In units of 2^-1074: every double is so many of them. */
@@ -76,7 +76,7 @@ const unitsOf = (limbs: Float64Array): bigint => {
 /** Bits that are rounded to a double: one more than it has, and more that only say whether anything is below. */
 const roundedBits = 64;
 
-/** The double nearest to so many units, ties to even, and by which power of two it is to be multiplied, without another rounding. */
+/** The double nearest to a number of units, ties to even, and its power of two, without another rounding. */
 const rounded = (units: bigint): { readonly value: number; readonly exponent: number } => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
@@ -137,7 +137,7 @@ interface Moments {
   readonly most: number;
 }
 
-/** What finite doubles come to, by their exact sum: the mean of equal ones is what they are, and they deviate by nothing. */
+/** Mean, deviation and bounds of finite doubles, by their exact sum: equal ones have exactly their mean. */
 export const momentsOf = (values: Doubles): Moments => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const sum = new ExactSum();

@@ -7,7 +7,7 @@ import type { Groups } from "./groups.ts";
 export const dedupKeyBytes = digestBytes;
 
 /**
- * Dedup keys by the numbers of groups. The first group with a digest has the digest as its key, each later one a digest of it
+ * Dedup keys by the numbers of groups. The first group with a digest has it as its key, each later one a digest of it
  * and of the number of times it came before. Equal groups are interchangeable, so their order does not matter.
  */
 export class DedupKeys {

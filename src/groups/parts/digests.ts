@@ -81,7 +81,7 @@ export class DigestTable {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Adds the digest at a position; gives the position that has it in the table: its own, or one that was added before. */
+  /** Adds the digest at a position; gives the position that has it: its own, or one that was added before. */
   add(position: number): number {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     for (let word = 0; word < digestWords; word++) this.#wanted[word] = this.#digests.wordOf(position, word);

@@ -1,4 +1,4 @@
-/** Puts parts into groups as they come: adjacent trajectories with the same `group_id`, or all with the same value of a key. */
+/** Puts parts into groups as they come: adjacent trajectories with one `group_id`, or all with one value of a key. */
 import type { Found } from "./found.ts";
 import type { Groups } from "./groups.ts";
 

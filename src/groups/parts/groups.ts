@@ -11,7 +11,7 @@ export const groupClosing = Buffer.from("]}");
 const rejected = 1;
 const keyed = 2;
 
-/** Groups, in the order of their first parts. If each part is a group, its columns take no memory: they are distances. */
+/** Groups, in the order of their first parts. Columns are distances: they take no memory if each part is a group. */
 export class Groups {
   readonly #parts: Parts;
   /** From a part's group to the part; from it to the next part of the group, 0 for the last. */

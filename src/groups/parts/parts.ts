@@ -2,7 +2,7 @@
 import { Column, type ColumnData } from "./column.ts";
 import { Digests, digestBytes } from "./digests.ts";
 
-/** The facts about parts, a column each. Each line here is a fact that is stored, appended and sent to other threads. */
+/** The facts about parts, a column each. Each line is a fact that is stored, appended and sent to other threads. */
 const newColumns = () => ({
   /** Position of the part's source among the inputs. */
   source: new Column("u32"),
@@ -59,7 +59,7 @@ export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
 export class Parts {
   readonly columns = newColumns();
   /**
-   * True if parts have checksums and digests. What is sent, chosen or compared with other inputs needs them; what is only
+   * True if parts have checksums and digests. To send, choose or compare with other inputs needs them; what is only
    * looked at doesn't, and takes a quarter less time.
    */
   readonly isMarked: boolean;
