@@ -10,7 +10,7 @@ export interface OwnJson {
   readonly of: readonly Value[];
 }
 
-interface Composed {
+export interface Composed {
   readonly kind: "object" | "list";
   /** The keys of an object's values; a list has none. */
   readonly keys: readonly string[];
@@ -75,7 +75,9 @@ export const objectUnlessEmpty = (members: Iterable<Member>): Composed | undefin
 export const replaced = (value: Value, own: Readonly<Record<string, Built | undefined>>): Composed =>
   objectOf(new Map<string, Built | undefined>([...value.members(), ...Object.entries(own)]));
 
-export const list = (values: readonly Built[]): Composed => ({ kind: "list", keys: [], values });
+export const list = (values: readonly Built[]): Composed => ({ kind: "list", keys: noKeys, values });
+
+const noKeys: readonly string[] = [];
 
 /** The value of the record at a path of what was built, and the path that remains from there; undefined if it is our own. */
 export const sourceAt = (built: Built, path: Path): { readonly value: Value; readonly rest: Path } | undefined => {

@@ -6,8 +6,11 @@ import { Unfit, Value } from "./value.ts";
 /** A sampled turn. */
 export const choice = (message: Built, finish: Built, logprobs?: Built): Built =>
   logprobs === undefined
-    ? object({ finish_reason: finish, index: only, message })
+    ? { kind: "object", keys: choiceKeys, values: [finish, only, message] }
     : object({ finish_reason: finish, index: only, message, logprobs });
+
+/** Most choices have these: one list for all of them is faster. */
+const choiceKeys = ["finish_reason", "index", "message"];
 
 /** The position of a choice in its response: no other is recorded. */
 const only = said(0);
@@ -31,8 +34,9 @@ export const systemTurn = (content: Value): Built => object({ role: said("system
 /** Given turns: messages, or a text. @throws Unfit */
 export const givenTurns = (run: FormatRun, prompt: Value, name: string): readonly Built[] => {
   if (prompt.isText) return [userTurn(prompt)];
+  const messages = messagesIn(prompt, name);
   const complete = completion(run);
-  return messagesIn(prompt, name).map((own) => complete(own, toolCalls(own.message), false));
+  return messages.map((message) => complete(message, toolCalls(message), false));
 };
 
 /**
@@ -47,12 +51,12 @@ export const sampledTurns = (
 ): readonly Built[] => {
   if (sampled.isText) return [sampledText(run, sampled, lastFinish)];
   const messages = messagesIn(sampled, name);
-  const last = lastFinish === undefined ? -1 : messages.findLastIndex(({ role }) => role === "assistant");
+  const last = lastFinish === undefined ? -1 : messages.findLastIndex(isAssistants);
   const complete = completion(run);
-  return messages.map((own, at) => {
-    const calls = toolCalls(own.message);
-    const isSampled = own.role === "assistant";
-    const whole = complete(own, calls, isSampled);
+  return messages.map((message, at) => {
+    const calls = toolCalls(message);
+    const isSampled = isAssistants(message);
+    const whole = complete(message, calls, isSampled);
     if (!isSampled) return whole;
     return choice(whole, (at === last ? lastFinish : undefined) ?? derivedFinish(run, calls !== undefined));
   });
@@ -60,26 +64,25 @@ export const sampledTurns = (
 
 export const isAssistants = (message: Value): boolean => message.textAt("role") === "assistant";
 
-interface Message {
-  readonly message: Value;
-  readonly role: string;
-}
-
-const messagesIn = (value: Value, name: string): readonly Message[] => {
+const messagesIn = (value: Value, name: string): readonly Value[] => {
   if (!value.isList) throw new Unfit(`${name} is neither messages nor text`, value);
-  return value.items().map((message) => {
-    const role = message.textAt("role");
-    if (role === undefined) throw new Unfit(`a message of ${name} has no role`, message);
-    return { message, role };
-  });
+  const messages = value.items();
+  for (const message of messages) {
+    if (message.textAt("role") === undefined) throw new Unfit(`a message of ${name} has no role`, message);
+  }
+  return messages;
 };
 
 /** Completes messages one after the other: results without the id of a call answer the open calls in their order. */
 const completion = (run: FormatRun) => {
   let asking: Value | undefined;
   let answered: string[] = [];
-  return ({ message, role }: Message, calls: Built | undefined, isSampled: boolean): Built => {
-    if (role === "assistant") [asking, answered] = [message, []];
+  return (message: Value, calls: Built | undefined, isSampled: boolean): Built => {
+    const role = message.textAt("role");
+    if (role === "assistant") {
+      asking = message;
+      if (answered.length > 0) answered = [];
+    }
     if (role !== "tool") return withCalls(message, calls, isSampled);
     const own = message.textAt("tool_call_id");
     if (own !== undefined) {
@@ -110,8 +113,9 @@ const withCalls = (message: Value, calls: Built | undefined, isSampled: boolean)
 /** The calls of a message: the list as it is if they are whole; undefined if it has none. */
 export const toolCalls = (message: Value): Built | undefined => {
   const given = message.get("tool_calls");
-  const calls = given?.items() ?? [];
-  if (given === undefined || calls.length === 0) return undefined;
+  if (given === undefined) return undefined;
+  const calls = given.items();
+  if (calls.length === 0) return undefined;
   const own = calls.map((call) => toolCall(call));
   return own.every((call, at) => call === calls[at]) ? given : list(own);
 };

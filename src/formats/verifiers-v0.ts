@@ -93,9 +93,11 @@ function* repeatedMetrics(row: Value, metrics: Members): Generator<readonly [Val
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
   const isFree = (key: string, { isNull, isFlat }: Value): boolean =>
     isNull || (isFlat && !placed.has(key) && !metrics.some(([name]) => name === key));
+  const own = row.members().filter(([key, value]) => isFree(key, value));
+  if (settings === undefined) return own;
   const ofRun = ["env_id", "model"].flatMap((key) => {
-    const value = settings?.get(key);
+    const value = settings.get(key);
     return value === undefined || row.get(key) !== undefined ? [] : [[key, value] as const];
   });
-  return [...row.members().filter(([key, value]) => isFree(key, value)), ...ofRun];
+  return [...own, ...ofRun];
 };
