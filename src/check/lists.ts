@@ -1,9 +1,7 @@
 /** Takes lists that are longer than a block, element by element: an array, or the groups of a request. */
 import { isUtf8 } from "node:buffer";
 import { type Found, mergeFound, nothingFound, packFound } from "../groups/parts/found.ts";
-import { unitsBefore } from "../input/columns.ts";
-import { blockBytes, type Range } from "../input/lines.ts";
-import { type Bytes, readRange, Shrunk, type Source } from "../input/source.ts";
+import { type Bytes, blockBytes, type Range, readRange, Shrunk, type Source, unitsBefore } from "../input/index.ts";
 import { JsonReader } from "../json/reader.ts";
 import { afterOf, memberAt, rootOf } from "../json/table.ts";
 import { closeBrace, openBrace, openBracket, Walker } from "../json/walk.ts";

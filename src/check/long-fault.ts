@@ -2,9 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { unitsBefore } from "../input/columns.ts";
-import { blockBytes, type Range } from "../input/lines.ts";
-import { type Bytes, readRange, Shrunk } from "../input/source.ts";
+import { type Bytes, blockBytes, type Range, readRange, Shrunk, unitsBefore } from "../input/index.ts";
 import { JsonReader, type SyntaxFault } from "../json/reader.ts";
 import { markLength, newline, quote, skipWhite } from "../json/walk.ts";
 import { endOfText, firstBadByte } from "./faults.ts";

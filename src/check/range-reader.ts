@@ -1,7 +1,7 @@
 /** Runs in a thread of its own: told of a source, it reads ranges of it for as long as there are any, and hands over what it finds. */
 import { parentPort } from "node:worker_threads";
 import { buffersOf } from "../groups/parts/parts.ts";
-import { descriptorBytes } from "../input/source.ts";
+import { descriptorBytes } from "../input/index.ts";
 import { newRangeMemory, rangeCount, scanRange } from "./ranges.ts";
 import { type HelperResult, type HelperTask, haveSmallNursery, takeNext } from "./sharing.ts";
 

@@ -1,8 +1,7 @@
 /** Cuts a source into ranges of whole lines, and reads one of them by itself. */
 
 import { nothingFound, type PackedFound, packFound } from "../groups/parts/found.ts";
-import { blocksOf } from "../input/lines.ts";
-import type { Source } from "../input/source.ts";
+import { blocksOf, type Source } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 

@@ -1,8 +1,7 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
 import type { Found } from "../groups/parts/found.ts";
-import { blocksOf, type Lines, textStart } from "../input/lines.ts";
-import { type Bytes, Shrunk, type Source } from "../input/source.ts";
+import { type Bytes, blocksOf, type Lines, Shrunk, type Source, textStart } from "../input/index.ts";
 import { markLength, skipWhite } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 import { haveSmallNursery, leastBytesToShare, type Sharing, scanShared, sharingHere } from "./sharing.ts";

@@ -1,8 +1,7 @@
 /** Takes the lines of a source, or all of it as one document: reads each once, and checks it. */
 import { isUtf8 } from "node:buffer";
 import { type Found, mergeFound, nothingFound, type PackedFound } from "../groups/parts/found.ts";
-import { type Block, blockBytes, type Lines, type Range } from "../input/lines.ts";
-import { Shrunk, type Source } from "../input/source.ts";
+import { type Block, blockBytes, type Lines, type Range, Shrunk, type Source } from "../input/index.ts";
 import { faultIn, faultOf, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { afterOf, endOf, startOf, type Tabled } from "../json/table.ts";
 import { closeBrace, closeBracket, endOfLine, markLength, openBrace, openBracket, skipWhite } from "../json/walk.ts";

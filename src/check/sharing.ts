@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Worker } from "node:worker_threads";
-import type { Source } from "../input/source.ts";
+import type { Source } from "../input/index.ts";
 import { type Cuts, cutsOf, newRangeMemory, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
 import type { ScanOptions } from "./scan.ts";
 

@@ -1,7 +1,7 @@
 /** The bytes of parts and groups, as they were read: for bodies, files, expressions and whoever looks at them. */
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
-import { inputChanged, memoryBytes, placeOfLine, readRange, Shrunk, type Source } from "../input/source.ts";
+import { inputChanged, memoryBytes, placeOfLine, readRange, Shrunk, type Source } from "../input/index.ts";
 import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
 import { type JsonObject, newline, onOneLine, parsedJson, type Span } from "../json/walk.ts";
 import { type Found, nothingFound } from "./parts/found.ts";

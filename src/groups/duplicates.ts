@@ -1,7 +1,7 @@
 /** Finds what comes twice: trajectories, and groups that another reading has too. */
 import { hash } from "node:crypto";
 import { lineText } from "../check/rules/places.ts";
-import { readRange } from "../input/source.ts";
+import { readRange } from "../input/index.ts";
 import { partOf, trajectorySpans } from "./contents.ts";
 import { DigestTable } from "./parts/digests.ts";
 import type { Parts } from "./parts/parts.ts";

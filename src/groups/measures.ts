@@ -1,5 +1,5 @@
 /** The metrics of groups as wholes: added with the last trajectory, taken back if a group is invalid or refused. */
-import { inputChanged } from "../input/source.ts";
+import { inputChanged } from "../input/index.ts";
 import { checkAgain, partsOf, rangeOf } from "./contents.ts";
 import { hasNoSignal } from "./dataset.ts";
 import { medianOf, newSketch, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";

@@ -1,6 +1,6 @@
 /** Reports what a trainer can't learn from: what all trajectories lack is reported once, what some lack for each. */
 import type { Path } from "../check/rules/places.ts";
-import { readRange } from "../input/source.ts";
+import { readRange } from "../input/index.ts";
 import { isObject, parsedJson } from "../json/walk.ts";
 import { checkAgain, partOf, trajectorySpans } from "./contents.ts";
 import {

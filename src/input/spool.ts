@@ -101,8 +101,6 @@ export interface Spool {
   discard(): Promise<void>;
 }
 
-export { openSpool as openKeeper, type Spool as Keeper };
-
 /** Opens a spool: a temporary file with mode 0600 without a name, or memory if there is no writable folder. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();

@@ -3,7 +3,7 @@
 import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../client/index.ts";
 import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
-import { inputChanged } from "../input/source.ts";
+import { inputChanged } from "../input/index.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 
 /** Bytes of a chunk: few writes, and all of it is still in the processor's cache. */

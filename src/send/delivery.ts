@@ -2,7 +2,7 @@
 
 import { Failure, isFailure } from "../failure.ts";
 import { type Reading, takeBackGroups } from "../groups/index.ts";
-import { isRemote } from "../input/remote-names.ts";
+import { isRemote } from "../input/index.ts";
 import type { DeliverOptions, DeliveryState } from "./options.ts";
 import { type Frame, frameOf, type Limit } from "./plan.ts";
 import { noRejects, type Rejected } from "./reject/rejected-lines.ts";

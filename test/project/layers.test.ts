@@ -108,7 +108,7 @@ const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(
 const roomOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
 
 /** Modules of the trajectory path that have an `index.ts`: it is their only file that others import. */
-const modulesOnPath = new Set(["formats", "groups", "ledger", "send"]);
+const modulesOnPath = new Set(["formats", "groups", "input", "ledger", "send"]);
 
 /** The checker pushes what it finds into the index and the metrics, which stand below it. */
 const isPushed = (path: string, to: string): boolean =>
@@ -119,7 +119,6 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 /** Whether a file may be imported by those outside of its room. */
 const isDoor = (path: string): boolean =>
   openRooms.has(roomOf(path)) ||
-  path === "src/input/index.ts" ||
   path === `src/${modulesOnPath.has(folderOf(path)) ? folderOf(path) : roomOf(path)}/index.ts` ||
   path === `src/${roomOf(path)}.ts`;
 

@@ -4,8 +4,7 @@ import { lenient } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
 import { Scan } from "../../check/scan.ts";
 import type { Host } from "../../host.ts";
-import { fileOf, memoryBytes, type Origin, type Source } from "../../input/source.ts";
-import { type Keeper, openKeeper } from "../../input/spool.ts";
+import { fileOf, memoryBytes, type Origin, openSpool, type Source, type Spool } from "../../input/index.ts";
 import { newline, type Span } from "../../json/walk.ts";
 import { bytesOf, lineOfGroup, partOf, partsOf, trajectorySpans, Window } from "../contents.ts";
 import { outsideOf, reportWholes } from "../dataset.ts";
@@ -185,11 +184,11 @@ const openLines = (reading: Reading, host: Host): Lines => {
   const origin = originOf(reading, lines);
   const unwritten = { name, bytes: memoryBytes([]), touched: async () => false, origin };
   const index = reading.sources.length;
-  let keeper: Keeper | undefined;
+  let keeper: Spool | undefined;
   let held: Buffer[] = [];
   let [size, written] = [0, 0];
   const flush = async () => {
-    keeper ??= await openKeeper(host);
+    keeper ??= await openSpool(host);
     await keeper.write(Buffer.concat(held));
     held = [];
     written = size;

@@ -1,7 +1,7 @@
 /** Finds groups: by a text in their bytes, or by an expression about their trajectories. */
 import { setImmediate } from "node:timers/promises";
 import { lineText } from "../../check/rules/places.ts";
-import { inputChanged } from "../../input/source.ts";
+import { inputChanged } from "../../input/index.ts";
 import { spellingsOf } from "../../json/spellings.ts";
 import { partAt, spotOfGroup } from "../positions.ts";
 import type { Reading } from "../read.ts";

@@ -12,8 +12,7 @@ import {
   type Reading,
   reportAmong,
 } from "../../groups/index.ts";
-import { isRemote, plainName } from "../../input/remote-names.ts";
-import { inputChanged } from "../../input/source.ts";
+import { inputChanged, isRemote, plainName } from "../../input/index.ts";
 import { EarlierRuns, openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { unsent } from "../deliver.ts";
 import { Delivery } from "../delivery.ts";

@@ -16,11 +16,7 @@ import {
   type Reading,
 } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
-import { decompressorOf } from "../../input/decompress.ts";
-import { blocksOf } from "../../input/lines.ts";
-import { sniff } from "../../input/sniff.ts";
-import { Shrunk, type Source } from "../../input/source.ts";
-import { identityOf, NotAFile, Tail } from "../../input/tail.ts";
+import { blocksOf, decompressorOf, identityOf, NotAFile, Shrunk, type Source, sniff, Tail } from "../../input/index.ts";
 import { markLength } from "../../json/walk.ts";
 
 /** How a growing file is read. */

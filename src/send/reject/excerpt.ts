@@ -3,7 +3,7 @@
 import { subjectOf } from "../../check/rules/rules.ts";
 import { blotSecrets } from "../../check/rules/secrets.ts";
 import type { Excerpt, Problem } from "../../failure.ts";
-import { type Bytes, readRange, type Source, textOf } from "../../input/source.ts";
+import { type Bytes, readRange, type Source, textOf } from "../../input/index.ts";
 import { backslash, endOfLine, newline } from "../../json/walk.ts";
 
 /** Bytes that are read before and after a position: more than a terminal is wide, and than most secrets are long. */

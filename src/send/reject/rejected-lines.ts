@@ -14,7 +14,7 @@ import {
   unchanged,
   Window,
 } from "../../groups/index.ts";
-import { memoryBytes, placeOfLine, type Source } from "../../input/source.ts";
+import { memoryBytes, placeOfLine, type Source } from "../../input/index.ts";
 import { memberAt, parsedAt, rootOf } from "../../json/table.ts";
 import { endOfLine, newline, skipWhite } from "../../json/walk.ts";
 

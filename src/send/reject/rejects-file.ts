@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import { clearDrafts, codeOf, type Draft, openDraft } from "../../files.ts";
 import type { Reading } from "../../groups/index.ts";
-import { modeOf } from "../../input/source.ts";
+import { modeOf } from "../../input/index.ts";
 import type { Written } from "../../ledger/index.ts";
 import { noRejects, type Rejected, type RejectsSoFar, rejectedLines } from "./rejected-lines.ts";
 

@@ -5,7 +5,7 @@ import type { Example, Inputs } from "../../check/rules/rule.ts";
 import { type RuleData, type RuleName, ruleOf } from "../../check/rules/rules.ts";
 import type { Problem } from "../../failure.ts";
 import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
-import { memoryBytes, type Source } from "../../input/source.ts";
+import { memoryBytes, type Source } from "../../input/index.ts";
 import { problemsToShow } from "./shown-problems.ts";
 
 /** The problem on a rule's page, as a person sees it. */

@@ -3,7 +3,7 @@
 import type { RuleCount } from "../../check/rules/problems.ts";
 import { subjectOf } from "../../check/rules/rules.ts";
 import type { Problem } from "../../failure.ts";
-import type { Source } from "../../input/source.ts";
+import type { Source } from "../../input/index.ts";
 import { withExcerpts } from "./excerpt.ts";
 
 /** Warnings of one rule that are shown if their messages differ; of rules about wholes, and of equal errors, one is. */
