@@ -5,7 +5,7 @@ import { checkAgreement, ownSplit, splitsOf } from "../check/requests.ts";
 import { type Judgement, lenient } from "../check/rules/judgement.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { shortName } from "../check/rules/values.ts";
-import { isReadAtOnce, roomForSmall, scanSource } from "../check/scan-source.ts";
+import { isSmallSource, scanSource } from "../check/scan-source.ts";
 import type { Sharing } from "../check/sharing.ts";
 import { trajectoryFields } from "../check/types.ts";
 import { Failure, type ReasonData } from "../failure.ts";
@@ -153,7 +153,6 @@ export const readSources = async (
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const outside: Outside[] = [];
   const scattered: Scattered[] = [];
-  const room = roomForSmall();
   let before = 0;
   let grouping = new Grouping({ found, groups, byKey: groupBy !== undefined });
   for (const [index, source] of sources.entries()) {
@@ -167,10 +166,10 @@ export const readSources = async (
       options.onProgress({ bytes: before + bytes, of });
     };
     found.problems.of(source.name);
-    const isSmall = isReadAtOnce(source, options.sharing);
+    const isSmall = isSmallSource(source, options.sharing);
     const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
     const { sharing, meanwhile } = options;
-    const how = { index, found: own, groupBy, judgement, isMarked, room, sharing, meanwhile, signal };
+    const how = { index, found: own, groupBy, judgement, isMarked, sharing, meanwhile, signal };
     await scanSource(source, { ...how, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
     });
