@@ -29,7 +29,7 @@ import { secretsIn } from "./rules/secrets.ts";
 import { Shape } from "./shape.ts";
 import type { TrajectoryFacts } from "./trajectory.ts";
 
-/** Values of a source: their table, where its first byte is in the source, and how positions in it are counted. */
+/** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
 export interface Block {
   readonly text: Tabled;
   readonly start: number;

@@ -7,7 +7,7 @@ import type { RuleData, RuleName } from "./rules/rules.ts";
 /** The most bytes that are read at once: V8's strings end at 2^29 − 24 units (512 MiB). */
 export const maxTextBytes = 2 ** 29 - 24;
 
-/** The place behind the last byte before one that is no white space. */
+/** The offset after the last byte before one that is not white space. */
 export const endOfText = (bytes: Buffer, before: number): number => {
   let end = before;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
@@ -41,23 +41,23 @@ export const reportFault = (
   else report("json-syntax", { fault, word, text: characterAt(bytes, at), before: characterBefore(bytes, at) });
 };
 
-/** The key whose value begins at an offset; undefined where there is none close before it. */
+/** The key whose value begins at an offset; undefined if there is none close before it. */
 const keyBefore = (bytes: Buffer, at: number): string | undefined =>
-  /"([^"\\]*)"\s*:\s*$/.exec(bytes.toString("latin1", Math.max(0, at - longestKey), at))?.[1];
+  /"([^"\\]*)"\s*:\s*$/.exec(bytes.toString("latin1", Math.max(0, at - maxKeyBytes), at))?.[1];
 
 /** Bytes before a value that are looked at for its key. */
-const longestKey = 80;
+const maxKeyBytes = 80;
 
 /** The word that starts at an offset, its sign included: `-Infinity`. */
 const wordAt = (bytes: Buffer, at: number): string =>
-  /^-?\w*/.exec(bytes.toString("latin1", at, at + longestWord))?.[0] ?? "";
+  /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength))?.[0] ?? "";
 
-const longestWord = 40;
+const maxWordLength = 40;
 
-/** Whether a text begins with a key, behind which its colon stands at an offset. */
+/** True if a text begins with a key, behind which its colon stands at an offset. */
 export const isKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
-/** The last byte before an offset that is no white space; undefined where there is none. */
+/** The last byte before an offset that is not white space; undefined if there is none. */
 const characterBefore = (bytes: Buffer, at: number): string | undefined => {
   let before = at - 1;
   while (before >= 0 && (bytes[before] ?? 0) <= 0x20) before--;

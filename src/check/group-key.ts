@@ -17,7 +17,7 @@ const pathsOf = (name: string): readonly (readonly string[])[] => {
 export const groupingNames: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 /** Objects of a trajectory, and of its metadata, that are looked into for a key: a few hold what a row is of. */
-const mostHolders = 16;
+const maxHolders = 16;
 
 /** What a trajectory has of keys that group, by the names that `--group-by` takes: of its own, and of objects in it or in its metadata. */
 export const groupingKeysOf = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
@@ -26,7 +26,7 @@ export const groupingKeysOf = (value: unknown): readonly { readonly name: string
   const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
     inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [name] : [],
   );
-  const names = [undefined, ...new Set(holders.slice(0, mostHolders))].flatMap((holder) =>
+  const names = [undefined, ...new Set(holders.slice(0, maxHolders))].flatMap((holder) =>
     groupingNames.map((name) => (holder === undefined ? name : `${holder}.${name}`)),
   );
   return names.flatMap((name) => {

@@ -21,13 +21,13 @@ export interface Unreadable {
   readonly length: number;
   readonly checksum: number;
   readonly digest: Buffer;
-  /** What stands around the fault, and where the fault is in it; no fault is one of the bytes, which are not UTF-8 there. */
+  /** What is around the fault, and where the fault is in it; no fault is one of the bytes, which are not UTF-8 there. */
   readonly around: Text;
   readonly at: number;
   readonly fault: SyntaxFault | undefined;
 }
 
-/** Bytes before a fault, and behind it, that say what it is. */
+/** Bytes before a fault, and after it, that say what it is. */
 const aroundBytes = 256;
 
 /** What is wrong with a text; undefined if it is JSON after all. @throws Shrunk; the signal's reason */

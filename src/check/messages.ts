@@ -8,7 +8,7 @@ import { CallList, Calls } from "./calls.ts";
 import { absent, arrayKind, describe, kindAt, kindOf, nullKind, objectKind, stringKind } from "./kinds.ts";
 import { none, type Report } from "./report.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
-import { longestName, shortName } from "./rules/values.ts";
+import { maxNameLength, shortName } from "./rules/values.ts";
 import { Shape } from "./shape.ts";
 import { reportNumbers } from "./types.ts";
 
@@ -253,7 +253,7 @@ const reportUnlisted = (
 ): void => {
   const data = () => {
     const name = textOf(text, node);
-    return { name: shortName(name), suggestion: () => listed.near(name.slice(0, longestName)) };
+    return { name: shortName(name), suggestion: () => listed.near(name.slice(0, maxNameLength)) };
   };
   later.push((report) => report("tool-unlisted", data, node));
 };

@@ -1,7 +1,7 @@
 /** Says of an object that lacks a field how it becomes what it should be: what other tools call it, and how they nest it. */
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { groupingNames } from "./group-key.ts";
-import { longestName, shortName } from "./rules/values.ts";
+import { maxNameLength, shortName } from "./rules/values.ts";
 
 /** Names that other tools have for a field. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
@@ -60,7 +60,7 @@ const toolFrom = (holder: JsonObject): string =>
     Object.hasOwn(holder, "input_schema") ? ", and call input_schema parameters" : ""
   }`;
 
-/** Whether an object that stands where a trajectory should plainly is none, so that what else it lacks says nothing. */
+/** True if an object that stands where a trajectory should plainly is none, so that what else it lacks says nothing. */
 export const isNoTrajectory = (holder: unknown): boolean => {
   if (!isObject(holder) || Object.hasOwn(holder, "messages_and_choices")) return false;
   return nestedIn(holder) !== undefined || Object.values(holder).some(isWrapper);
@@ -75,7 +75,7 @@ const otherNameOf = (field: string, holder: JsonObject): string | undefined => {
   const known = otherNames[field]?.find((name) => Object.hasOwn(holder, name));
   if (known !== undefined) return known;
   const plain = plainOf(field);
-  const key = Object.keys(holder).find((name) => name.length <= longestName && plainOf(name) === plain);
+  const key = Object.keys(holder).find((name) => name.length <= maxNameLength && plainOf(name) === plain);
   return key === undefined ? undefined : shortName(key);
 };
 
@@ -139,7 +139,7 @@ const renamed = (holder: JsonObject, other: string): string => {
   return `rename ${other} to messages_and_choices${isSampled ? ", and make each turn of the assistant a choice" : ""}`;
 };
 
-/** Where the messages stand one level down, in an object or in an array. */
+/** Where the messages are one level down, in an object or in an array. */
 const wrappedIn = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     if (hasAny(value, ["messages_and_choices"]))

@@ -35,12 +35,12 @@ export const cutsOf = ({
 export interface RangeFound {
   readonly found: PackedFound;
   readonly lines: number;
-  /** Offset behind its last line. */
+  /** Offset after its last line. */
   readonly end: number;
 }
 
 /** The longest line of a source that is read range by range: one thread reads longer ones, for the sake of memory. */
-const longestLine = 2 ** 20;
+const maxLineBytes = 2 ** 20;
 
 /** How many ranges there are. */
 export const rangeCount = (cuts: Cuts): number => cuts.length - 1;
@@ -55,7 +55,7 @@ interface RangeMemory {
 export const newRangeMemory = (): RangeMemory => ({ buffers: [], enough: new Set() });
 
 /**
- * Reads the range at a position; `memory` goes from range to range. Undefined where it holds, or ends beside, a line that is too long to be read in ranges.
+ * Reads the range at a position; `memory` goes from range to range. Undefined if it holds, or ends beside, a line that is too long to be read in ranges.
  * @throws Shrunk; the signal's reason
  */
 export const scanRange = async (
@@ -87,12 +87,12 @@ export const scanRange = async (
 /** Bytes that most lines end within. */
 const lookBytes = 2 ** 14;
 
-/** Offset of the first line that begins at `from` or behind it; undefined where the line before is too long. */
+/** Offset of the first line that begins at `from` or after it; undefined if the line before is too long. */
 const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
   if (from >= bytes.size) return bytes.size;
   const look = Buffer.allocUnsafe(lookBytes);
   // A line begins at `from` where the byte before it ends one.
-  for (let at = from - 1; at < from + longestLine; at += lookBytes) {
+  for (let at = from - 1; at < from + maxLineBytes; at += lookBytes) {
     const read = await bytes.read(look, at);
     const end = look.subarray(0, read).indexOf(newline);
     if (end >= 0) return at + end + 1;

@@ -17,7 +17,7 @@ export const checkAgreement = ({
   readonly shapes: ReadonlySet<Shape>;
   readonly split: string | undefined;
   readonly problems: Problems;
-  /** Name of the only input; undefined where there are several. */
+  /** Name of the only input; undefined if there are several. */
   readonly file?: string | undefined;
 }): void => {
   if (shapes.size > 1)
@@ -55,7 +55,7 @@ const differingKey = (a: OwnKeys, b: OwnKeys): string | undefined => {
   return undefined;
 };
 
-/** The split that all inputs say themselves: undefined where one says none, or they are not all requests. */
+/** The split that all inputs say themselves: undefined if one says none, or they are not all requests. */
 export const ownSplit = (requests: Requests, shapes: ReadonlySet<Shape>): string | undefined => {
   const splits = splitsOf(requests);
   const all = requests.different.every(({ split }) => split !== undefined);

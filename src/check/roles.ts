@@ -27,12 +27,12 @@ const otherRoles: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Characters of a role that is no role that are looked at. */
-const longestRole = 20;
+const maxRoleLength = 20;
 
 /** The role that was probably meant. */
 export const suggestedRole = (role: unknown): string | undefined =>
   typeof role === "string"
-    ? (otherRoles.get(role.toLowerCase()) ?? nearest(role.slice(0, longestRole), roles))
+    ? (otherRoles.get(role.toLowerCase()) ?? nearest(role.slice(0, maxRoleLength), roles))
     : undefined;
 
 /** What to do with a message that has another framework's shape instead of a role. */

@@ -4,11 +4,11 @@ import type { Found } from "../groups/parts/found.ts";
 import { Shrunk, blocksOf, textStart, type Bytes, type Lines, type Source } from "../input/index.ts";
 import { skipWhite } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
-import { haveSmallNursery, leastBytesToShare, type Sharing, scanShared, sharingHere } from "./sharing.ts";
+import { haveSmallNursery, minSharedBytes, type Sharing, scanShared, sharingHere } from "./sharing.ts";
 
 /** How a source is read. */
 interface SourceOptions extends ScanOptions {
-  /** How a large one is shared among threads; as suits the machine where nothing is said. */
+  /** How a large one is shared among threads; as suits the machine by default. */
   readonly sharing?: Sharing | undefined;
   /** What this thread does while others begin to read. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
@@ -21,7 +21,7 @@ const maxSmallBytes = 2 ** 18;
 
 /** True if a source is small, and not shared among threads. */
 export const isSmallSource = ({ bytes }: Source, sharing?: Sharing): boolean =>
-  bytes.size <= maxSmallBytes && bytes.size < (sharing?.leastBytes ?? leastBytesToShare);
+  bytes.size <= maxSmallBytes && bytes.size < (sharing?.leastBytes ?? minSharedBytes);
 
 /** Reads a source to its end. @throws Shrunk; the signal's reason */
 export const scanSource = async (
@@ -32,7 +32,7 @@ export const scanSource = async (
   const scan = new Scan(source, own);
   if (bytes.size > maxSmallBytes) haveSmallNursery();
   const start = await textStart(bytes);
-  const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.leastBytes ?? leastBytesToShare);
+  const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.leastBytes ?? minSharedBytes);
   const shared = isShared ? (sharing ?? sharingHere(bytes.size)) : undefined;
   let at = start;
   if (shared !== undefined && (await beginsWithLine(source, scan, start))) {

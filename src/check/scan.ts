@@ -19,7 +19,7 @@ interface LineOptions {
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
-  /** Whether parts are marked, where nothing was found yet. */
+  /** True if parts are marked, where nothing was found yet. */
   readonly isMarked?: boolean | undefined;
   /** What is added to; nothing yet where it is left out. */
   readonly found?: Found;
@@ -51,9 +51,9 @@ export class Scan {
   /** The reader that wrote the last table. */
   #reader: JsonReader | undefined;
   #line = 1;
-  /** Whether a line that is not blank was seen. */
+  /** True if a line that is not blank was seen. */
   #begun = false;
-  /** Whether the source is one document, once its beginning was seen. */
+  /** True if the source is one document, once its beginning was seen. */
   #isDocument: boolean | undefined;
 
   constructor(source: Source, options: LineOptions) {
@@ -74,7 +74,7 @@ export class Scan {
     return this.#line - 1;
   }
 
-  /** Whether a line that is not blank was taken. */
+  /** True if a line that is not blank was taken. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -86,7 +86,7 @@ export class Scan {
     this.#line += lines;
   }
 
-  /** Whether the first block is the beginning of one document that goes over several lines. */
+  /** True if the first block is the beginning of one document that goes over several lines. */
   isDocument(block: Block): boolean {
     if (this.#begun || block.kind === "long") return false;
     const from = skipWhite(block.bytes, 0);
@@ -254,7 +254,7 @@ const blockOf = (text: Text): CheckedBlock => ({
   places: new Places(text),
 });
 
-/** Files that were put behind one another bring their marks along, each before a line. */
+/** Files that were put after each other bring their marks along, each before a line. */
 const byteOrderMark = Buffer.from("\ufeff");
 
 /** The same bytes with blanks for the marks that lines begin with. */
@@ -264,7 +264,7 @@ const withoutMarks = (bytes: Buffer): Buffer => {
   }
   return bytes;
 };
-/** Whether what stands behind the white space of a block goes on over several lines. */
+/** True if what follows the white space of a block goes on over several lines. */
 const beginsDocument = (bytes: Buffer, from: number): boolean => {
   const end = endOfLine(bytes, from);
   // What ends here and begins again there is a line behind another: in a document something stands between them.
@@ -280,18 +280,18 @@ const beginsDocument = (bytes: Buffer, from: number): boolean => {
   return fault === undefined || from + fault.at > next;
 };
 
-/** Whether a text is an object, as far as it goes, but for the brace that it begins with. */
+/** True if a text is an object, as far as it goes, but for the brace that it begins with. */
 const isInside = (bytes: Buffer): boolean => {
   const fault = faultIn(Buffer.concat([Buffer.of(openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
 };
 
-/** The last byte before a place that is no white space. */
+/** The last byte before a place that is not white space. */
 const lastOf = (bytes: Buffer, end: number): number | undefined => bytes[endOfText(bytes, end) - 1];
 
 const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
 const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
 
-/** Whether a line does nothing but open objects and arrays. */
+/** True if a line does nothing but open objects and arrays. */
 const onlyOpens = (line: Buffer): boolean =>
   /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;

@@ -20,27 +20,27 @@ export interface Sharing {
 }
 
 /** The smallest file that is worth another thread: a smaller one is read in the time in which that starts. */
-export const leastBytesToShare = 2 ** 26;
+export const minSharedBytes = 2 ** 26;
 
 /** The program of a helper thread: it waits to be told what to read. Without it nobody helps. */
 const helpingProgram = join(import.meta.dirname, "range-reader.cjs");
 
 /** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
-const mostThreads = 4;
+const maxThreads = 4;
 
 /** From here on a few milliseconds are nothing, and what is loaded for later would only add to the memory that reading takes. */
-const leastToWait = 2 ** 30;
+const minBytesToWait = 2 ** 30;
 
 /** Ranges are large beside what it takes to put one to the others; in a very large file there are no more than this many. */
 const smallestStep = 2 ** 23;
-const mostRanges = 64;
+const maxRanges = 64;
 
-/** How reading so many bytes is shared on this machine; undefined where there is nobody to share with. */
+/** How reading so many bytes is shared on this machine; undefined if there is nobody to share with. */
 export const sharingHere = (bytes: number): Sharing | undefined => {
-  const threads = Math.min(availableParallelism(), mostThreads);
-  const stepBytes = Math.max(smallestStep, Math.ceil(bytes / mostRanges));
+  const threads = Math.min(availableParallelism(), maxThreads);
+  const stepBytes = Math.max(smallestStep, Math.ceil(bytes / maxRanges));
   if (threads === 1 || !existsSync(helpingProgram)) return undefined;
-  return { program: helpingProgram, threads, leastBytes: leastBytesToShare, stepBytes };
+  return { program: helpingProgram, threads, leastBytes: minSharedBytes, stepBytes };
 };
 
 /**
@@ -60,7 +60,7 @@ export interface HelperTask {
   readonly next: Int32Array;
 }
 
-/** What a helping thread hands over: of a range, what was found, or nothing where it can't be read as one. */
+/** What a helping thread hands over: of a range, what was found, or nothing if it can't be read as one. */
 export interface HelperResult {
   readonly position: number;
   readonly range: RangeFound | undefined;
@@ -113,7 +113,7 @@ export const scanShared = async (
   const helpers = startHelpers(source, { sharing, open, cuts, next, options, take });
   const memory = newRangeMemory();
   try {
-    if (source.bytes.size < leastToWait) await meanwhile?.();
+    if (source.bytes.size < minBytesToWait) await meanwhile?.();
     for (let position = takeNext(next); position < count; position = takeNext(next)) {
       take({ position, range: await scanRange(source, { ...options, cuts, position, memory }) });
       merge();

@@ -15,6 +15,6 @@ export const objectText = (entries: Readonly<Record<string, string | undefined>>
 /** JSON text of an array. */
 export const arrayText = (elements: readonly string[]): string => `[${elements.join(",")}]`;
 
-/** The members of an object in JSON bytes, their values as they were written; of a key that stands twice the last. */
+/** The members of an object in JSON bytes, their values as they were written; of a key that appears twice the last. */
 export const textsOf = (bytes: Uint8Array): ReadonlyMap<string, string> =>
   new Map(Array.from(memberSpans(bytes, wholeOf(bytes)), ([key, span]) => [key, textOf(bytes, span)]));

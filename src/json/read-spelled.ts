@@ -1,7 +1,7 @@
 /** Reads JSON as it was spelled: in a browser too. */
 import { deepestSpelled, type Spelled, type SpelledMember } from "./spelled.ts";
 
-/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined where it holds none. */
+/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined if it holds none. */
 export const readSpelledText = (text: string): Spelled | undefined => {
   try {
     JSON.parse(text);
@@ -59,7 +59,7 @@ class SpelledReader {
     return all;
   }
 
-  /** What stands here up to where its own bracket is closed. */
+  /** What stands here up to if its own bracket is closed. */
   #tree(): string {
     const start = this.#at;
     let depth = 0;
@@ -73,7 +73,7 @@ class SpelledReader {
     return this.#text.slice(start, this.#at);
   }
 
-  /** The string, number or word that stands here, as it is written. */
+  /** The string, number or word here, as it is written. */
   #scalar(): string {
     const start = this.#at;
     if (this.#text[start] !== '"') return this.#take(plain);
@@ -93,7 +93,7 @@ class SpelledReader {
   }
 }
 
-/** The place behind the quote that ends the string in JSON whose content begins at `from`. */
+/** The offset after the quote that ends the string in JSON whose content begins at `from`. */
 export const endOfString = (text: string, from: number): number => {
   for (let at = from; ; at++) {
     at = text.indexOf('"', at);

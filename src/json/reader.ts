@@ -14,7 +14,7 @@ const faults = [
   "word",
   "single-quote",
   "comment",
-  /** A comma with no value behind it. */
+  /** A comma with no value after it. */
   "comma",
   /** A control character inside a string. */
   "control",
@@ -57,7 +57,7 @@ export const faultOf = (bytes: Uint8Array): SyntaxFault => faultIn(bytes) ?? { a
 /** Bytes of which a fault is looked for at once. */
 const pieceBytes = 2 ** 20;
 
-/** The first fault in bytes that should be one JSON value; undefined where `JSON.parse` would take them. */
+/** The first fault in bytes that should be one JSON value; undefined if `JSON.parse` would take them. */
 export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => {
     reader.beginPieces();
@@ -71,7 +71,7 @@ export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined =>
     }
   });
 
-/** The table of one value with nothing but white space around it; undefined where `JSON.parse` would not take it. */
+/** The table of one value with nothing but white space around it; undefined if `JSON.parse` would not take it. */
 export const tableOf = (bytes: Uint8Array): Table | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.table() : undefined));
 
@@ -168,7 +168,7 @@ export class JsonReader {
     return this.#bytes.length;
   }
 
-  /** Reads a text; false where it is not JSON. */
+  /** Reads a text; false if it is not JSON. */
   read(bytes: Uint8Array): boolean {
     this.#put(bytes);
     return this.#read(this.#exports.read(bytes.length, false)) === isJson;
@@ -180,7 +180,7 @@ export class JsonReader {
     return this.#read(this.#exports.read(bytes.length, true)) === isJson;
   }
 
-  /** Reads the lines of a block: in its table the root of each line that is not blank stands behind that of the one before. */
+  /** Reads the lines of a block: in its table the root of each line that is not blank follows that of the one before. */
   readLines(bytes: Uint8Array): void {
     this.#put(bytes);
     this.#read(this.#exports.readBlock(bytes.length));
@@ -192,8 +192,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the elements of a list that end in a piece, from behind its bracket on; their roots stand one behind the other. Gives how
-   * many bytes were read, and whether the list's closing bracket is the next byte; undefined where it is not JSON. What was not
+   * Reads the elements of a list that end in a piece, from behind its bracket on; their roots are one after the other. Gives how
+   * many bytes were read, and whether the list's closing bracket is the next byte; undefined if it is not JSON. What was not
    * read is to stand at the beginning of the next piece.
    */
   readElements(bytes: Uint8Array, isLast: boolean): { readonly length: number; readonly isEnd: boolean } | undefined {

@@ -26,14 +26,14 @@ export const membersOf = (value: Spelled | undefined): readonly SpelledMember[] 
 /** The items of a list; none of anything else. */
 export const itemsOf = (value: Spelled | undefined): readonly Spelled[] => (value?.kind === "list" ? value.items : []);
 
-/** The value that stands at a path of keys, the last of a key that stands twice; undefined where there is none or null. */
+/** The value that stands at a path of keys, the last of a key that appears twice; undefined if there is none or null. */
 export const valueAt = (value: Spelled | undefined, ...path: readonly string[]): Spelled | undefined => {
   let found = value;
   for (const key of path) found = membersOf(found).findLast((member) => member.key === key)?.value;
   return isNothing(found) ? undefined : found;
 };
 
-/** Whether a value is absent or null. */
+/** True if a value is absent or null. */
 export const isNothing = (value: Spelled | undefined): value is undefined =>
   value === undefined || (value.kind === "word" && value.text === "null");
 

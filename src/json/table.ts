@@ -22,7 +22,7 @@ export const alone = ({ words, base, length, keys }: Table): Table => ({
 /** The byte that a node starts at. */
 export const startOf = ({ words, base }: Tabled, node: number): number => words[base + node] ?? 0;
 
-/** The byte behind it. */
+/** The byte after it. */
 export const endOf = ({ words, base }: Tabled, node: number): number => words[base + node + 1] ?? 0;
 
 /** The node behind all that is inside of a value. */
@@ -79,7 +79,7 @@ export const textOf = (text: Tabled, node: number): string => {
   const { bytes } = text;
   const start = startOf(text, node) + 1;
   const length = endOf(text, node) - 1 - start;
-  if (length > longestKnown || length < 1) return decoded(bytes, start, length);
+  if (length > maxKnownLength || length < 1) return decoded(bytes, start, length);
   const middle = bytes[start + (length >> 1)] ?? 0;
   const last = bytes[start + length - 1] ?? 0;
   const slot = (31 * length + 7 * (bytes[start] ?? 0) + 5 * middle + last) % knownTexts.length;
@@ -93,20 +93,20 @@ export const textOf = (text: Tabled, node: number): string => {
 
 /** Short texts that were read before: keys and roles, which each line has again. A call into Node takes longer than comparing them. */
 const knownTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
-const longestKnown = 60;
+const maxKnownLength = 60;
 
 const decoded = (bytes: Buffer, start: number, length: number): string => {
   const within = bytes.toString("utf8", start, start + length);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
-/** Whether bytes are the characters of a text. */
+/** True if bytes are the characters of a text. */
 export const isSaid = (said: string, bytes: Buffer, start: number): boolean => {
   for (let at = 0; at < said.length; at++) if (bytes[start + at] !== said.charCodeAt(at)) return false;
   return true;
 };
 
-/** The node of the value that an object has for a key, the last of one that stands twice; undefined where it has none. */
+/** The node of the value that an object has for a key, the last of one that appears twice; undefined if it has none. */
 export const nodeOfKey = (text: Tabled, object: number, key: string): number | undefined => {
   const end = afterOf(text, object);
   const id = idOfKey(key);
@@ -152,7 +152,7 @@ export interface Place {
   readonly node: number;
 }
 
-/** The outermost value of JSON; undefined where `JSON.parse` would not take it. */
+/** The outermost value of JSON; undefined if `JSON.parse` would not take it. */
 export const rootOf = (bytes: Uint8Array): Place | undefined => {
   const table = tableOf(bytes);
   return table && { text: tabled(table, bufferOf(bytes)), node: 0 };
@@ -168,7 +168,7 @@ export const firstByteOf = ({ text, node }: Place): number => firstOf(text, node
 export const parsedAt = (place: Place): unknown =>
   JSON.parse(place.text.bytes.toString("utf8", startOf(place.text, place.node), endOf(place.text, place.node)));
 
-/** The value that an object has for a key, the last of one that stands twice; undefined where it has none, or is no object. */
+/** The value that an object has for a key, the last of one that appears twice; undefined if it has none, or is no object. */
 export const memberAt = (object: Place | undefined, key: string): Place | undefined => {
   if (object === undefined || firstByteOf(object) !== openBrace) return undefined;
   const node = nodeOfKey(object.text, object.node, key);

@@ -1,13 +1,13 @@
-/** Walks JSON in bytes: where its values stand, to read them one by one or to pass them on as they were written. */
+/** Walks JSON in bytes: if its values stand, to read them one by one or to pass them on as they were written. */
 
 /** An object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a parsed value is an object. */
+/** True if a parsed value is an object. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value of an object's own key; undefined where it has none, or is no object. */
+/** The value of an object's own key; undefined if it has none, or is no object. */
 export const memberOf = (value: unknown, key: string): unknown =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
@@ -42,7 +42,7 @@ export const markLength = (bytes: ArrayLike<number>): number =>
 /** The most bytes that a byte order mark has. */
 export const longestMark = 3;
 
-/** Whether a byte is white space of JSON. */
+/** True if a byte is white space of JSON. */
 export const isWhite = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
 
@@ -53,7 +53,7 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Offset of the first newline from `from` on; that behind the bytes where there is none. */
+/** Offset of the first newline from `from` on; that behind the bytes if there is none. */
 export const endOfLine = (bytes: Uint8Array, from: number): number => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
@@ -65,7 +65,7 @@ export const onOneLine = (bytes: Buffer): Buffer => {
   return bytes;
 };
 
-/** Offset behind the string whose opening quote stands at `at`. */
+/** Offset after the string whose opening quote stands at `at`. */
 const endOfString = (bytes: Uint8Array, at: number): number => {
   let from = at + 1;
   for (;;) {
@@ -89,7 +89,7 @@ export const nestedIn = (bytes: Uint8Array, most: number): number => {
   return count;
 };
 
-/** Offset behind the value that starts at `at`. The bytes must be valid JSON there. */
+/** Offset after the value that starts at `at`. The bytes must be valid JSON there. */
 export const endOfValue = (bytes: Uint8Array, at: number): number => {
   const first = bytes[at];
   if (first === quote) return endOfString(bytes, at);
@@ -142,17 +142,17 @@ export class Walker {
     return this.#keyEnd;
   }
 
-  /** Whether something stood where JSON, or the reader, has something else: then nothing more is entered, and no loop goes on. */
+  /** True if something stood where JSON, or the reader, has something else: then nothing more is entered, and no loop goes on. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
 
-  /** Whether all of the bytes were one whole value. */
+  /** True if all of the bytes were one whole value. */
   get isAtEnd(): boolean {
     return !this.#isBroken && skipWhite(this.bytes, this.#at) === this.bytes.length;
   }
 
-  /** Enters an array or an object by its opening bracket; false where it is empty, and behind it then. */
+  /** Enters an array or an object by its opening bracket; false if it is empty, and after it then. */
   enter(opening: typeof openBracket | typeof openBrace): boolean {
     if (!this.#passes(opening)) return this.#breaks();
     return !this.#passes(opening + closingDistance);
@@ -174,14 +174,14 @@ export class Walker {
     return key ?? "";
   }
 
-  /** Goes behind the value or key that stands here, whatever is inside; gives its place. */
+  /** Goes behind the value or key here, whatever is inside; gives its place. */
   skip(): Span {
     const start = this.#at;
     this.#at = endOfValue(this.bytes, start);
     return { start, end: this.#at };
   }
 
-  /** Goes behind the value that stands here, and parses it. */
+  /** Goes behind the value here, and parses it. */
   value(): unknown {
     try {
       return JSON.parse(textOf(this.bytes, this.skip()));
@@ -217,7 +217,7 @@ export function* elements(bytes: Uint8Array, at: number): Generator<Span, void> 
   for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) yield walker.skip();
 }
 
-/** The members of the object whose brace stands at `at`, in their order, a key that stands twice included. */
+/** The members of the object whose brace stands at `at`, in their order, a key that appears twice included. */
 export function* members(bytes: Uint8Array, at: number): Generator<Member, void> {
   const walker = new Walker(bytes, at);
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
@@ -228,7 +228,7 @@ export function* members(bytes: Uint8Array, at: number): Generator<Member, void>
   }
 }
 
-/** The text of a key; undefined where it is no string of JSON. */
+/** The text of a key; undefined if it is no string of JSON. */
 const keyIn = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
   const text = textOf(bytes, { start: start + 1, end: end - 1 });
   if (!mayBeEncoded.test(text)) return text;
@@ -248,7 +248,7 @@ export const wholeOf = (bytes: Uint8Array): Span => new Walker(bytes).skip();
 /** The elements of an array; none of any other value. */
 export const elementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] => [...elements(bytes, start)];
 
-/** The values of an object by their keys, the last of a key that stands twice; none of any other value. */
+/** The values of an object by their keys, the last of a key that appears twice; none of any other value. */
 export const memberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> => {
   const spans = new Map<string, Span>();
   const walker = new Walker(bytes, start);
@@ -260,7 +260,7 @@ export const memberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): 
   return spans;
 };
 
-/** The value at a path of keys and positions; undefined where there is none. */
+/** The value at a path of keys and positions; undefined if there is none. */
 export const spanAt = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
   let span: Span | undefined = wholeOf(bytes);
   for (const step of path) {
@@ -287,7 +287,7 @@ export const positionOf = (bytes: Uint8Array, offset: number): { readonly line: 
 export const bufferOf = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** What a text says as JSON; undefined where it is none. */
+/** What a text says as JSON; undefined if it is none. */
 export const parsedJson = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) };
@@ -296,7 +296,7 @@ export const parsedJson = (text: string): { readonly value: unknown } | undefine
   }
 };
 
-/** The value at a path of a parsed one; undefined where there is none. */
+/** The value at a path of a parsed one; undefined if there is none. */
 export const valueAt = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>

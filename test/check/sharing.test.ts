@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { cutsOf } from "../../src/check/ranges.ts";
 import { lenient } from "../../src/check/rules/judgement.ts";
-import { type HelperResult, type HelperTask, leastBytesToShare } from "../../src/check/sharing.ts";
+import { type HelperResult, type HelperTask, minSharedBytes } from "../../src/check/sharing.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Sharing } from "../../src/trajectories.ts";
@@ -263,7 +263,7 @@ describe("a large file that several threads read", () => {
       reward,
     });
     const line = (at: number) => JSON.stringify({ trajectories: [trajectory(at), trajectory(at + 0.5)] });
-    const count = Math.ceil(leastBytesToShare / Buffer.byteLength(line(0)));
+    const count = Math.ceil(minSharedBytes / Buffer.byteLength(line(0)));
     const files = filesOf(Array.from({ length: count }, (_, at) => line(at)).join("\n"));
     const { trajectories, metrics, problems } = JSON.parse((await runRollcall(["check", ...files, "--json"])).stdout);
     expect(trajectories).toEqual({ read: 2 * count, rejected: 0 });

@@ -4,7 +4,7 @@
 interface Standing {
   /** Groups have all their members in one of these. */
   readonly scope: number;
-  /** The group that it is a member of; undefined where it is a group by itself. */
+  /** The group that it is a member of; undefined if it is a group by itself. */
   readonly group: number | undefined;
   /** Whether nobody knows its group. */
   readonly isUnknown: boolean;

@@ -5,10 +5,10 @@ import { type RuleData, type RuleName, ruleOf, subjectOf } from "./rules.ts";
 import { withoutSecrets } from "./secrets.ts";
 
 /** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
-const keptOfRule = 1000;
+const maxKept = 1000;
 
 /** The same of a rule's errors where what is rejected is written aside: a line of which no error was kept is read once more. */
-const keptAside = 100_000;
+const maxKeptAside = 100_000;
 
 /** Where a problem is: whatever of it is known. */
 export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
@@ -69,7 +69,7 @@ export class Problems {
 
   /**
    * Adds a problem; where it is is only asked for where it is kept.
-   * Gives how serious the run takes it; undefined where its rule is silent.
+   * Gives how serious the run takes it; undefined if its rule is silent.
    */
   report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): Severity | undefined {
     return this.take(name, () => data, spot);
@@ -121,7 +121,7 @@ export class Problems {
 
   #hasRoom(name: string, input: string | undefined): boolean {
     const most =
-      this.#judgement.setsAside === true && this.#counts.get(name)?.severity === "error" ? keptAside : keptOfRule;
+      this.#judgement.setsAside === true && this.#counts.get(name)?.severity === "error" ? maxKeptAside : maxKept;
     return (this.#kept.get(name)?.length ?? 0) < most || this.#lastKept.get(name) !== input;
   }
 

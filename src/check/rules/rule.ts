@@ -5,7 +5,7 @@ import type { Severity } from "../../failure.ts";
 export interface Rule<Data> {
   readonly severity: Severity;
   readonly says: (data: Data) => string;
-  /** What it says without anything that stood in the file; undefined where its words have nothing of it. */
+  /** What it says without anything that stood in the file; undefined if its words have nothing of it. */
   readonly quiet: string | undefined;
   /** What to do about it. */
   readonly advice: (data: Data) => string;

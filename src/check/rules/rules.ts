@@ -34,7 +34,7 @@ export const isRuleName = (name: string): name is RuleName => Object.hasOwn(rule
 /** Names of all rules. */
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
 
-/** What the rule of a name is about; undefined where there is none. */
+/** What the rule of a name is about; undefined if there is none. */
 export const subjectOf = (name: string): Rule<unknown>["about"] | undefined =>
   isRuleName(name) ? rules[name].about : undefined;
 

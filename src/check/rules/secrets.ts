@@ -96,11 +96,11 @@ const isPrivateKey = (bytes: Buffer, at: number): boolean =>
   /-----BEGIN [A-Z ]*PRIVATE KEY-----\\+$/.test(bytes.toString("latin1", Math.max(0, at - 60), at));
 
 /** Different characters that a key has at least. */
-const fewestCharacters = 10;
+const minCharacters = 10;
 
 /** Whether it is what documents write in a key's place. */
 const isMadeUp = (key: string): boolean =>
-  new Set(key).size < fewestCharacters || !/\d/.test(key) || /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);
+  new Set(key).size < minCharacters || !/\d/.test(key) || /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);
 
 /** What is shown in a secret's place. */
 const blot = "***";
@@ -111,7 +111,7 @@ const anywhere = new RegExp(
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
     "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
     ...formats.map(({ pattern }) => pattern.source.slice(1)),
-    // Weights & Biases also has keys that look like the id of a commit: one is such a key where its name says so.
+    // Weights & Biases also has keys that look like the id of a commit: one is such a key if its name says so.
     "(?<![\\w])[0-9a-f]{40}(?!\\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\\W{1,8}[0-9a-f]{40})",
   ].join("|"),
   "g",

@@ -5,10 +5,10 @@ export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
 /** Characters that a name of the file's own has at most in a sentence. */
-export const longestName = 60;
+export const maxNameLength = 60;
 
 /** A name of the file's own, short enough for a sentence; one that nobody sees is in quotes. */
 export const shortName = (name: string): string => {
-  if (name.trim() === "") return JSON.stringify(name.slice(0, longestName));
-  return name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name;
+  if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
 };

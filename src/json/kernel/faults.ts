@@ -64,7 +64,7 @@ function nameScalar(at: usize): usize {
   return found(at, isValue ? faultOf(at) : lacksValue);
 }
 
-/** Whether the text ends within a word. */
+/** True if the text ends within a word. */
 function isCut(at: usize, letters: u64): bool {
   const length = end - at;
   return length < 8 && ((load<u64>(at) ^ letters) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;

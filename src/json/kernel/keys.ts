@@ -7,7 +7,7 @@ let used: usize = 0;
 
 /** Slots of a hash table, eight bytes each: where a name stands, its length, and its id. A quarter of them may be taken. */
 const slotCount: u32 = 1024;
-const mostKeys: u32 = 256;
+const maxKeys: u32 = 256;
 const slots: usize = memory.data(8 * 1024, 8);
 let count: u32 = 0;
 
@@ -16,10 +16,10 @@ export function keyRoom(): usize {
   return names + used;
 }
 
-/** Gives the key that was written there an id; 0 where there is no room. */
+/** Gives the key that was written there an id; 0 if there is no room. */
 export function addKey(length: u32): u32 {
   const at = names + used;
-  if (count === mostKeys || used + usize(length) > roomBytes) return 0;
+  if (count === maxKeys || used + usize(length) > roomBytes) return 0;
   let slot = slotOf(at, usize(length));
   while (load<u32>(slot) !== 0) slot = nextSlot(slot);
   store<u32>(slot, u32(at));
@@ -38,7 +38,7 @@ export function addLeafKey(id: u32): void {
 
 /** True if the key of an id, or of no id, is a leaf key. */
 export function hasLeafKey(id: u32): bool {
-  return id <= mostKeys && load<u8>(leaves + usize(id)) !== 0;
+  return id <= maxKeys && load<u8>(leaves + usize(id)) !== 0;
 }
 
 /** The id of a key; 0 for none. */

@@ -14,7 +14,7 @@ function stopsIn(bytes: v128): i32 {
 /** Characters of the string whose end was looked for last: units of UTF-16. */
 export let characters: u32 = 0;
 
-/** Place of the quote that closes the string whose text begins here; 0 where it is none. `characters` says how long the text is. */
+/** Place of the quote that closes the string whose text begins here; 0 if it is none. `characters` says how long the text is. */
 export function endOfString(start: usize): usize {
   let at = start;
   // What bytes are more than characters.
@@ -57,7 +57,7 @@ function continuedIn(bytes: v128, mask: u32): usize {
   return usize(popcnt(continued) - popcnt(wide));
 }
 
-/** Bytes of the escape here; 0 where it is none. */
+/** Bytes of the escape here; 0 if it is none. */
 function escapeLength(at: usize): usize {
   const byte = byteAt(at + 1);
   if (isSimpleEscape(byte)) return 2;
@@ -66,7 +66,7 @@ function escapeLength(at: usize): usize {
   return 6;
 }
 
-/** Whether a byte behind a backslash stands for one character: a quote, a backslash, a slash, b, f, n, r, t. */
+/** True if a byte behind a backslash stands for one character: a quote, a backslash, a slash, b, f, n, r, t. */
 export function isSimpleEscape(byte: u32): bool {
   if (byte === 0x6e || byte === quote || byte === backslash) return true;
   return byte === 0x62 || byte === 0x66 || byte === 0x72 || byte === 0x74 || byte === 0x2f;

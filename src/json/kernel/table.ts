@@ -26,10 +26,10 @@ export function input(): usize {
 export let table: usize = 0;
 export let tableEnd: usize = 0;
 
-/** Whether the memory did not suffice. */
+/** True if the memory did not suffice. */
 let full: bool = false;
 
-/** Whether a newline ends the value. */
+/** True if a newline ends the value. */
 let isLine: bool = false;
 
 /** True if only the nodes that are open are kept. */
@@ -82,7 +82,7 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Reads the lines of a block, the roots of which stand one behind the other. Of one that is not JSON there are two nodes: where it
+ * Reads the lines of a block, the roots of which are one after the other. Of one that is not JSON there are two nodes: where it
  * starts, 0, the next root, and its fault; where the fault and its token are, and where the line ends.
  */
 export function readLines(length: usize): u32 {
@@ -129,7 +129,7 @@ export function beginElements(): void {
 }
 
 /**
- * Reads the elements of a list that end in a piece, from behind its bracket on: their roots stand one behind the other. Where the
+ * Reads the elements of a list that end in a piece, from behind its bracket on: their roots are one after the other. Where the
  * list goes on, `token` is what the next piece has to begin with; at its end, it is the bracket.
  */
 export function readElements(length: usize, isLast: bool): u32 {
@@ -171,7 +171,7 @@ export function beginPieces(): void {
   begin(input(), 0);
 }
 
-/** Makes room for the next piece: puts the nodes that are open behind it. */
+/** Makes room for the next piece: puts the nodes that are open after it. */
 export function makeRoom(length: usize): void {
   const to = (input() + length + spareBytes + 15) & ~usize(15);
   if (!hasRoom(to + (tableEnd - table) + spareBytes)) {
@@ -227,7 +227,7 @@ function dropNodes(): void {
 /** In ASCII `]` and `}` stand two behind `[` and `{`. */
 const closingDistance: u32 = 2;
 
-/** Reads a value, or what is left of one; gives the place of what follows it, 0 where it stopped. */
+/** Reads a value, or what is left of one; gives the place of what follows it, 0 if it stopped. */
 function readValue(from: usize): usize {
   let at = behindWhite(from);
   leaf = 0;
@@ -313,7 +313,7 @@ function isMember(): bool {
 /** The numbers that `behindNumbers` went over. */
 let numbers: u32 = 0;
 
-/** Place behind an array of nothing but numbers, the first of which is here; 0 where it is none. */
+/** Offset after an array of nothing but numbers, the first of which is here; 0 if it is none. */
 function behindNumbers(from: usize): usize {
   let at = behindWhite(from);
   if (!isDigit(byteAt(at)) && byteAt(at) !== minus) return 0;
@@ -334,7 +334,7 @@ function wordsSoFar(): u32 {
   return u32((tableEnd - table) >> 2);
 }
 
-/** Begins a node with what stands here; gives its place in memory, 0 where there is none. */
+/** Begins a node with what stands here; gives its place in memory, 0 if there is none. */
 function newNode(at: usize): usize {
   const node = tableEnd;
   if (!hasRoom(node + nodeBytes)) {
@@ -352,7 +352,7 @@ function putNode(node: usize, end: u32, behind: u32, fact: u32): void {
   store<u32>(node, fact, 12);
 }
 
-/** Whether memory reaches up to there, or could be made to. */
+/** True if memory reaches up to there, or could be made to. */
 function hasRoom(end: usize): bool {
   const pages = usize(memory.size());
   if (end <= pages << 16) return true;
@@ -360,7 +360,7 @@ function hasRoom(end: usize): bool {
   return memory.grow(i32(max(wanted, pages >> 2))) >= 0 || memory.grow(i32(wanted)) >= 0;
 }
 
-/** Place of the value of the member whose key begins here; 0 where it stopped. */
+/** Place of the value of the member whose key begins here; 0 if it stopped. */
 function behindKey(at: usize): usize {
   if (byteAt(at) !== quote) return stopAt(at, keyNext);
   const node = newNode(at);
