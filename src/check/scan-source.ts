@@ -1,7 +1,7 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
 import type { Found } from "../groups/parts/found.ts";
-import { Shrunk, blocksOf, textStart, type Bytes, type Lines, type Source } from "../input/index.ts";
+import { blocksOf, type Source, textStart } from "../input/index.ts";
 import { skipWhite } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 import { haveSmallNursery, minSharedBytes, type Sharing, scanShared, sharingHere } from "./sharing.ts";
