@@ -76,6 +76,22 @@ describe("a selection of trajectories", () => {
     expect(kept).toEqual(expressions);
   });
 
+  it("reports findings at their positions in the file, also in groups that lost trajectories", async () => {
+    const log = ',"logs":[1]';
+    const group = `{"trajectories":[${trajectory(0)},${trajectory(1)},${trajectory(2, log)}]}`;
+    const flat = [0, 1].map((reward) => trajectory(reward, `,"group_id":1${log}`));
+    const file = fileOf([group, ...flat].join("\n"));
+    const whole = fileOf(JSON.stringify([JSON.parse(group)], undefined, 1));
+    const { stdout } = await runHere(["check", file, whole, "--json", "--where", "reward > 0.5"]);
+    const { warnings }: { warnings: { rule: string }[] } = JSON.parse(stdout);
+    const path = ["trajectories", 2, "logs", 0];
+    expect(warnings.filter(({ rule }) => rule === "log-type")).toMatchObject([
+      { file, line: 1, column: group.indexOf("[1]") + 2, path },
+      { file, line: 3, column: (flat[1] ?? "").indexOf("[1]") + 2, path: ["logs", 0] },
+      { file: whole, path },
+    ]);
+  });
+
   it("counts what it filtered out, and warns if the group's mean reward changes", async () => {
     const { stdout } = await runRollcall(["check", "--json", "--where", "reward > 2.0 || reward == 1.0", fileOf(text)]);
     const document = JSON.parse(stdout);
