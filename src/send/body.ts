@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib";
 import type { StreamedBody } from "../client/index.ts";
 import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
+import { comma as commaByte } from "../json/walk.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 
 /** Bytes of a chunk: few writes, and all of it is still in the processor's cache. */
@@ -94,7 +95,7 @@ export const checkSource = async (reading: Reading, source: number): Promise<voi
   }
 };
 
-const comma = Buffer.from(",");
+const comma = Buffer.of(commaByte);
 
 /** The pieces of a body: bytes, and positions of parts. */
 function* piecesOf(
@@ -128,8 +129,8 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
   /** Parts that are not read yet, and their positions in the chunk. */
   const added: number[] = [];
   const positions: number[] = [];
-  /** Adjacent parts as they are in the input, with the bytes between them. */
-  let read: Buffer | undefined;
+  /** Memory for parts that are not adjacent in the input as they are in the body. */
+  let scattered: Buffer | undefined;
   let bytesSinceTurn = 0;
 
   /** Reads bytes of a part's source. They were checked a short time ago: a synchronous read from memory is faster. */
@@ -143,16 +144,21 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
   };
   const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
 
-  /** Finds the added parts that can be read together, from one on. */
+  /**
+   * Finds the added parts that can be read together, from one on. They are a row if one byte is between them in the
+   * source and in the chunk, where it is a comma: then they are read to their positions.
+   */
   const runFrom = (first: number) => {
     const part = added[first] ?? 0;
     const [source, start] = [sourceOf.at(part), startOf.at(part)];
+    let isRow = true;
     for (let [end, after] = [first + 1, start + lengthOf.at(part)]; ; end++) {
       const next = added[end];
       const nextStart = next === undefined ? 0 : startOf.at(next);
       const nextAfter = next === undefined ? 0 : nextStart + lengthOf.at(next);
       const isNear = nextStart >= after && nextStart <= after + maxGapBytes && nextAfter - start <= chunk.length;
-      if (next === undefined || sourceOf.at(next) !== source || !isNear) return { part, end, start, after };
+      if (next === undefined || sourceOf.at(next) !== source || !isNear) return { part, end, start, after, isRow };
+      isRow &&= nextStart === after + 1 && (positions[end] ?? 0) - (positions[first] ?? 0) === nextStart - start;
       after = nextAfter;
     }
   };
@@ -167,15 +173,19 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
     /** Reads all added parts. @throws Failure `input-changed` */
     readAdded: async (): Promise<void> => {
       for (let first = 0; first < added.length; ) {
-        const { part, end, start, after } = runFrom(first);
-        read ??= Buffer.allocUnsafeSlow(chunk.length);
-        await readBytes(part, { from: start, into: read.subarray(0, after - start) });
+        const { part, end, start, after, isRow } = runFrom(first);
+        if (!isRow) scattered ??= Buffer.allocUnsafeSlow(chunk.length);
+        const memory = (isRow ? undefined : scattered) ?? chunk;
+        const base = isRow ? (positions[first] ?? 0) : 0;
+        await readBytes(part, { from: start, into: memory.subarray(base, base + after - start) });
         for (; first < end; first++) {
           const at = added[first] ?? 0;
+          const position = positions[first] ?? 0;
           // `subarray` of a buffer takes twice as long.
-          const own = new Uint8Array(read.buffer, startOf.at(at) - start, lengthOf.at(at));
+          const own = new Uint8Array(memory.buffer, base + startOf.at(at) - start, lengthOf.at(at));
           if (crc32(own) !== checksumOf.at(at)) throw changed(at);
-          chunk.set(own, positions[first]);
+          if (!isRow) chunk.set(own, position);
+          else if (position > base) chunk[position - 1] = commaByte;
         }
       }
       added.length = 0;

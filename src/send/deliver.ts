@@ -17,7 +17,7 @@ import type { Job } from "./unknown.ts";
 
 /**
  * Delivers what was read. What the network or the service does is in the result.
- * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, or of code `storage`
+ * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, code `storage`
  */
 export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
   const outcomes = rejectInvalid(reading, { onInvalid: options.onInvalid, sends: true });

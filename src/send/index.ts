@@ -18,7 +18,7 @@ export type { OnUnknown } from "./unknown.ts";
 
 /**
  * Delivers what was read. What the network or the service does is in the result.
- * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, or of code `storage`
+ * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, code `storage`
  */
 export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> =>
   await (await import("./deliver.ts")).deliverReading(reading, options);
