@@ -81,7 +81,7 @@ export class Links {
     this.#references.set(file, referencesOf(value));
   }
 
-  /** True if another document refers to a file, which is a part of that then. @throws Unfit if they refer to each other in a circle */
+  /** True if another document refers to a file, which is a part of it then. @throws Unfit if that is a circle */
   isPart({ file, value }: Pick<SourceRecord, "value" | "file">): boolean {
     this.#owners ??= this.#ownersOfAll();
     const seen = new Set<string>();
@@ -101,7 +101,7 @@ export class Links {
     return undefined;
   }
 
-  /** Files that a reference can mean: that of its path, and the only one in the same folder or below that has its id. */
+  /** Files that a reference can mean: that of its path, and the only one in its folder or below that has its id. */
   #filesOf({ path, trajectoryId, sessionId }: Reference, from: string): readonly string[] {
     const folder = dirname(join(from));
     const sameFolder = (files: readonly string[] = []): readonly string[] =>

@@ -170,7 +170,8 @@ class Reading {
     const isOne = parts.length > 1 && !this.#run.options.histories;
     if (isOne) {
       this.#run.note(
-        "a continued trajectory is put together: its later turns follow a context that the model did not see (--histories keeps its parts apart)",
+        "a continued trajectory is put together: its later turns follow a context that the model did not see " +
+          "(--histories keeps its parts apart)",
       );
     }
     const histories = parts.map(({ document }, at) => {
@@ -218,7 +219,7 @@ class Reading {
     return isSampled;
   }
 
-  /** The steps of a continuation without those that it repeats: marked as copied or, if none is, the same as at the beginning. */
+  /** The steps of a continuation without copies: those that are marked or, if none is, those of the beginning. */
   #withoutCopies(steps: readonly Value[], first: Value | undefined): readonly Value[] {
     const before = first?.get("steps")?.items() ?? [];
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);

@@ -32,8 +32,8 @@ export const said = (data: unknown, ...of: readonly (Value | undefined)[]): OwnJ
 const none: readonly Value[] = [];
 
 /**
- * A string that contains a value as JSON, as it was written: the arguments of a call. Indented JSON loses its line ends, so
- * that it reads as Python's `json.dumps` writes it. No string of JSON contains a line end.
+ * A string that contains a value as JSON, as it was written: the arguments of a call. Indented JSON loses its line
+ * ends, so that it reads as Python's `json.dumps` writes it. No string of JSON contains a line end.
  */
 export const asText = (value: Value): Built => (value.isText ? value : said(onOneDumpedLine(value.raw), value));
 
@@ -79,7 +79,7 @@ export const list = (values: readonly Built[]): Composed => ({ kind: "list", key
 
 const noKeys: readonly string[] = [];
 
-/** The value of the record at a path of what was built, and the path that remains from there; undefined if it is our own. */
+/** The value of the record at a path of what was built, and the rest of the path; undefined if it is our own. */
 export const sourceAt = (built: Built, path: Path): { readonly value: Value; readonly rest: Path } | undefined => {
   if (built instanceof Value) return { value: built, rest: path };
   if (built.kind === "said") return built.of[0] === undefined ? undefined : { value: built.of[0], rest: [] };

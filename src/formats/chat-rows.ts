@@ -149,9 +149,8 @@ const before = (messages: readonly Value[], isAnswer: (message: Value) => boolea
 
 /** Keys that rows with messages have if they are of another format. */
 const notOpenAi =
-  "prompt completion completions response output info trajectory_format termination_reason reward_info simulations samples group_index".split(
-    " ",
-  );
+  `prompt completion completions response output info trajectory_format termination_reason reward_info simulations
+  samples group_index`.split(/\s+/);
 
 export const openaiChat = chatRows({
   name: "openai-chat",
@@ -223,7 +222,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
   });
 };
 
-/** The reward of one of several completions. If the person says where the rewards are, that is a list with one for each. */
+/** The reward of one of several completions. If the person says where rewards are, that is a list of them. */
 const judgeAt = (
   run: FormatRun,
   row: Value,

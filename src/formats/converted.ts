@@ -1,4 +1,4 @@
-/** Converts files of another tool to one source of groups, a line each, that knows where everything in it comes from. */
+/** Converts files of another tool to one source of groups, a line each, that knows the origin of each line. */
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
 import type { Problems, Spot } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
@@ -28,7 +28,7 @@ interface ConversionOptions {
 const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";
 
 /**
- * Converts files one after the other. Returns the source of their groups, and the number of records whose group is unknown.
+ * Converts files one after the other. Returns the source of their groups, and the number of records of unknown groups.
  * @throws Failure `spool-failed`; the signal's reason; what reading throws
  */
 export const convertFiles = async (
@@ -52,7 +52,7 @@ export const convertFiles = async (
     problems.report("record-broken", { format: format.name, wrong }, () => ({ ...spot, readAt }));
   };
 
-  /** Takes a record that is not JSON, or cannot be read. Its groups are known if its name has them, or if NaN is all that is wrong. */
+  /** Takes a record that cannot be read. Its groups are known if its name has them, or if only NaN is wrong. */
   const takeUnread = (cut: Cut, at: RecordPlace, file: string): void => {
     const fault = cut.wrong === undefined ? faultOf(cut.bytes) : undefined;
     const spot = placeIn(cut, fault?.at ?? 0);

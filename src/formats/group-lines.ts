@@ -51,7 +51,7 @@ const lineStart = '{"trajectories":[';
 const lineEnd = ({ exceptions, members }: Group): string =>
   `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members}}\n`;
 
-/** The lines of groups. They are written as rollouts come; if those of a group are apart, all lines are written again at the end. */
+/** Lines are written as rollouts come. If the rollouts of a group are apart, all lines are written again at the end. */
 export class GroupLines {
   /** In the order of their first rollouts. */
   readonly groups: Group[] = [];

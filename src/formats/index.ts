@@ -9,8 +9,8 @@ export type { ReceiptData } from "./receipt.ts";
 export { readRewards } from "./rewards.ts";
 
 /**
- * Returns how inputs are opened that are converted. Default: all inputs have rollcall's format. ConversionOptions throws Failure
- * `spool-failed`, and the signal's reason.
+ * Returns how inputs are opened that are converted. Default: all inputs have rollcall's format.
+ * `convert` throws Failure `spool-failed`, and the signal's reason.
  */
 export const conversionAs = (choice: ForeignChoice | undefined) => {
   if (choice === undefined) return {};

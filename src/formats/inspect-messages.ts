@@ -203,7 +203,7 @@ const attachment = (sample: Value, id: string, at: Value): Value => {
   return found;
 };
 
-/** A value as JSON with its attachments in place, and the values that this stands for. @throws Unfit if one is missing */
+/** A value as JSON with its attachments in place, and the values that it stands for. @throws Unfit if one is missing */
 const resolvedJson = (sample: Value, value: Value): { readonly json: string; readonly of: readonly Value[] } => {
   const whole = attachmentOf(sample, value);
   if (whole !== undefined) return { json: whole.raw, of: [value, whole] };

@@ -1,4 +1,4 @@
-/** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are members of an archive, or in one document. */
+/** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are in an archive, or in one document. */
 import { type Built, type Member, said } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { turnsOf } from "./inspect-messages.ts";

@@ -1,4 +1,4 @@
-/** Chat messages as other tools write them → messages and choices of the interface, with their tools, calls and logprobs. */
+/** Chat messages of other tools → messages and choices of the interface, with their tools, calls and logprobs. */
 import { asText, type Built, list, type OwnJson, object, objectOf, replaced, said } from "./built.ts";
 import type { FormatRun } from "./format.ts";
 import { Unfit, Value } from "./value.ts";
@@ -127,8 +127,8 @@ const callIds = (message: Value): readonly string[] =>
 export const parsed = <Own extends Value | undefined>(value: Own): Own | Value => value?.inner ?? value;
 
 /**
- * A call: as it is if it is `{id, type, function: {name, arguments}}`; otherwise made of a flat `{id, name, arguments}`, of one
- * without a type, or of a text that contains either. An object of arguments becomes a text, as it was written.
+ * A call: as it is if it is `{id, type, function: {name, arguments}}`; else made of a flat `{id, name, arguments}`,
+ * of one without a type, or of a text that contains either. An object of arguments becomes a text, as it was written.
  * @param id an id of our own, in place of that of the call
  */
 export const toolCall = (call: Value, id?: Built): Built => {
@@ -153,7 +153,7 @@ export const argumentsOf = (args: Value | undefined): Built => (args === undefin
 const without = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
-/** Tools that are functions, completed if they are flat `{name, description, parameters, strict}`; undefined if there are none. */
+/** Tools that are functions, completed if they are flat `{name, description, …}`; undefined if there are none. */
 export const functionTools = (tools: Value | undefined): Built | undefined => {
   const own = (tools?.items() ?? []).flatMap((tool) => functionTool(tool) ?? []);
   return own.length === 0 ? undefined : list(own);
@@ -170,8 +170,8 @@ const functionTool = (tool: Value): Built | undefined => {
 };
 
 /**
- * Logprobs by token ids → as a choice has them, their digits as they were written: trainers read the id after the colon of
- * `token_id:<n>`.
+ * Logprobs by token ids → as a choice has them, their digits as they were written: trainers read the id after the
+ * colon of `token_id:<n>`.
  * @throws Unfit if they are not as many as the ids of the sampled tokens, or not numbers
  */
 export const logprobsOf = (logprobs: Value, ids: readonly Value[], of: readonly Value[] = []): Built => {

@@ -1,4 +1,4 @@
-/** Rollouts of NeMo Gym: a line each, with a prompt and a response of the Responses API, and the verdict of a verifier. */
+/** Rollouts of NeMo Gym: a line each, with a prompt and a response of the Responses API, and a verifier's verdict. */
 import { hash } from "node:crypto";
 import { said } from "./built.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";

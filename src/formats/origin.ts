@@ -1,4 +1,4 @@
-/** The origin of lines that were made of another tool's records. For the position of a value, its record is converted again. */
+/** The origin of lines that were made of records. For the position of a value, its record is converted again. */
 import { hash } from "node:crypto";
 import { type Path, Places } from "../check/rules/places.ts";
 import type { Spot } from "../check/rules/problems.ts";

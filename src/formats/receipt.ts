@@ -25,7 +25,7 @@ export interface RecordMade {
   readonly line: number;
   /** The number of its group among all groups, from 1. */
   readonly group: number;
-  /** Its number among the trajectories of its group, from 1; null of an exception, and of what could not be converted. */
+  /** Its number among the trajectories of its group, from 1; null of an exception, and of what is broken. */
   readonly trajectory: number | null;
 }
 

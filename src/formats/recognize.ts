@@ -111,8 +111,8 @@ interface Possible {
 }
 
 /**
- * The formats of a file that is not text: those that recognize its first record that can be read. If none can be read, the
- * only format that such a file can have.
+ * The formats of a file that is not text: those that recognize its first record that can be read. If none can be
+ * read, the only format that such a file can have.
  */
 const formatsIn = async (
   source: Source,

@@ -124,7 +124,7 @@ const maxSeen = 200;
 /** Paths to numbers that a message names. */
 const maxNamed = 4;
 
-/** Names the numbers of a record, or its lists of numbers if the path ends with a position; those most like the path first. */
+/** Names the numbers of a record, or its lists of numbers if the path ends with a position; the most similar first. */
 const numbersText = (record: Value, path: Path): string => {
   const last = path.at(-1);
   const isSought = (value: Value): boolean =>

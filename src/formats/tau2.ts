@@ -1,4 +1,4 @@
-/** Results of tau2-bench: a simulation is a rollout, the trials of a task are a group. All are in one document, or in a file each. */
+/** Results of tau2-bench: a simulation is a rollout, the trials of a task are a group; in one file or a file each. */
 import { basename, dirname, join } from "node:path";
 import { type Built, type Member, object, said } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";

@@ -1,4 +1,4 @@
-/** Traces of verifiers v1, as its own runs and prime-rl write them: an episode per line, with a graph of messages per agent. */
+/** Traces of verifiers v1 and prime-rl: an episode per line, with a graph of messages for each agent. */
 import { type Built, list, type Member, object, said } from "./built.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { chatMessage, choice, derivedFinish, functionTools, logprobsOf, toolCalls } from "./messages.ts";
@@ -45,7 +45,7 @@ export const verifiersV1: Format = {
 };
 
 const episodes = (run: FormatRun): Converter => {
-  /** Where each episode was read first, by its id: prime-rl writes those that it trains on to `effective` and to `all`. */
+  /** Where each episode was read first, by its id: prime-rl writes some to both `effective` and `all`. */
   const firstRead = new Map<string, string>();
   /** The agent whose trajectories have the key of their group: those of other agents are groups of their own. */
   const agents = new Map<string, string>();
@@ -176,8 +176,8 @@ const startOf = (trace: Value): Built | undefined => {
 };
 
 /**
- * The branches of a trace, each from its root to a leaf, that of the last leaf first. What was sampled is a choice in the
- * first branch that has it, and a message in the others.
+ * The branches of a trace, each from its root to a leaf, that of the last leaf first. What was sampled is a choice in
+ * the first branch that has it, and a message in the others.
  * @throws Unfit
  */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly Built[])[] => {
