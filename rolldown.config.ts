@@ -41,7 +41,7 @@ const groups = [
   // The local service has them too.
   { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
-  { name: "trajectories", test: /\/src\/(trajectories|groups\/index)\.ts$/ },
+  { name: "groups", test: /\/src\/(check|groups)\/index\.ts$/ },
   { name: "send", test: /\/src\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },

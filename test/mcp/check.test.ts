@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { quietMessage } from "../../src/check/index.ts";
 import { openRoot } from "../../src/mcp/index.ts";
-import { quietMessage } from "../../src/trajectories.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 import { openAgent } from "./agent.ts";
 

@@ -118,9 +118,7 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 
 /** Whether a file may be imported by those outside of its room. */
 const isDoor = (path: string): boolean =>
-  openRooms.has(roomOf(path)) ||
-  path === `src/${modulesOnPath.has(folderOf(path)) ? folderOf(path) : roomOf(path)}/index.ts` ||
-  path === `src/${roomOf(path)}.ts`;
+  openRooms.has(roomOf(path)) || path === `src/${folderOf(path)}/index.ts` || path === `src/${roomOf(path)}.ts`;
 
 /** What is wrong with an import of a source file; undefined where nothing is. */
 const wrongImport = (path: string, { to, isType }: Import): string | undefined => {
@@ -147,7 +145,7 @@ const wrongImport = (path: string, { to, isType }: Import): string | undefined =
 
 const wrongFloor = (path: string, to: string): string | undefined => {
   const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(1, -1).join("/"))) as [number, number];
-  return /(trajectories|\/index)\.ts$/.test(path) || of <= at ? undefined : `${to} is above ${path}`;
+  return path.endsWith("/index.ts") || of <= at ? undefined : `${to} is above ${path}`;
 };
 
 /** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die, or a store fails. */

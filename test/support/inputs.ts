@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
+import { type Judgement, type Sharing, warningRules } from "../../src/check/index.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Tally } from "../../src/groups/metrics/metrics.ts";
 import { newSketch, type Sketch } from "../../src/groups/metrics/sketch.ts";
 import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
-import { type Judgement, type Sharing, warningRules } from "../../src/trajectories.ts";
 import { testHost } from "./host.ts";
 
 /** Whether this Node can unpack zstd. */

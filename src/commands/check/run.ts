@@ -1,4 +1,6 @@
 /** What `rollcall check` does: the same checks and metrics as `log`, offline. */
+
+import type { Judgement } from "../../check/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, problemFacts } from "../../failure.ts";
@@ -8,7 +10,6 @@ import { modeOf } from "../../input/index.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
 import { type CheckResult, checkResult, problemsToShow } from "../../send/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import type { Judgement } from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { fetchedText, foreignTyped, type TypedForeign, tellConversion } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

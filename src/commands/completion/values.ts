@@ -101,7 +101,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--created-since": () => words(["30d", "90d", "365d"]),
   "--fields": (about) => nextInList(columnsOf(about), about.typed),
   "--allow": async ({ command }) =>
-    words(command.parent?.name() === "catalog" ? lockRuleNames : (await import("../../trajectories.ts")).warningRules),
+    words(command.parent?.name() === "catalog" ? lockRuleNames : (await import("../../check/index.ts")).warningRules),
   "--max-age": () => words(["10m", "1h", "1d"]),
   "--since": () => words(["1d", "7d", "30d"]),
   "--max-rise": () => words(["0%", "5%", "10%"]),

@@ -1,7 +1,8 @@
 /** The codes that a run can end with, and the rules of problems, each with its meaning. */
+
+import { ruleNames, rules } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { exampleProblem } from "../../send/index.ts";
-import { ruleNames, rules } from "../../trajectories.ts";
 import { otherRules } from "./other-rules.ts";
 
 /** A code of the exit-code table. */

@@ -1,5 +1,6 @@
 /** What the verbs of `rollcall ledger` do (promises.md, "What the ledger promises"). */
 
+import { judgementOf } from "../../check/index.ts";
 import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
@@ -19,7 +20,6 @@ import {
 import { printDocument, printList } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
-import { judgementOf } from "../../trajectories.ts";
 import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { readInputs } from "../convert/inputs.ts";

@@ -1,11 +1,11 @@
 /** What `log` and `check` both say of what they read: its problems, never more than a person reads, and its facts. */
 
+import type { RuleCount } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Reading } from "../../groups/index.ts";
 import { type Column, printList, printPage, type Screen, type Section, textColumn } from "../../output/index.ts";
 import { problemsToShow } from "../../send/index.ts";
-import type { RuleCount } from "../../trajectories.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;

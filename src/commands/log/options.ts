@@ -1,10 +1,11 @@
 /** What `log` was asked for: the options as typed, and what they mean. */
+
+import { type Judgement, judgementOf } from "../../check/index.ts";
 import { Failure } from "../../failure.ts";
 import type { ForeignChoice } from "../../formats/index.ts";
 import type { MeterForm } from "../../output/index.ts";
 import type { DeliverOptions, FollowOptions, OnUnknown, StopOrSkip } from "../../send/index.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
-import { type Judgement, judgementOf } from "../../trajectories.ts";
 import type { TypedChoosing } from "../convert/choosing.ts";
 import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
 import { againstFollow, requireGrowing } from "../convert/growing.ts";

@@ -1,10 +1,10 @@
 /** The tools of `rollcall mcp`: which verbs they run, and pages of the JSON that these print. */
 
+import { quietMessage } from "../../check/index.ts";
 import type { Tree } from "../../context.ts";
 import { exitCodeOf, type Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
 import type { Root, RootFile, Tool } from "../../mcp/index.ts";
 import { failureDocument, type Screen } from "../../output/index.ts";
-import { quietMessage } from "../../trajectories.ts";
 import type { CheckDocument } from "../check/run.ts";
 import { pageOf } from "./page.ts";
 import { requireFit, type Schema, type Sent, verbOf } from "./verb.ts";

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { ruleNames, rules, subjectOf } from "../../../src/trajectories.ts";
+import { ruleNames, rules, subjectOf } from "../../../src/check/index.ts";
 import { hasZstd, newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
 
