@@ -179,8 +179,11 @@ export class Scan {
     this.#reader = reader;
     const isClean = isUtf8(bytes);
     const isBroken = this.#source.origin?.isBroken(line) === true;
-    const isJson = isClean && !isBroken && reader.readDocument(bytes);
-    const text = isJson ? reader.tabled() : { ...noTable, bytes };
+    const { length } = bytes;
+    const isRead = isClean && !isBroken;
+    const isJson = isRead && reader.readDocument(bytes);
+    // The reader has moved the text to the start of its memory, which may have grown.
+    const text = isJson ? reader.tabled() : { ...noTable, bytes: isRead ? reader.room(length) : bytes };
     const place = { start: start + mark, line, unitsBefore: () => Math.min(1, mark) };
     const block = { text, start: place.start, places: new Places({ ...place, bytes: text.bytes }) };
     if (isJson) this.#checker.take(block, 0);
