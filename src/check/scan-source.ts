@@ -1,8 +1,8 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
 import type { Found } from "../groups/parts/found.ts";
-import { blocksOf, type Source, textStart } from "../input/index.ts";
-import { skipWhite } from "../json/walk.ts";
+import { blocksOf, type Lines, Shrunk, type Source, textStart } from "../input/index.ts";
+import { markLength, skipWhite } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 import { haveSmallNursery, minSharedBytes, type Sharing, scanShared, sharingHere } from "./sharing.ts";
 
@@ -16,7 +16,7 @@ interface SourceOptions extends ScanOptions {
   readonly onRead: (bytes: number, found: Found) => void;
 }
 
-/** The largest source of which all rewards are kept to find those that are far outside. */
+/** The largest source that is read at once, and of which all rewards are kept to find those that are far outside. */
 const maxSmallBytes = 2 ** 18;
 
 /** True if a source is small, and not shared among threads. */
@@ -30,7 +30,19 @@ export const scanSource = async (
 ): Promise<Found> => {
   const { bytes } = source;
   const scan = new Scan(source, own);
-  if (bytes.size > maxSmallBytes) haveSmallNursery();
+  if (isSmallSource(source, sharing)) {
+    // Nobody else's turn comes meanwhile: what is said of a small source is said before anything else happens.
+    const all = Buffer.allocUnsafe(bytes.size);
+    if (bytes.readNow(all, 0) < all.length) throw new Shrunk();
+    const start = markLength(all);
+    const block: Lines = { kind: "lines", bytes: all.subarray(start), start, last: true };
+    if (scan.isDocument(block)) await scan.takeDocument(start);
+    else scan.takeLines(block);
+    own.signal.throwIfAborted();
+    onRead(bytes.size, scan.found);
+    return scan.found;
+  }
+  haveSmallNursery();
   const start = await textStart(bytes);
   const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.leastBytes ?? minSharedBytes);
   const shared = isShared ? (sharing ?? sharingHere(bytes.size)) : undefined;
