@@ -158,13 +158,12 @@ const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
     const spelled = String(value).trim();
     return { kind: 0, number, spelled: spelled.length > exactCharacters ? spelled : undefined };
   }
-  const text = Array.isArray(value)
-    ? value.join(";")
-    : typeof value === "object"
-      ? JSON.stringify(value)
-      : String(value);
+  const text = Array.isArray(value) ? value.map(textFor).join(";") : textFor(value);
   return text === "" ? absent : { kind: 1, text: text.toLowerCase() };
 };
+
+/** An object of a reply may have a key such as `toString`. */
+const textFor = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value ?? "") : String(value));
 
 const numberIn = (text: string): number => {
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;

@@ -232,6 +232,15 @@ describe("a damaged model", () => {
     { quick: 4, slow: 100 },
   );
 
+  it("is sorted by a list of objects that have a key of JavaScript's own", async () => {
+    const body = catalogOf({ id: [{ toString: false }] }, { id: "b" });
+    const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "id", "-o", "json"]);
+    expect({ code: ran.code, ids: JSON.parse(ran.stdout).data.map((one: { id: unknown }) => one.id) }).toEqual({
+      code: 0,
+      ids: ["b", [{ toString: false }]],
+    });
+  });
+
   it("appears in a catalog with 10,000 entries", { tags: "slow" }, async () => {
     const models = Array.from({ length: 10_000 }, (_, at) => damagedModels[at % damagedModels.length]?.members ?? {});
     const body = `{"data":[${models.map(textOf).join(",")}]}`;
