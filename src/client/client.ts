@@ -71,7 +71,7 @@ export interface StreamedBody {
 export type Attempt = Answered | Broken;
 
 /** A status line was read: it decides, even if sending broke. */
-export interface Answered {
+interface Answered {
   readonly kind: "answered";
   readonly status: number;
   /** How long the service asks to wait, from `retry-after-ms` or `Retry-After` (seconds or date); undefined where it says nothing. */

@@ -80,11 +80,6 @@ export const isTrajectory = (value: unknown): value is Trajectory => changesNoth
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
-const groupChangesNothing = asIs(TrajectoryGroup, new Map([[Trajectory, changesNothing]]));
-
-/** Whether a value that JSON was parsed to is a group, as with `isTrajectory`. */
-export const isTrajectoryGroup = (value: unknown): value is TrajectoryGroup => groupChangesNothing(value);
-
 /** The body of a log request (interface 2.1). Assumed: both fields are required. */
 export const LogRequest = z.looseObject({
   split: text,

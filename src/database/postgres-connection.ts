@@ -16,7 +16,7 @@ const answerMs = 10_000;
 const defaultConnections = 3;
 
 /** Opens connections to a database. */
-export interface Connector {
+interface Connector {
   connect(): Promise<pg.PoolClient>;
   close(): Promise<void>;
 }
@@ -138,7 +138,7 @@ const addressOptions = (about: TitledFile): pg.PoolConfig => {
 };
 
 /** An error that may pass if the same is asked again. */
-export interface Obstacle {
+interface Obstacle {
   readonly code: string;
   /** True if another transaction is the obstacle, and not the way to the database. */
   readonly isConflict: boolean;

@@ -66,7 +66,7 @@ const rolloutOf = (run: FormatRun, { value, file }: SourceRecord, links: Links):
 };
 
 /** Messages that a model saw, and its tools. */
-export interface History {
+interface History {
   readonly turns: readonly Built[];
   readonly tools: Built | undefined;
 }

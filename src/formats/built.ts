@@ -10,7 +10,7 @@ export interface OwnJson {
   readonly of: readonly Value[];
 }
 
-export interface Composed {
+interface Composed {
   readonly kind: "object" | "list";
   /** The keys of an object's values; a list has none. */
   readonly keys: readonly string[];

@@ -112,7 +112,7 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
 };
 
 /** Moves problems of converted groups to the records that they came from. */
-export const tellInInput = async (problems: Problems, sources: readonly Source[]): Promise<void> =>
+const tellInInput = async (problems: Problems, sources: readonly Source[]): Promise<void> =>
   await problems.move(async ({ file, line = 1, path = [], readAt }) => {
     const source = sources.find(({ name }) => name === file);
     if (source?.origin === undefined || readAt !== undefined) return undefined;

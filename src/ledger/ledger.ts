@@ -78,7 +78,7 @@ export interface ScopeLedger {
 }
 
 /** What runs found out about a log address. */
-export interface AddressFacts {
+interface AddressFacts {
   readonly sizes: FoundSizes;
   /** True if the service was seen to echo `Idempotency-Key`. */
   readonly echoesKey: boolean;
@@ -259,7 +259,7 @@ const readAddress = async (database: Database, values: readonly string[]): Promi
 };
 
 /** A ledger in a file that was examined. */
-export interface LedgerHealth extends Omit<ExaminedFile, "rows"> {
+interface LedgerHealth extends Omit<ExaminedFile, "rows"> {
   readonly counts: EntryCounts;
   /** Runs that write it now. */
   readonly writers: number;

@@ -42,7 +42,7 @@ export interface LogResult {
 }
 
 /** A request of a dry run. */
-export interface WouldBeSent {
+interface WouldBeSent {
   readonly groups: number;
   readonly bytes: number;
   /** Its `Idempotency-Key`; null if it has none, or another in every run. */

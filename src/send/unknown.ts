@@ -12,7 +12,7 @@ export type OnUnknown = "stop" | "resend" | "leave";
 const honoredMs = 24 * 60 * 60 * 1000;
 
 /** What decides whether the service honors a request's key. */
-export interface KeyFacts {
+interface KeyFacts {
   readonly host: Host;
   readonly runLedger: Pick<RunLedger, "echoesKey">;
   /** True if requests have an `Idempotency-Key`. */

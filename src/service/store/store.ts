@@ -99,7 +99,7 @@ export interface StoredKeys {
 }
 
 /** Identifies a request that was logged. */
-export interface LoggedUnder {
+interface LoggedUnder {
   readonly project: string;
   /** Its `Idempotency-Key`. */
   readonly key: string;
@@ -196,7 +196,7 @@ export const storeIdentity = async (
 };
 
 /** A store in a file that was examined. */
-export type ExaminedStore = Omit<ExaminedFile, "rows"> & { readonly path: string; readonly calls: number | undefined };
+type ExaminedStore = Omit<ExaminedFile, "rows"> & { readonly path: string; readonly calls: number | undefined };
 
 /** Examines a store without changing it; undefined if there is none. A database is only asked whether it answers. @throws as `openDatabase` */
 export const examineStore = async (
