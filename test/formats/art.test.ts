@@ -218,6 +218,10 @@ describe("a Parquet file of ART", () => {
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
     expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off or damaged");
+    const noFrame = readFileSync(sample);
+    noFrame.fill(0, noFrame.indexOf("28b52ffd", 0, "hex"), noFrame.indexOf("28b52ffd", 0, "hex") + 4);
+    writeFileSync(cut, noFrame);
+    expect((await convertFile(cut)).stderr).toContain("(invalid zstd data)");
   });
 
   it("is not decompressed beyond the limit, or beyond its stated size", async () => {

@@ -8,7 +8,7 @@ export class PackedBroken extends Error {
   readonly by: "gzip" | "zstd";
   readonly fault: PackedFault;
   constructor(by: "gzip" | "zstd", fault: PackedFault, cause?: unknown) {
-    super(fault, { cause });
+    super(`invalid ${by} data`, { cause });
     this.by = by;
     this.fault = fault;
   }
