@@ -115,7 +115,8 @@ export class Scan {
     this.#reader = reader;
     const isClean = isUtf8(bytes);
     const marks = bytes.length > 0 && bytes.includes(byteOrderMark) ? Buffer.from(bytes) : undefined;
-    reader.readLines(marks === undefined ? bytes : withoutMarks(bytes));
+    // The block's bytes may be read again, by whoever keeps what is rejected.
+    reader.readLines(marks === undefined ? bytes : withoutMarks(Buffer.from(bytes)));
     const text = reader.tabled();
     const own = marks ?? text.bytes;
     const places = new Places({ bytes: own, start, line: this.#line });

@@ -67,8 +67,9 @@ const text = fc
     const isOneLine = space === "";
     const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
     const rest = Buffer.from(`${list}${space}${closes}`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
-    // Where the second line begins with a value that is no JSON, the first may as well be a line that was cut off.
-    const first = isOneLine ? 0 : Buffer.byteLength(list.split(`,${space}`, 1)[0] ?? "");
+    // Where the second line begins with a value that is no JSON, the first may as well be a line that was cut off. A fault
+    // is described by the 256 bytes before it, so the first byte behind the blanks is not damaged.
+    const first = isOneLine ? 1 : Buffer.byteLength(list.split(`,${space}`, 1)[0] ?? "");
     if (damaged !== null) rest[first + (damaged[0] % (rest.length - first))] = damaged[1].charCodeAt(0);
     return {
       before: `${isOneLine ? above : ""}${opens}${space}`,
