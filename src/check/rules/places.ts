@@ -32,6 +32,8 @@ export class Places {
   /** UTF-16 units between the start of the mark's line and the mark; counted when asked for. */
   #units = 0;
   #counted = 0;
+  /** The UTF-16 units between two bytes, which were counted last: a long line can have many findings. */
+  #last = { from: -1, to: 0, units: 0 };
 
   constructor(text: Text) {
     this.#text = text;
@@ -65,7 +67,16 @@ export class Places {
     }
     const { start, line: first, unitsBefore } = this.#text;
     const before = (from === this.#at ? this.#units : 0) + (line === first ? (unitsBefore?.() ?? 0) : 0);
-    return { line, column: before + this.#bytes.toString("utf8", from, at).length + 1, offset: start + at };
+    return { line, column: before + this.#unitsIn(from, at) + 1, offset: start + at };
+  }
+
+  #unitsIn(from: number, to: number): number {
+    const last = this.#last;
+    const isNext = last.from === from && last.to <= to;
+    const counted = isNext ? last : { to: from, units: 0 };
+    const units = counted.units + this.#bytes.toString("utf8", counted.to, to).length;
+    if (isNext || last.from !== from) this.#last = { from, to, units };
+    return units;
   }
 }
 
