@@ -10,4 +10,14 @@ export const expected = [
     shape: /^order/,
     why: "what is chosen keeps its files, so its warnings are in the order of the files named, as they are without a choice",
   },
+  {
+    line: /--(?:where|best|sample|shard) /,
+    new: /--group-by \w+ would group them/,
+    why: "what is chosen keeps its files, so the advice can name a key that trajectories of theirs share",
+  },
+  {
+    case: /the local service \(old, then new\)/,
+    line: /^call read /,
+    why: "the file of the local service's store has the tables of PostgreSQL, and a store of version 1 is refused",
+  },
 ];
