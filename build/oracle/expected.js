@@ -16,7 +16,7 @@ export const expected = [
     why: "what is chosen keeps its files, so the advice can name a key that trajectories of theirs share",
   },
   {
-    case: /the local service \(old, then new\)/,
+    case: /the local service/,
     line: /^call read /,
     why: "the file of the local service's store has the tables of PostgreSQL, and a store of version 1 is refused",
   },
