@@ -114,19 +114,16 @@ export class Scan {
     const reader = openShared();
     this.#reader = reader;
     const isClean = isUtf8(bytes);
-    const marks = bytes.length > 0 && bytes.includes(byteOrderMark) ? Buffer.from(bytes) : undefined;
-    // The block's bytes may be read again, by whoever keeps what is rejected.
-    reader.readLines(marks === undefined ? bytes : withoutMarks(Buffer.from(bytes)));
+    reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? withoutMarks(bytes) : bytes);
     const text = reader.tabled();
-    const own = marks ?? text.bytes;
-    const places = new Places({ bytes: own, start, line: this.#line });
+    const places = new Places({ bytes, start, line: this.#line });
     const block = { text, start, places };
     const { length } = text.words;
     for (let root = 0; root < length; root = afterOf(text, root)) {
       this.#begun = true;
       this.#takeLine(block, root, { isClean, last });
     }
-    this.#line = places.mark(own.length) + (own.length > 0 && own.at(-1) !== newline ? 1 : 0);
+    this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
     this.#reader = undefined;
   }
 
@@ -261,8 +258,9 @@ const blockOf = (text: Text): CheckedBlock => ({
 /** Files that were put after each other bring their marks along, each before a line. */
 const byteOrderMark = Buffer.from("\ufeff");
 
-/** The same bytes with blanks for the marks that lines begin with. */
-const withoutMarks = (bytes: Buffer): Buffer => {
+/** A copy with blanks for the marks that lines begin with: rejected lines are copied from the bytes as they are. */
+const withoutMarks = (own: Buffer): Buffer => {
+  const bytes = Buffer.from(own);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
     if (at === 0 || bytes[at - 1] === newline) bytes.fill(" ", at, at + byteOrderMark.length);
   }
