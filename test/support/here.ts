@@ -51,7 +51,7 @@ const untilAborted: Host["sleep"] = async (_, signal) => {
 };
 
 /** Does what `run` of the program does. */
-const exitCodeOn = async (host: Host, argv: readonly string[]): Promise<number> => {
+export const exitCodeOn = async (host: Host, argv: readonly string[]): Promise<number> => {
   let screen = openScreen({ host, words: screenWordsOf(argv), argv });
   let context: Context | undefined;
   let code = 0;

@@ -1,0 +1,299 @@
+/** Replays a transcript: command lines and all that came of them, in a folder, at a service and on a clock of its own. */
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type IncomingMessage } from "node:http";
+import { dirname, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { onTestFinished } from "vitest";
+import { version } from "../../package.json" with { type: "json" };
+import type { Host } from "../../src/host.ts";
+import { exitCodeOn } from "./here.ts";
+import { testHost } from "./host.ts";
+import { outputFaults } from "./outputs.ts";
+import { listening } from "./server.ts";
+
+/** A line that does something, and the lines `< …` below it: the content of a file. */
+interface Step {
+  readonly line: string;
+  readonly content: string;
+}
+
+const address = "http://service.example";
+const repository = resolve(".");
+/** As long as the name of any folder of a run, because tables are as wide as what is in them. */
+const folderName = "/tmp/screens-folder";
+
+/** Replays a transcript, and gives it as it is now. */
+export const replay = async (text: string): Promise<string> => {
+  const folder = mkdtempSync("/tmp/screens-");
+  mkdirSync(join(folder, "home"));
+  const service = await openService();
+  const before = process.cwd();
+  process.chdir(folder);
+  onTestFinished(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true });
+  });
+  const stage = openStage(folder, service);
+  const lines: string[] = [];
+  for (const block of blocksOf(text)) {
+    lines.push(...block.lines);
+    if (block.step === undefined) continue;
+    const said = await stage.play(block.step).catch((thrown) => {
+      throw new Error(`$ ${block.step?.line}: ${thrown}`, { cause: thrown });
+    });
+    lines.push(
+      ...said.map((line) => line.replaceAll(folder, folderName).replaceAll(`rollcall/${version}`, "rollcall/…")),
+    );
+  }
+  if (service.unused() > 0) throw new Error(`${service.unused()} answers were not asked for`);
+  return `${lines.join("\n")}\n`;
+};
+
+/** The lines of a transcript that are typed. All others are what came of them. */
+const blocksOf = (text: string): readonly { readonly lines: readonly string[]; readonly step?: Step }[] => {
+  const blocks: { lines: string[]; step?: Step }[] = [];
+  for (const line of text.split("\n")) {
+    if (line.startsWith("$ ")) blocks.push({ lines: [line], step: { line: line.slice(2), content: "" } });
+    else if (line.startsWith("# ")) blocks.push({ lines: ["", line] });
+    else if (/^<(?: |$)/.test(line)) {
+      const last = blocks.at(-1);
+      if (last?.step === undefined) throw new Error(`no line before: ${line}`);
+      last.lines.push(line);
+      last.step = { ...last.step, content: `${last.step.content}${line.slice(2)}\n` };
+    }
+  }
+  return blocks;
+};
+
+const openStage = (folder: string, service: Service) => {
+  let movedMs = 0;
+  let environment: Record<string, string> = {
+    HOME: join(folder, "home"),
+    ROLLCALL_BASE_URL: address,
+    ROLLCALL_INFERENCE_BASE_URL: address,
+    ROLLCALL_ANALYSIS_PROVIDER: "a",
+    ROLLCALL_ROUTER_PROVIDER: "r",
+    ROLLCALL_API_KEY: "key-12345678",
+    ROLLCALL_PROJECT: "team/project",
+    ROLLCALL_INSECURE_HTTP: "1",
+    TERM: "xterm-256color",
+    http_proxy: service.url,
+  };
+  const rollcall = async (
+    args: readonly string[],
+    own: Record<string, string>,
+    stdin: string | Uint8Array | undefined,
+  ) => {
+    const { TTY: columns, ...env } = own;
+    const screen = { stdin: stdin === undefined, stdout: true, stderr: true, columns: Number(columns), rows: 500 };
+    const base = testHost({
+      env: Object.fromEntries(Object.entries({ ...environment, ...env }).filter(([, value]) => value !== "")),
+      terminal: columns === undefined ? {} : screen,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+    const host: Host = {
+      ...base,
+      words: args,
+      nodeVersion: "20.0.0",
+      now: () => base.now() + movedMs,
+      elapsed: () => movedMs,
+      async sleep(ms, signal) {
+        await setImmediate();
+        if (ms === limitOfCommandMs || columns !== undefined) await neverUnless(signal);
+        signal?.throwIfAborted();
+        movedMs += ms;
+      },
+    };
+    const code = await exitCodeOn(host, args);
+    const printed = { code, stdout: base.printed(), stderr: base.said() };
+    const faults = outputFaults({ args, ...printed });
+    if (faults.length > 0) throw new Error(faults.join("\n"));
+    return [
+      ...marked(">", printed.stdout),
+      ...marked("!", printed.stderr),
+      ...service.take().map((line) => `@ ${line}`),
+      ...(code === 0 ? [] : [`= ${code}`]),
+    ];
+  };
+  /** Does what a line says. Returns what the transcript tells of it. */
+  const play = async ({ line, content }: Step): Promise<readonly string[]> => {
+    const words = wordsOf(line);
+    const from = words.indexOf("<");
+    const input = from < 0 ? undefined : readFileSync(words[from + 1] ?? "");
+    if (from >= 0) words.splice(from, 2);
+    const own: Record<string, string> = {};
+    while (/^\w+=/.test(words[0] ?? "")) {
+      const [name = "", ...value] = words.shift()?.split("=") ?? [];
+      own[name] = value.join("=");
+    }
+    const [name, ...args] = words;
+    const [first = "", second = ""] = args;
+    switch (name) {
+      case undefined:
+        environment = { ...environment, ...own };
+        return [];
+      case "rollcall":
+        return await rollcall(args, own, input ?? (content === "" ? undefined : content));
+      case "write":
+        mkdirSync(dirname(first), { recursive: true });
+        writeFileSync(first, first.endsWith(".gz") ? gzipSync(content) : content);
+        return [];
+      case "append":
+        appendFileSync(first, content);
+        return [];
+      case "groups":
+        writeFileSync(first, args.slice(1).map(groupOf).join(""));
+        return [];
+      case "copy":
+        mkdirSync(dirname(second || "."), { recursive: true });
+        copyFileSync(join(repository, "test", first), second);
+        return [];
+      case "remove":
+        rmSync(first, { recursive: true });
+        return [];
+      case "edit":
+        writeFileSync(first, readFileSync(first, "utf8").replaceAll(second, args[2] ?? ""));
+        return [];
+      case "cat":
+        return marked(">", readFileSync(first, "utf8"));
+      case "ls":
+        return readdirSync(first || ".")
+          .sort()
+          .map((file) => `> ${file}`);
+      case "clock":
+        movedMs += Number(first) * 3_600_000;
+        return [];
+      case "at":
+        service.at(first, content || readFileSync(second, "utf8"));
+        return [];
+      case "answer":
+        service.answer({ status: Number(first), body: second, headers: args.slice(2) });
+        return [];
+      default:
+        throw new Error(`unknown: ${line}`);
+    }
+  };
+  return { play };
+};
+
+/** What `credential_command` may take. It runs in real time, next to which the clock of a transcript stands. */
+const limitOfCommandMs = 60_000;
+
+const neverUnless = async (signal: AbortSignal | undefined): Promise<void> => {
+  await new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+};
+
+const marked = (mark: string, text: string): readonly string[] => {
+  if (text === "") return [];
+  const lines = text.split("\n").map((line) => `${mark} ${visible(line)}`.trimEnd());
+  return text.endsWith("\n") ? lines.slice(0, -1) : [...lines.slice(0, -1), `${lines.at(-1)}%`];
+};
+
+/** Makes control characters, and spaces at the end of a line, visible. */
+const visible = (line: string): string =>
+  line
+    .replaceAll("\t", "→")
+    .replaceAll(/[\0-\x1f\x7f]/g, (char) => (char === "\x1b" ? "␛" : String.fromCharCode(0x2400 + char.charCodeAt(0))))
+    .replace(/ +$/, (spaces) => "·".repeat(spaces.length));
+
+/** The words of a command line: `'…'` and `"…"` are one word. */
+const wordsOf = (line: string): string[] =>
+  Array.from(line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g), ([word]) =>
+    word.replaceAll(/'([^']*)'|"([^"]*)"/g, "$1$2"),
+  );
+
+/** A group of trajectories with these rewards, separated by commas. */
+const groupOf = (rewards: string): string => {
+  const trajectories = rewards
+    .split(",")
+    .map((reward) => `{"messages_and_choices":${turns(reward)},"reward":${reward}}`);
+  return `{"trajectories":[${trajectories}]}\n`;
+};
+
+const turns = (reward: string): string => `[{"role":"user","content":"q"},{"role":"assistant","content":"a${reward}"}]`;
+
+/** The body of a request, with its groups as they were written. */
+const shortened = (body: string): string =>
+  body.replaceAll(/\{"trajectories":\[.*?\}\]\}/g, (group) => {
+    const rewards = Array.from(group.matchAll(/"reward":([^},]*)/g), ([, reward]) => reward).join();
+    return `${group}\n` === groupOf(rewards) ? `(${rewards})` : group;
+  });
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** As `Name: value`. */
+  readonly headers: readonly string[];
+}
+
+type Service = Awaited<ReturnType<typeof openService>>;
+
+/** Opens a service that is reached as a proxy, so that its address is the same in every run. */
+const openService = async () => {
+  const replies = new Map<string, string>();
+  const answers: Answer[] = [];
+  const received: string[] = [];
+  let calls = 0;
+  const answerTo = (path: string, body: string): Answer => {
+    const next = answers.shift();
+    if (next !== undefined) return next;
+    const id = path === "/call/read" ? ` ${JSON.parse(body).id}` : "";
+    const reply = replies.get(path + id);
+    if (reply !== undefined) return { status: 200, body: reply, headers: [] };
+    if (!path.endsWith("/log")) return { status: 404, body: '{"detail":"Not Found"}', headers: [] };
+    const ids = Array.from(body.matchAll(/"reward":/g), () => `call-${++calls}`);
+    return { status: 200, body: JSON.stringify({ metrics: {}, call_ids: ids }), headers: [] };
+  };
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    const body = (incoming.headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes).toString();
+    const path = (incoming.url ?? "").replace(address, "");
+    received.push(toldOf(incoming, path, body));
+    const answer = answerTo(path, body);
+    if (answer.status === 0) return void incoming.socket.destroy();
+    response.statusCode = answer.status;
+    response.sendDate = false;
+    response.setHeader("content-type", "application/json");
+    for (const header of answer.headers) {
+      const [name = "", value = ""] = header.split(": ");
+      response.setHeader(name, value === "key" ? String(incoming.headers["idempotency-key"]) : value);
+    }
+    response.end(answer.body);
+  });
+  server.on("connect", (_, socket) => {
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    server.emit("connection", socket);
+  });
+  const { url } = await listening(server);
+  return {
+    url,
+    at: (path: string, body: string) => void replies.set(path, body),
+    answer: (answer: Answer) => void answers.push(answer),
+    take: () => received.splice(0),
+    unused: () => answers.length,
+  };
+};
+
+/** Headers that are the same in every request, or differ between machines. */
+const ordinary = /^(?:host|connection|proxy-connection|content-length|user-agent|accept|accept-encoding)$/;
+
+const toldOf = ({ method, headers }: IncomingMessage, path: string, body: string): string => {
+  const own = Object.entries(headers).flatMap(([name, value]) => (ordinary.test(name) ? [] : [`${name}: ${value}`]));
+  const told = own
+    .join("; ")
+    .replace("content-type: application/json", "json")
+    .replace(/(?<=key: \w{8})\w+/, "…");
+  return [method, path, `[${told}]`, shortened(body)].join(" ").trimEnd();
+};
