@@ -95,7 +95,7 @@ const openStage = (folder: string, service: Service) => {
     stdin: string | Uint8Array | undefined,
   ) => {
     const { TTY: columns, ...env } = own;
-    const screen = { stdin: stdin === undefined, stdout: true, stderr: true, columns: Number(columns), rows: 500 };
+    const screen = { stdin: true, stdout: true, stderr: true, columns: Number(columns), rows: 500 };
     const base = testHost({
       env: Object.fromEntries(Object.entries({ ...environment, ...env }).filter(([, value]) => value !== "")),
       terminal: columns === undefined ? {} : screen,
@@ -214,20 +214,26 @@ const wordsOf = (line: string): string[] =>
 
 /** A group of trajectories with these rewards, separated by commas. */
 const groupOf = (rewards: string): string => {
-  const trajectories = rewards
-    .split(",")
-    .map((reward) => `{"messages_and_choices":${turns(reward)},"reward":${reward}}`);
+  const trajectories = rewards.split(",").map((reward, at) => {
+    const message = { role: "assistant", content: `${reward} ${at}` };
+    const logprobs = { content: [{ token: "a", logprob: -0.5 }] };
+    const choice = { finish_reason: "stop", index: 0, logprobs, message };
+    const turns = JSON.stringify([{ role: "user", content: "q" }, choice]);
+    return `{"messages_and_choices":${turns},"reward":${reward}}`;
+  });
   return `{"trajectories":[${trajectories}]}\n`;
 };
 
-const turns = (reward: string): string => `[{"role":"user","content":"q"},{"role":"assistant","content":"a${reward}"}]`;
-
-/** The body of a request, with its groups as they were written. */
-const shortened = (body: string): string =>
-  body.replaceAll(/\{"trajectories":\[.*?\}\]\}/g, (group) => {
-    const rewards = Array.from(group.matchAll(/"reward":([^},]*)/g), ([, reward]) => reward).join();
-    return `${group}\n` === groupOf(rewards) ? `(${rewards})` : group;
+/** The body of a request. A group that `groups` wrote is told by its rewards. */
+const shortened = (body: string): string => {
+  if (!body.includes('"trajectory_groups":') || JSON.stringify(JSON.parse(body)) !== body) return body;
+  const { trajectory_groups: groups, ...others } = JSON.parse(body);
+  const told = groups.map((group: { readonly trajectories: readonly { readonly reward: number }[] }) => {
+    const rewards = group.trajectories.map(({ reward }) => reward).join();
+    return `${JSON.stringify(group)}\n` === groupOf(rewards) ? `(${rewards})` : JSON.stringify(group);
   });
+  return `${JSON.stringify(others)} ${told.join(" ")}`;
+};
 
 interface Answer {
   readonly status: number;
