@@ -1,15 +1,26 @@
-/** Takes lists that are longer than a block, element by element: an array, or the groups of a request. */
+/** Takes texts that are longer than a block, and are an array or a request, element by element. */
 import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { type Found, mergeFound, nothingFound, packFound } from "../groups/parts/found.ts";
-import { type Bytes, blockBytes, type Range, readRange, Shrunk, type Source, unitsBefore } from "../input/index.ts";
-import { JsonReader } from "../json/reader.ts";
-import { afterOf, memberAt, rootOf } from "../json/table.ts";
-import { closeBrace, openBrace, openBracket, Walker } from "../json/walk.ts";
+import {
+  type Bytes,
+  blockBytes,
+  elementsOf,
+  type Position,
+  type Range,
+  readRange,
+  Shrunk,
+  type Source,
+  unitsBefore,
+} from "../input/index.ts";
+import { type Fault, faultIn, JsonReader } from "../json/reader.ts";
+import { afterOf, rootOf } from "../json/table.ts";
+import { closeBrace, newline, openBrace, openBracket, quote, Walker } from "../json/walk.ts";
 import { Checker, hasTwiceOf, leafKeys } from "./checker.ts";
-import { maxTextBytes } from "./faults.ts";
-import type { LongText } from "./long-fault.ts";
+import { endOfText, firstBadByte, maxTextBytes } from "./faults.ts";
 import type { Judgement } from "./rules/judgement.ts";
-import { type Path, Places } from "./rules/places.ts";
+import { type Path, Places, type Text } from "./rules/places.ts";
 
 /** How a list is taken. */
 interface ListOptions {
@@ -17,31 +28,56 @@ interface ListOptions {
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly found: Found;
 }
 
+/** A fault, and its offset in the source. */
+interface FaultPosition {
+  readonly offset: number;
+  /** Undefined if the text is not UTF-8 somewhere. */
+  readonly fault: Fault | undefined;
+}
+
+/** A list that cannot be read. */
+export interface BrokenList extends Position {
+  readonly length: number;
+  readonly checksum: number;
+  readonly digest: Buffer;
+  /** The bytes around the fault, and the offset of the fault in them. */
+  readonly around: Text;
+  readonly at: number;
+  /** Undefined if the text is not UTF-8 there. */
+  readonly fault: Fault | undefined;
+}
+
 /**
- * Takes a text that is a list, or a request, element by element. Nothing of it was taken where it is neither
- * (`no-list`), or can't be read so (`broken`). @throws Shrunk; the signal's reason
+ * Takes a long text if it is a list. Only the elements that are being read are in memory.
+ * `no-list` if it has to be read as a whole. Of a text that is not taken, nothing is added to what was found.
+ * @throws Shrunk; the signal's reason
  */
 export const takeList = async (
-  source: Source,
-  text: LongText,
-  options: ListOptions,
-): Promise<"taken" | "no-list" | "broken"> => {
-  const list = await listIn(source.bytes, text);
+  { bytes, name }: Source,
+  text: Range & Position,
+  { found: before, judgement, index, groupBy, signal }: ListOptions,
+): Promise<"taken" | "no-list" | BrokenList> => {
+  const list = await listIn(bytes, text);
   if (list === undefined) return "no-list";
-  const { found: before, judgement } = options;
   const found = nothingFound(judgement, { enough: before.problems.enough, isMarked: before.parts.isMarked });
-  const isTaken = await takeElements(source, text, { ...options, list, found });
-  if (isTaken) mergeFound(before, packFound(found));
-  return isTaken ? "taken" : "broken";
+  const reader = new JsonReader(leafKeys);
+  const checker = new Checker({ index, groupBy, found, file: name, reader: () => reader });
+  const wrong = faultOfHead(list) ?? (await takeElements(bytes, list, { reader, checker, signal }));
+  if (wrong === "no-list") return wrong;
+  if (wrong !== undefined) return await brokenAt(bytes, { ...list, wrong, signal });
+  // The groups of a request are no shape of the input.
+  if (list.path.length > 0) found.shapes.delete("groups");
+  mergeFound(before, packFound(found));
+  return "taken";
 };
 
-/** A list that is taken element by element. */
-interface List {
-  /** The text up to it, its bracket included. */
+/** A text that is a list, without the white space around it. */
+interface List extends Range, Position {
+  /** The text up to the list, its bracket included. */
   readonly head: Buffer;
   /** Its path in the text: the groups of a request, or all of it. */
   readonly path: Path;
@@ -50,94 +86,167 @@ interface List {
 /** Bytes of a text in which the list of its groups begins: other keys take less. */
 const lookBytes = 2 ** 16;
 
-const listIn = async (source: Bytes, { start, end }: Range): Promise<List | undefined> => {
+const listIn = async (source: Bytes, { start, end, line }: Range & Position): Promise<List | undefined> => {
   const look = await readRange(source, { start, length: Math.min(lookBytes, end - start) });
   const walker = new Walker(look);
-  const list = (path: Path): List => ({ head: look.subarray(0, walker.at + 1), path });
-  if (look[walker.at] === openBracket) return list([]);
+  const from = walker.at;
+  const list = async (path: Path): Promise<List> => ({
+    head: look.subarray(from, walker.at + 1),
+    path,
+    start: start + from,
+    line: new Places({ bytes: look, start, line }).mark(from),
+    end: await endOfRange(source, { start, end }),
+  });
+  if (look[from] === openBracket) return await list([]);
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
     const key = walker.key();
-    if (look[walker.at] === openBracket && key === "trajectory_groups") return list([key]);
+    if (look[walker.at] === openBracket && key === "trajectory_groups") return await list([key]);
     walker.skip();
   }
   return undefined;
 };
 
-/** Takes all of a text; false if it is not JSON, or has a key twice. */
-const takeElements = async (
-  source: Source,
-  { start, end, line: firstLine }: LongText,
-  { list: { head, path }, found, signal, ...options }: ListOptions & { readonly list: List },
-): Promise<boolean> => {
-  const { bytes } = source;
-  const reader = new JsonReader(leafKeys);
-  const checker = new Checker({ ...options, found, file: source.name, reader: () => reader });
-  const isRequest = path.length > 0;
-  let line = new Places({ bytes: head, start, line: firstLine }).mark(head.length);
-  let base = start + head.length;
-  let [filled, size, count] = [0, blockBytes, 0];
-  reader.beginElements();
-  for (let isEnd = false; !isEnd; ) {
-    signal?.throwIfAborted();
-    const wanted = Math.min(size, end - base);
-    const read = await bytes.read(reader.room(wanted).subarray(filled), base + filled);
-    if (read === 0 && filled < wanted) throw new Shrunk();
-    filled += read;
-    const passed = reader.readElements(reader.room(filled), base + filled === end);
-    if (passed === undefined) return false;
-    const text = reader.tabled();
-    if (!isUtf8(text.bytes.subarray(0, passed.length))) return false;
-    const place = { start: base, line };
-    const places = new Places({ ...place, bytes: text.bytes, unitsBefore: () => unitsBefore(bytes, place) });
-    for (let node = 0; node < text.words.length; node = afterOf(text, node)) {
-      checker.takeElement({ text, start: base, places }, node, { path: [...path, count++], isGroup: isRequest });
-    }
-    line = places.mark(passed.length);
-    text.bytes.copyWithin(0, passed.length, filled);
-    base += passed.length;
-    filled -= passed.length;
-    isEnd = passed.isEnd;
-    // An element that is longer than a block.
-    size = passed.length === 0 ? 2 * size : blockBytes;
+/** The end of a range without the white space before it. */
+const endOfRange = async (source: Bytes, { start, end }: Range): Promise<number> => {
+  for (let [to, size] = [end, lookBytes]; ; size = blockBytes) {
+    const length = Math.min(size, to - start);
+    const kept = endOfText(await readRange(source, { start: to - length, length }), length);
+    to -= length - kept;
+    if (kept > 0 || to === start) return to;
   }
-  if (end - base > maxTextBytes) return false;
-  return await takeRest(
-    source,
-    { head: { bytes: head, start, line: firstLine }, isRequest, checker, found },
-    { start: base, end, line },
-  );
 };
 
-/** Takes what is around the elements. */
+/** The fault of a text before its list. */
+const faultOfHead = ({ head, start }: List): FaultPosition | undefined => {
+  const found = faultIn(head);
+  return found === undefined || found.fault === "end" ? undefined : { offset: start + found.at, fault: found.fault };
+};
+
+/** What is wrong, or that the text has to be read as a whole; undefined if all was taken. */
+type Wrong = FaultPosition | "no-list" | undefined;
+
+interface Taking {
+  readonly reader: JsonReader;
+  readonly checker: Checker;
+  readonly signal: AbortSignal | undefined;
+}
+
+const takeElements = async (source: Bytes, list: List, { reader, checker, signal }: Taking): Promise<Wrong> => {
+  const { head, start, end, path } = list;
+  const isRequest = path.length > 0;
+  let count = 0;
+  const range = {
+    start: start + head.length,
+    end,
+    line: new Places({ bytes: head, start, line: list.line }).mark(head.length),
+  };
+  for await (const part of elementsOf(source, range, { reader, isTolerant: false, signal })) {
+    const { text, length, fault, isEnd } = part;
+    if (fault !== undefined) return { offset: part.start + fault.at, fault: fault.fault };
+    if (!isUtf8(text.bytes.subarray(0, length))) return { offset: part.start, fault: undefined };
+    for (let node = 0; node < text.words.length; node = afterOf(text, node)) {
+      checker.takeElement(part, node, { path: [...path, count++], isGroup: isRequest });
+    }
+    const place = { start: part.start + length, line: part.places.mark(length) };
+    if (isEnd) return await takeRest(source, list, { place, checker });
+  }
+  return undefined;
+};
+
+/** Takes what is around the elements. `place` is that of the closing bracket. */
 const takeRest = async (
-  { bytes: source }: Source,
-  {
-    head,
-    isRequest,
-    checker,
-    found,
-  }: {
-    readonly head: { readonly bytes: Buffer; readonly start: number; readonly line: number };
-    readonly isRequest: boolean;
-    readonly checker: Checker;
-    readonly found: Found;
-  },
-  { end, ...place }: LongText,
-): Promise<boolean> => {
-  const tail = await readRange(source, { start: place.start, length: end - place.start });
-  const around = Buffer.concat([head.bytes, tail]);
-  const root = isUtf8(around) ? rootOf(around) : undefined;
-  if (root === undefined || (isRequest && hasTwiceOf(root))) return false;
-  if (!isRequest || memberAt(root, "trajectory_groups") === undefined) return true;
-  const before = new Places(head);
+  source: Bytes,
+  { head, path, start, line, end }: List,
+  { place, checker }: { readonly place: Position; readonly checker: Checker },
+): Promise<Wrong> => {
+  const isRequest = path.length > 0;
+  // Of what follows an array, the first bytes tell that it is no white space.
+  const length = isRequest ? end - place.start : Math.min(end - place.start, lookBytes);
+  if (length > maxTextBytes) return "no-list";
+  const tail = await readRange(source, { start: place.start, length });
+  const around = Buffer.concat([head, tail]);
+  const root = rootOf(around);
+  if (root === undefined || !isUtf8(around)) {
+    const { at = 0, fault } = faultIn(around) ?? {};
+    return { offset: place.start + at - head.length, fault };
+  }
+  if (!isRequest) return undefined;
+  // A request that has a key twice may have other groups.
+  if (hasTwiceOf(root)) return "no-list";
+  const before = new Places({ bytes: head, start, line });
   const behind = new Places({ ...place, bytes: tail, unitsBefore: () => unitsBefore(source, place) });
-  const length = head.bytes.length;
   const places = {
     mark: (at: number) => before.mark(at),
-    of: (at: number) => (at < length ? before.of(at) : behind.of(at - length)),
+    of: (at: number) => (at < head.length ? before.of(at) : behind.of(at - head.length)),
   };
-  checker.take({ text: root.text, start: head.start, places }, root.node);
-  // What its groups are is no shape of the input.
-  found.shapes.delete("groups");
-  return true;
+  checker.take({ text: root.text, start, places }, root.node);
+  return undefined;
 };
+
+/** Reads all of a list that is broken, so that its digest is known: a byte that is not UTF-8 is its first fault. */
+const brokenAt = async (
+  source: Bytes,
+  { wrong, signal, ...list }: List & { readonly wrong: FaultPosition; readonly signal: AbortSignal | undefined },
+): Promise<BrokenList> => {
+  const { start, end, line } = list;
+  const hash = createHash("sha256");
+  let checksum = 0;
+  let bad: number | undefined;
+  for await (const { bytes, at } of piecesOf(source, { start, end }, signal)) {
+    hash.update(bytes);
+    checksum = crc32(bytes, checksum);
+    if (bad === undefined && !isUtf8(bytes)) bad = at + firstBadByte(bytes);
+  }
+  const offset = bad ?? wrong.offset;
+  const around = await aroundOf(source, list, offset);
+  const own = { start, line, length: end - start, checksum, digest: hash.digest() };
+  return { ...own, around, at: offset - around.start, fault: bad === undefined ? wrong.fault : undefined };
+};
+
+/** A range piece by piece, cut between characters, and the offset of each piece. */
+async function* piecesOf(
+  source: Bytes,
+  { start, end }: Range,
+  signal?: AbortSignal,
+): AsyncGenerator<{ readonly bytes: Buffer; readonly at: number }, void> {
+  const room = Buffer.allocUnsafeSlow(Math.max(1, Math.min(blockBytes, end - start)));
+  for (let at = start; at < end; ) {
+    signal?.throwIfAborted();
+    const length = Math.min(room.length, end - at);
+    if ((await source.read(room.subarray(0, length), at)) < length) throw new Shrunk();
+    let whole = length;
+    while (length - whole < maxContinuations && !isWhole(room[whole - 1])) whole--;
+    // The last character may continue in the next piece.
+    const isCut = at + length < end && whole > 1 && (room[whole - 1] ?? 0) >= firstOfSeveral;
+    whole = isCut ? whole - 1 : length;
+    yield { bytes: room.subarray(0, whole), at };
+    at += whole;
+  }
+}
+
+/** Bytes before a fault, and after it, that tell what it is. */
+const aroundBytes = 256;
+
+/** The bytes around an offset. They begin with the list, or with a byte that no value of it begins with. */
+const aroundOf = async (source: Bytes, { start, end, line }: List, offset: number): Promise<Text> => {
+  const from = Math.max(start, offset - aroundBytes);
+  const bytes = await readRange(source, { start: from, length: Math.min(end, offset + aroundBytes) - from });
+  let skipped = 0;
+  while (from > start && from + skipped < offset && (bytes[skipped] === quote || !isWhole(bytes[skipped]))) skipped++;
+  const place = { start: from + skipped, line };
+  for await (const piece of piecesOf(source, { start, end: place.start })) place.line += linesIn(piece.bytes);
+  return { ...place, bytes: bytes.subarray(skipped), unitsBefore: () => unitsBefore(source, place) };
+};
+
+const linesIn = (bytes: Buffer): number => {
+  let lines = 0;
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++;
+  return lines;
+};
+
+/** True if a byte begins a character. */
+const isWhole = (byte = 0): boolean => (byte & 0xc0) !== 0x80;
+
+/** The number of bytes that continue a character, at most; the lowest byte that begins a character of several. */
+const maxContinuations = 3;
+const firstOfSeveral = 0xc0;

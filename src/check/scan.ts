@@ -1,14 +1,13 @@
 /** Takes the lines of a source, or all of it as one document: reads each once, and checks it. */
 import { isUtf8 } from "node:buffer";
 import { type Found, mergeFound, nothingFound, type PackedFound } from "../groups/parts/found.ts";
-import { type Block, blockBytes, type Lines, type Range, Shrunk, type Source } from "../input/index.ts";
-import { faultIn, faultOf, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
+import { type Block, blockBytes, type Lines, type Position, type Range, Shrunk, type Source } from "../input/index.ts";
+import { faultIn, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { afterOf, endOf, startOf, type Tabled } from "../json/table.ts";
 import { closeBrace, closeBracket, endOfLine, markLength, openBrace, openBracket, skipWhite } from "../json/walk.ts";
 import { type Block as CheckedBlock, Checker, leafKeys } from "./checker.ts";
 import { endOfText, firstBadByte, isKey, maxTextBytes, type ReportFault, reportFault } from "./faults.ts";
-import { takeList } from "./lists.ts";
-import { faultOfLong, type LongText } from "./long-fault.ts";
+import { type BrokenList, takeList } from "./lists.ts";
 import type { Judgement } from "./rules/judgement.ts";
 import { Places, type Text } from "./rules/places.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
@@ -148,9 +147,8 @@ export class Scan {
     // What an origin could not convert was reported by it.
     if (!isBroken && isUnclean) this.#reportUnclean(block, start, own);
     else if (!isBroken && this.#reader !== undefined) {
-      const { at, ...fault } = this.#reader.faultOf(text, root);
       const isLast = last && lineEnd === text.bytes.length;
-      this.#reportFault(block, { own, start, fault: { ...fault, at: at - start }, last: isLast });
+      this.#reportFault(block, { own, start, fault: this.#reader.faultOf(text, root), last: isLast });
     }
     this.#checker.takeUnreadable(block, { start, end });
   }
@@ -160,80 +158,71 @@ export class Scan {
     const text = { start: range.start, end: range.end, line: this.#line };
     const isLong = range.end - range.start > blockBytes;
     const list = isLong ? await takeList(this.#source, text, { ...this.#options, found: this.found }) : "no-list";
-    if (list === "taken" || (list === "broken" && (await this.#takeBroken(text, last)))) this.#begun = true;
-    else if (range.end - range.start > maxTextBytes) this.#takeTooLong(text);
-    else await this.#takeWhole(text, last);
+    if (typeof list !== "string") this.#reportBroken(list, last);
+    else if (list === "no-list" && range.end - range.start <= maxTextBytes) return await this.#takeWhole(text, last);
+    else if (list === "no-list") this.#takeTooLong(text);
+    this.#begun = true;
   }
 
-  async #takeWhole({ start, end, line }: LongText, last: boolean): Promise<void> {
+  async #takeWhole({ start, end, line }: Range & Position, last: boolean): Promise<void> {
     const reader = new JsonReader(leafKeys);
     const all = reader.room(end - start);
     if ((await this.#source.bytes.read(all, start)) < all.length) throw new Shrunk();
     const mark = markLength(all);
-    const bytes = all.subarray(mark);
-    const span = { start: skipWhite(bytes, 0), end: endOfText(bytes, bytes.length) };
+    const bytes = all.subarray(mark, endOfText(all, all.length));
+    const span = { start: skipWhite(bytes, 0), end: bytes.length };
     if (span.start >= span.end) return;
     this.#begun = true;
     this.#reader = reader;
     const isClean = isUtf8(bytes);
     const isBroken = this.#source.origin?.isBroken(line) === true;
-    const { length } = bytes;
     const isRead = isClean && !isBroken;
     const isJson = isRead && reader.readDocument(bytes);
     // The reader has moved the text to the start of its memory, which may have grown.
-    const text = isJson ? reader.tabled() : { ...noTable, bytes: isRead ? reader.room(length) : bytes };
+    const text = isJson ? reader.tabled() : { ...noTable, bytes: isRead ? reader.room(span.end) : bytes };
     const place = { start: start + mark, line, unitsBefore: () => Math.min(1, mark) };
     const block = { text, start: place.start, places: new Places({ ...place, bytes: text.bytes }) };
     if (isJson) this.#checker.take(block, 0);
     else {
-      const own = text.bytes.subarray(span.start, span.end);
+      const own = text.bytes.subarray(span.start);
       block.places.mark(span.start);
       if (!isClean) this.#reportUnclean(block, span.start, own);
-      else if (!isBroken) this.#reportFault(block, { own, start: span.start, fault: faultOf(own), last });
+      else if (!isBroken) this.#reportFault(block, { own, start: span.start, fault: reader.fault(), last });
       this.#checker.takeUnreadable(block, span);
     }
     this.#reader = undefined;
   }
 
-  /** Takes a long text that is not JSON, of which no more is held than a piece; false if it is JSON after all. */
-  async #takeBroken(text: LongText, last: boolean): Promise<boolean> {
-    if (this.#source.origin?.isBroken(text.line) === true) return false;
-    const broken = await faultOfLong(this.#source.bytes, text, this.#options.signal);
-    if (broken === undefined) return false;
-    const { around, at, fault, ...part } = broken;
+  /** Reports the first fault of a list that is broken, which counts as a group that cannot be read. */
+  #reportBroken({ around, at, fault, ...part }: BrokenList, last: boolean): void {
     const block = blockOf(around);
     if (fault === undefined) this.#report("not-utf-8", undefined, { block, at });
-    else this.#reportFault(block, { own: around.bytes, start: 0, fault, last });
+    else this.#reportFault(block, { own: around.bytes, start: 0, fault: { fault, at, token: at }, last });
     this.#checker.takeLongUnreadable(part);
-    return true;
   }
 
-  #takeTooLong({ start, line }: LongText): void {
+  #takeTooLong({ start, line }: Position): void {
     const block = blockOf({ bytes: noBytes, start, line });
     const data = { limit: maxTextBytes };
     if (this.#isDocument !== true) this.#report("line-too-long", data, { block, at: 0 });
     else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
     this.#checker.takeUnreadable(block, { start: 0, end: 0 });
-    this.#begun = true;
   }
 
   #reportUnclean(block: CheckedBlock, start: number, own: Buffer): void {
     this.#report("not-utf-8", undefined, { block, at: start + firstBadByte(own) });
   }
 
-  /** Reports the fault of bytes that begin somewhere in a block. */
+  /** Reports the fault of bytes that begin somewhere in a block, where the fault is too. */
   #reportFault(
     block: CheckedBlock,
-    {
-      own,
-      start,
-      fault,
-      last,
-    }: { readonly own: Buffer; readonly start: number; readonly fault: SyntaxFault; readonly last: boolean },
+    own: { readonly own: Buffer; readonly start: number; readonly fault: SyntaxFault; readonly last: boolean },
   ): void {
-    const at = start + (isKey(own, fault.at) ? 0 : fault.at);
+    const { own: bytes, start, last } = own;
+    const fault = { ...own.fault, at: own.fault.at - start };
+    const at = start + (isKey(bytes, fault.at) ? 0 : fault.at);
     const report: ReportFault = (rule, data) => this.#report(rule, data, { block, at });
-    reportFault(own, { fault, last, isDocument: this.#isDocument === true, report });
+    reportFault(bytes, { fault, last, isDocument: this.#isDocument === true, report });
   }
 
   #report<Name extends RuleName>(

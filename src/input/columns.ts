@@ -1,7 +1,6 @@
 /** Computes columns for people. Reads back in the source, and only if somebody asks. */
 import { longestMark, markLength, newline } from "../json/walk.ts";
-import type { Position } from "./list.ts";
-import { type Bytes, Shrunk } from "./source.ts";
+import { type Bytes, type Position, Shrunk } from "./source.ts";
 
 /** Bytes that are read at once. */
 const stepBytes = 2 ** 16;

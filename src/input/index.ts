@@ -3,8 +3,8 @@ export { type Columns, columnJson, rowWithTexts } from "./column-json.ts";
 export { unitsBefore } from "./columns.ts";
 export { decompressorOf } from "./decompress.ts";
 export { reportWithout } from "./folder.ts";
+export { type Block, blockBytes, blocksOf, elementsOf, type Lines, type Range, textStart } from "./frames.ts";
 export { type Converted, type Convertible, openInputs } from "./inputs.ts";
-export { type Block, blockBytes, blocksOf, type Lines, type Range, textStart } from "./lines.ts";
 export { type Cut, cutsOf, openRecords, type RecordKinds, type Records } from "./records.ts";
 export type { Fetched, RemoteAccess } from "./remote.ts";
 export { isRemote, plainName } from "./remote-names.ts";
@@ -26,6 +26,7 @@ export {
   memoryBytes,
   modeOf,
   type Origin,
+  type Position,
   placeOfLine,
   readHead,
   readRange,

@@ -1,10 +1,11 @@
 /** Cuts a file of another tool into records: its lines, the elements of its array, its members, its rows, or all of it. */
-import { endOfLine, isWhite, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
+import { JsonReader, nodeSize } from "../json/reader.ts";
+import { afterOf, endOf, startOf } from "../json/table.ts";
+import { closeBracket, endOfLine, isWhite, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
 import type { Columns } from "./column-json.ts";
-import { blocksOf, textStart } from "./lines.ts";
-import { elementsOf, ListFrame, type Position } from "./list.ts";
+import { blocksOf, elementsOf, textStart } from "./frames.ts";
 import { containerOf, sniffedBytes } from "./sniff.ts";
-import { type Bytes, longestDocument, readHead, readRange, type Source, tooLong } from "./source.ts";
+import { type Bytes, longestDocument, type Position, readHead, readRange, type Source, tooLong } from "./source.ts";
 
 /** What the records of a format are, by the kind of file. */
 export interface RecordKinds {
@@ -169,21 +170,31 @@ const listAt = async (bytes: Bytes, { start, line }: Position): Promise<Position
 /** The elements of an array, and of arrays after it. A fault of the array is a record that cannot be read. */
 async function* listCuts(text: CutText, list: Position): AsyncGenerator<Iterable<Cut>, void> {
   const { label, within } = text;
-  const frame = new ListFrame(list.line);
-  for await (const { bytes, start: base, elements } of elementsOf(within, list.start, frame)) {
-    yield elements.map(({ start, end, line }) => {
-      const own = trimmed(bytes, start - base, end - base);
-      return { bytes: own, line, start, label, within };
-    });
+  const range = { ...list, end: within.size };
+  for await (const part of elementsOf(within, range, { reader: new JsonReader(), isTolerant: true })) {
+    const { text: table, start: base, places, length, isEnd, fault } = part;
+    const cuts = function* (): Generator<Cut, void> {
+      for (let root = 0; root < table.words.length; root = afterOf(table, root)) {
+        const start = startOf(table, root);
+        const bytes = trimmed(table.bytes, start, endOf(table, root) || afterOf(table, root + nodeSize));
+        yield { bytes, line: places.mark(start), start: base + start, label, within };
+      }
+    };
+    yield cuts();
+    const position = { start: base + length, line: places.mark(length) };
+    // A comma before the bracket is no fault of the elements.
+    if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* afterList(text, position);
+    else if (fault !== undefined) {
+      yield [unreadable(text, position, "the list that it stands in is cut off, or lacks an element")];
+    }
   }
-  const { begun, end, line } = frame;
-  if (end === undefined) {
-    const position = begun ?? { start: within.size, line };
-    return yield [unreadable(text, position, "the list that it stands in is cut off, or lacks an element")];
-  }
-  const next = await listAt(within, { start: end + 1, line });
+}
+
+/** What follows an array, from its closing bracket on. */
+async function* afterList(text: CutText, { start, line }: Position): AsyncGenerator<Iterable<Cut>, void> {
+  const next = await listAt(text.within, { start: start + 1, line });
   if (next !== undefined) return yield* listCuts(text, next);
-  for await (const batch of lineCuts(text, end + 1)) {
+  for await (const batch of lineCuts(text, start + 1)) {
     for (const cut of batch) {
       const position = { start: cut.start, line: line + cut.line - 1 };
       return yield [unreadable(text, position, "something follows the list of records")];

@@ -20,6 +20,12 @@ export interface Bytes {
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
 }
 
+/** A position in a source, and its line. */
+export interface Position {
+  readonly start: number;
+  readonly line: number;
+}
+
 /** One input. */
 export interface Source {
   /** As it was given; `-` for standard input. */

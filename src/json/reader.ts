@@ -54,22 +54,9 @@ export const nodeSize = 4;
 /** The fault of bytes that `JSON.parse` refused. */
 export const faultOf = (bytes: Uint8Array): SyntaxFault => faultIn(bytes) ?? { at: 0, fault: "character", token: 0 };
 
-/** Bytes of which a fault is looked for at once. */
-const pieceBytes = 2 ** 20;
-
 /** The first fault in bytes that should be one JSON value; undefined if `JSON.parse` would take them. */
 export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined =>
-  withReader((reader) => {
-    reader.beginPieces();
-    for (let [base, size] = [0, pieceBytes]; ; ) {
-      const found = reader.readPiece(bytes.subarray(base, base + size), base + size >= bytes.length);
-      if (found === undefined) return undefined;
-      if (typeof found !== "number") return { ...found, at: base + found.at, token: base + found.token };
-      base += found;
-      // A string that is longer than the piece.
-      size = found === 0 ? 2 * size : pieceBytes;
-    }
-  });
+  withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
 /** The table of one value with nothing but white space around it; undefined if `JSON.parse` would not take it. */
 export const tableOf = (bytes: Uint8Array): Table | undefined =>
@@ -102,11 +89,8 @@ interface Exports {
   told(): number;
   read(length: number, isSkipping: boolean): number;
   readBlock(length: number): number;
-  beginPieces(): void;
-  makeRoom(length: number): void;
-  readNext(length: number, isLast: boolean): number;
   beginElements(): void;
-  readList(length: number, isLast: boolean): number;
+  readList(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
   findRun(from: number, end: number, length: number): number;
   addLeafKey(id: number): void;
@@ -116,7 +100,17 @@ interface Exports {
 
 /** What reading gives, and the words that it tells of a text (src/json/kernel/index.ts). */
 const [isJson, isTooMuch, goesOn] = [1, 2, 3];
-const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4 };
+const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5 };
+
+/** What was read of a list. */
+interface ListRead {
+  /** Bytes that were read: the next piece begins with what follows them. */
+  readonly length: number;
+  /** True if they are all up to the closing bracket. */
+  readonly isEnd: boolean;
+  /** Why the list cannot be read further. */
+  readonly fault: SyntaxFault | undefined;
+}
 
 /** Node has it, and its types don't. */
 declare const WebAssembly: {
@@ -186,40 +180,23 @@ export class JsonReader {
     this.#read(this.#exports.readBlock(bytes.length));
   }
 
-  /** Begins with the elements of a list, which come in pieces. */
+  /** Begins to read the elements of a list, which come in pieces. */
   beginElements(): void {
     this.#exports.beginElements();
   }
 
   /**
-   * Reads the elements of a list that end in a piece, from behind its bracket on; their roots are one after the other. Gives how
-   * many bytes were read, and whether the list's closing bracket is the next byte; undefined if it is not JSON. What was not
-   * read is to stand at the beginning of the next piece.
+   * Reads the elements of a list that end in a piece, from after its bracket on. Their roots are one after the other.
+   * @param isTolerant true if an element that is not JSON is in the table as such a line is, instead of ending the list
    */
-  readElements(bytes: Uint8Array, isLast: boolean): { readonly length: number; readonly isEnd: boolean } | undefined {
+  readElements(
+    bytes: Uint8Array,
+    { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean },
+  ): ListRead {
     this.#put(bytes);
-    const found = this.#read(this.#exports.readList(bytes.length, isLast));
-    if (found !== isJson && found !== goesOn) return undefined;
-    return { length: this.#factOf(told.token), isEnd: found === isJson };
-  }
-
-  /** Begins with a value that comes in pieces: of it no more is held than one of them. */
-  beginPieces(): void {
-    this.#put(new Uint8Array());
-    this.#exports.beginPieces();
-  }
-
-  /**
-   * Reads the next piece. Gives the fault in it; or, of one that is not the last, how many bytes were read: the others are to
-   * stand at the beginning of the next piece, and more behind them. Undefined at the end of a value without a fault.
-   */
-  readPiece(bytes: Uint8Array, isLast: boolean): SyntaxFault | number | undefined {
-    this.#exports.makeRoom(bytes.length);
-    this.#put(bytes);
-    const found = this.#read(this.#exports.readNext(bytes.length, isLast));
-    if (found === isJson) return undefined;
-    if (found === goesOn) return this.#factOf(told.token);
-    return faultBy(this.#factOf(told.fault), this.#factOf(told.faultAt), this.#factOf(told.token));
+    const found = this.#read(this.#exports.readList(bytes.length, isLast, isTolerant));
+    const fault = found === isJson || found === goesOn ? undefined : this.fault();
+    return { length: this.#factOf(told.rest), isEnd: found === isJson, fault };
   }
 
   /** Room for a text of so many bytes, which can then be read where it is. What stands there already is kept. */
@@ -268,7 +245,12 @@ export class JsonReader {
     return { words: room, base, length: own.length, keys: this.#keys };
   }
 
-  /** The fault of a line that has no end in the table. */
+  /** The fault of a text that was found not to be JSON. */
+  fault(): SyntaxFault {
+    return faultBy(this.#factOf(told.fault), this.#factOf(told.faultAt), this.#factOf(told.token));
+  }
+
+  /** The fault of a line or an element that has no end in the table. */
   faultOf({ words, base }: Pick<Table, "words" | "base">, root: number): SyntaxFault {
     const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
     return faultBy(number, at, token);

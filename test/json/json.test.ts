@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { idOfKey } from "../../src/json/keys.ts";
 import { readSpelledText } from "../../src/json/read-spelled.ts";
-import { faultIn, JsonReader, nodeSize, type SyntaxFault, tableOf } from "../../src/json/reader.ts";
+import { faultIn, JsonReader, nodeSize, tableOf } from "../../src/json/reader.ts";
 import { inline, laidOut } from "../../src/json/spelled.ts";
 import * as table from "../../src/json/table.ts";
 import { afterOf, endOf, nodeOfKey, numbersOf, startOf, type Tabled } from "../../src/json/table.ts";
@@ -274,24 +274,25 @@ describe("the first fault of a text", () => {
     { quick: 100 },
   );
 
-  const long = fc.tuple(mutated, fc.nat(200)).map(([text, blanks]) => `${text}${" ".repeat(blanks)}`);
+  const list = fc.array(fc.oneof(mutated, fc.json()), { minLength: 1 }).map((texts) => texts.join(","));
   itHolds(
-    "has the same position if the text comes in pieces",
-    fc.property(fc.oneof(long, fc.json()), fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
-      const bytes = bytesOf(text);
+    "has the same position in an array that comes in pieces",
+    fc.property(list, fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
+      const bytes = bytesOf(`[${text}`);
       const reader = new JsonReader();
-      reader.beginPieces();
-      let [base, end]: [number, number] = [0, 0];
-      let found: SyntaxFault | number | undefined = 0;
+      reader.beginElements();
+      let [base, end] = [1, 1];
       for (const size of [...sizes, bytes.length]) {
         end = Math.min(bytes.length, end + size);
-        found = reader.readPiece(bytes.subarray(base, end), end === bytes.length);
-        if (typeof found !== "number") break;
-        base += found;
+        const own = { isLast: end === bytes.length, isTolerant: false };
+        const { length, isEnd, fault } = reader.readElements(bytes.subarray(base, end), own);
+        if (isEnd) break;
+        if (fault === undefined) base += length;
+        else {
+          expect({ ...fault, at: base + fault.at, token: base + fault.token }).toEqual(faultIn(bytes));
+          break;
+        }
       }
-      const fault =
-        typeof found === "number" ? found : found && { ...found, at: base + found.at, token: base + found.token };
-      expect(fault).toEqual(faultIn(bytes));
     }),
     { quick: 100 },
   );

@@ -17,14 +17,12 @@ const character: u32 = 10;
 
 /** What must come next. */
 export const valueNext: u32 = 0;
-/** The first value or key, or the bracket that closes. */
-export const firstNext: u32 = 1;
-export const keyNext: u32 = 2;
-export const colonNext: u32 = 3;
+export const keyNext: u32 = 1;
+export const colonNext: u32 = 2;
 /** A comma, or the bracket that closes. */
-export const commaNext: u32 = 4;
+export const commaNext: u32 = 3;
 /** Nothing. */
-export const endNext: u32 = 5;
+export const endNext: u32 = 4;
 
 /** The fault that was named last, and the byte that it is at. */
 export let fault: u32 = 0;

@@ -1,14 +1,14 @@
 /** The program that reads JSON (src/json/reader.ts). */
 import { fault, faultAt } from "./faults";
-import { input, readElements, readLines, readPiece, readText, table, tableEnd, token } from "./table";
+import { input, readElements, readLines, readText, rest, table, tableEnd, token } from "./table";
 
 export { fingerprint } from "./fingerprint";
 export { addKey, addLeafKey, keyRoom } from "./keys";
 export { findRun } from "./runs";
-export { beginElements, beginPieces, input, makeRoom } from "./table";
+export { beginElements, input } from "./table";
 
 /** What is told of a text, in words (`told` in src/json/reader.ts): what is asked for one by one takes longer than a text. */
-const facts: usize = memory.data(20, 4);
+const facts: usize = memory.data(24, 4);
 
 export function told(): usize {
   return facts;
@@ -24,14 +24,9 @@ export function readBlock(length: usize): u32 {
   return tell(readLines(length));
 }
 
-/** Reads the elements of a list that end in a piece. */
-export function readList(length: usize, isLast: bool): u32 {
-  return tell(readElements(length, isLast));
-}
-
-/** Reads a piece of a text; tells of one that is not the last where the next has to begin. */
-export function readNext(length: usize, isLast: bool): u32 {
-  return tell(readPiece(length, isLast));
+/** Reads the elements of a list that end in a piece; tells where the list ends, or the next piece has to begin. */
+export function readList(length: usize, isLast: bool, isTolerant: bool): u32 {
+  return tell(readElements(length, isLast, isTolerant));
 }
 
 /** Tells where the table is, and where the fault. */
@@ -41,5 +36,6 @@ function tell(found: u32): u32 {
   store<u32>(facts, fault, 8);
   store<u32>(facts, u32(faultAt - input()), 12);
   store<u32>(facts, u32(token - input()), 16);
+  store<u32>(facts, u32(rest - input()), 20);
   return found;
 }

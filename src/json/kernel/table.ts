@@ -1,6 +1,19 @@
 /** Writes a table of the values of JSON in one pass over its bytes: it knows no field and no rule. */
-import { byteAt, closeBracket, colon, comma, isDigit, minus, newline, openBrace, openBracket, quote } from "./bytes";
-import { colonNext, commaNext, endNext, fault, faultAt, firstNext, keyNext, nameFault, valueNext } from "./faults";
+import {
+  backslash,
+  byteAt,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isDigit,
+  minus,
+  newline,
+  openBrace,
+  openBracket,
+  quote,
+} from "./bytes";
+import { colonNext, commaNext, endNext, fault, faultAt, keyNext, nameFault, valueNext } from "./faults";
 import { hasLeafKey, idOf } from "./keys";
 import { isWord, skipNumber } from "./scalars";
 import { characters, endOfString } from "./strings";
@@ -32,9 +45,6 @@ let full: bool = false;
 /** True if a newline ends the value. */
 let isLine: bool = false;
 
-/** True if only the nodes that are open are kept. */
-let dropsNodes: bool = false;
-
 /** True if nothing is kept of what is inside the values of leaf keys; the outermost of those that is open, 0 for none. */
 let skipsLeaves: bool = false;
 let leaf: usize = 0;
@@ -46,11 +56,11 @@ let open: usize = 0;
 let stop: usize = 0;
 let next: u32 = valueNext;
 
-/** The place where a number may go on in the next piece: the end of this one. */
-let cut: usize = 0;
-
-/** The token that holds the fault, or with which the next piece is to begin. */
+/** The token that contains the fault. */
 export let token: usize = 0;
+
+/** The closing bracket of a list, or the byte with which the next piece of it begins. */
+export let rest: usize = 0;
 
 function begin(end: usize, last: u32): void {
   // Neither white space nor a part of anything, or the end of a line: it ends all that is open.
@@ -59,9 +69,7 @@ function begin(end: usize, last: u32): void {
   tableEnd = table;
   open = 0;
   next = valueNext;
-  cut = usize.MAX_VALUE;
   full = false;
-  dropsNodes = false;
   skipsLeaves = false;
   isLine = last === newline;
 }
@@ -110,181 +118,143 @@ export function readLines(length: usize): u32 {
     while (byteAt(lineEnd) !== newline) lineEnd++;
     let textEnd = lineEnd;
     while (isWhite(byteAt(textEnd - 1))) textEnd--;
-    if (nameStop(behind, textEnd) === isTooMuch) return isTooMuch;
-    tableEnd = root;
-    const second = newNode(at) === 0 ? 0 : newNode(faultAt);
-    if (second === 0) return isTooMuch;
-    putNode(root, 0, wordsSoFar(), fault);
-    putNode(second, u32(token - start), u32(lineEnd - start), 0);
+    if (nameStop(behind, textEnd) === isTooMuch || !putFault(root, at, lineEnd)) return isTooMuch;
     at = lineEnd + 1;
   }
 }
 
-/** What comes next in the list whose elements are read. */
-let elementNext: u32 = firstNext;
+/** Puts the nodes of a text that is not JSON in place of those that it has; false if there is no room. */
+function putFault(root: usize, start: usize, end: usize): bool {
+  tableEnd = root;
+  const second = newNode(start) === 0 ? 0 : newNode(faultAt);
+  if (second === 0) return false;
+  putNode(root, 0, wordsSoFar(), fault);
+  putNode(second, u32(token - input()), u32(end - input()), 0);
+  return true;
+}
+
+/** True if no element of the list was read yet. */
+let isFirst: bool = false;
 
 /** Begins to read the elements of a list, which come in pieces. */
 export function beginElements(): void {
-  elementNext = firstNext;
+  isFirst = true;
 }
 
 /**
- * Reads the elements of a list that end in a piece, from behind its bracket on: their roots are one after the other. Where the
- * list goes on, `token` is what the next piece has to begin with; at its end, it is the bracket.
+ * Reads the elements of a list that end in a piece, from after its bracket on: their roots are one after the other.
+ * `isTolerant` reads past an element that is not JSON, which has two nodes as such a line has: it ends at the comma or
+ * bracket that is outside of its strings and brackets.
  */
-export function readElements(length: usize, isLast: bool): u32 {
+export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0);
   skipsLeaves = true;
-  let at = input();
+  rest = input();
   while (true) {
-    at = behindWhite(at);
-    token = at;
-    if (at >= end) return isLast ? isFaulty : goesOn;
-    const byte = byteAt(at);
-    if (byte === closeBracket && elementNext !== valueNext) return isJson;
-    if (elementNext === commaNext) {
-      if (byte !== comma) return isFaulty;
-      at++;
-      elementNext = valueNext;
-      continue;
-    }
+    rest = behindWhite(rest);
+    if (isFirst && byteAt(rest) === closeBracket) return isJson;
     const root = tableEnd;
     next = valueNext;
     open = 0;
-    const behind = readValue(at);
+    let behind = readValue(rest);
     if (full) return isTooMuch;
-    if (behind === 0 || behind >= end) {
-      // What is cut off, or may be, is read again with what follows.
-      const isCut = behind !== 0 || (nameStop(0, end) === isFaulty && faultAt + spareBytes >= end);
+    if (behind === 0 || (byteAt(behind) !== comma && byteAt(behind) !== closeBracket)) {
+      if (behind === 0) nameStop(0, end);
+      else {
+        token = behind;
+        nameFault(token, end, commaNext);
+      }
       tableEnd = root;
-      token = at;
-      return isCut && !isLast ? goesOn : isFaulty;
+      // What is cut off, or may be, is read again with what follows.
+      if (!isLast && faultAt + spareBytes >= end) return goesOn;
+      if (!isTolerant) return isFaulty;
+      behind = endOfElement(rest, end);
+      if (behind === 0) return isLast ? isFaulty : goesOn;
+      // There is no element before the comma or the bracket.
+      if (behind === rest) return isFaulty;
+      if (!putFault(root, rest, behind)) return isTooMuch;
     }
-    at = behind;
-    elementNext = commaNext;
+    isFirst = false;
+    rest = behind;
+    if (byteAt(behind) === closeBracket) return isJson;
+    rest++;
   }
 }
 
-/** Begins to read a value that comes in pieces, of which no node is kept. */
-export function beginPieces(): void {
-  begin(input(), 0);
-}
-
-/** Makes room for the next piece: puts the nodes that are open after it. */
-export function makeRoom(length: usize): void {
-  const to = (input() + length + spareBytes + 15) & ~usize(15);
-  if (!hasRoom(to + (tableEnd - table) + spareBytes)) {
-    full = true;
-    return;
+/** Place of the comma or bracket that ends an element that is not JSON; 0 if it does not end. */
+function endOfElement(from: usize, end: usize): usize {
+  let depth = 0;
+  for (let at = from; at < end; at++) {
+    const byte = byteAt(at);
+    if (depth === 0 && (byte === comma || byte === closeBracket)) return at;
+    if (byte === quote) {
+      for (at++; at < end && byteAt(at) !== quote; at++) if (byteAt(at) === backslash) at++;
+    } else if (byte === openBrace || byte === openBracket) depth++;
+    else if ((byte === closeBrace || byte === closeBracket) && depth > 0) depth--;
   }
-  const distance = to - table;
-  memory.copy(to, table, tableEnd - table);
-  table = to;
-  tableEnd += distance;
-  if (open === 0) return;
-  open += distance;
-  for (let node = open; load<u32>(node, 8) !== 0; node = load<u32>(node, 8)) {
-    store<u32>(node, load<u32>(node, 8) + u32(distance), 8);
-  }
-}
-
-/** Reads the next piece. Where the value goes on, `token` is what the next piece has to begin with. */
-export function readPiece(length: usize, isLast: bool): u32 {
-  const end = input() + length;
-  if (full) return isTooMuch;
-  store<u8>(end, 0);
-  dropsNodes = true;
-  cut = isLast ? usize.MAX_VALUE : end;
-  const behind = next === endNext ? behindWhite(input()) : readValue(input());
-  if (behind !== 0) next = endNext;
-  if (behind === end && isLast) return isJson;
-  const found = nameStop(behind, end);
-  return found === isFaulty && !isLast && faultAt + spareBytes >= end ? goesOn : found;
+  return 0;
 }
 
 /** Names the fault of a text that ends there: where the pass stopped, or behind its value. */
 function nameStop(behind: usize, end: usize): u32 {
   if (full) return isTooMuch;
   token = min(end, behind === 0 ? stop : behind);
-  const expected = behind === 0 ? next : endNext;
-  nameFault(token, end, expected === firstNext ? valueNext : expected);
+  nameFault(token, end, behind === 0 ? next : endNext);
   return isFaulty;
 }
 
 function stopAt(at: usize, expected: u32): usize {
   stop = at;
   next = expected;
-  if (dropsNodes) dropNodes();
   return 0;
-}
-
-/** Forgets the nodes behind the one that is open. */
-function dropNodes(): void {
-  tableEnd = open === 0 ? table : open + nodeBytes;
 }
 
 /** In ASCII `]` and `}` stand two behind `[` and `{`. */
 const closingDistance: u32 = 2;
 
-/** Reads a value, or what is left of one; gives the place of what follows it, 0 if it stopped. */
+/** Reads a value; gives the place of what follows it, 0 if it stopped. */
 function readValue(from: usize): usize {
   let at = behindWhite(from);
   leaf = 0;
-  let isBehind = next === commaNext;
-  if (at >= cut) return stopAt(at, next);
-  if (next === colonNext) {
-    if (byteAt(at) !== colon) return stopAt(at, colonNext);
-    at = behindWhite(at + 1);
-  } else if (next === firstNext && byteAt(at) === load<u32>(open, 4) + closingDistance) {
-    isBehind = true;
-  } else if (next === keyNext || (next === firstNext && load<u32>(open, 4) === openBrace)) {
-    at = behindKey(at);
-    if (at === 0) return 0;
-  }
   while (true) {
-    if (isBehind) {
-      isBehind = false;
-    } else {
-      const byte = byteAt(at);
-      const node = newNode(at);
-      if (node === 0) return 0;
-      let behind: usize = 0;
-      let fact: u32 = 0;
-      if (byte === quote) {
-        const end = endOfString(at + 1);
-        if (end === 0) return stopAt(at, valueNext);
-        behind = end + 1;
-        fact = characters;
-      } else if (byte === openBrace || byte === openBracket) {
-        if (byte === openBracket) behind = behindNumbers(at + 1);
-        if (behind !== 0) fact = numbers;
-        else {
-          if (skipsLeaves && leaf === 0 && isMember() && hasLeafKey(load<u32>(node - nodeBytes, 12))) leaf = node;
-          putNode(node, byte, u32(open), 0);
-          open = node;
-          at = behindWhite(at + 1);
-          if (byteAt(at) !== byte + closingDistance) {
-            if (at >= cut) return stopAt(at, firstNext);
-            if (byte === openBrace) at = behindKey(at);
-            if (at === 0) return 0;
-            continue;
-          }
-        }
-      } else {
-        behind = isWord(at);
-        if (behind === 0) {
-          behind = skipNumber(at);
-          if (behind === 0 || behind >= cut) return stopAt(at, valueNext);
+    const byte = byteAt(at);
+    const node = newNode(at);
+    if (node === 0) return 0;
+    let behind: usize = 0;
+    let fact: u32 = 0;
+    if (byte === quote) {
+      const end = endOfString(at + 1);
+      if (end === 0) return stopAt(at, valueNext);
+      behind = end + 1;
+      fact = characters;
+    } else if (byte === openBrace || byte === openBracket) {
+      if (byte === openBracket) behind = behindNumbers(at + 1);
+      if (behind !== 0) fact = numbers;
+      else {
+        if (skipsLeaves && leaf === 0 && isMember() && hasLeafKey(load<u32>(node - nodeBytes, 12))) leaf = node;
+        putNode(node, byte, u32(open), 0);
+        open = node;
+        at = behindWhite(at + 1);
+        if (byteAt(at) !== byte + closingDistance) {
+          if (byte === openBrace) at = behindKey(at);
+          if (at === 0) return 0;
+          continue;
         }
       }
-      if (behind !== 0) {
-        at = behind;
-        putNode(node, u32(at - input()), wordsSoFar(), fact);
+    } else {
+      behind = isWord(at);
+      if (behind === 0) {
+        behind = skipNumber(at);
+        if (behind === 0) return stopAt(at, valueNext);
       }
     }
+    if (behind !== 0) {
+      at = behind;
+      putNode(node, u32(at - input()), wordsSoFar(), fact);
+    }
     while (true) {
-      if (dropsNodes || leaf !== 0) dropNodes();
+      if (leaf !== 0) tableEnd = open + nodeBytes;
       at = behindWhite(at);
       if (open === 0) return at;
       const opening = load<u32>(open, 4);

@@ -1,6 +1,10 @@
-/** Frames bytes into blocks of whole lines, on the byte 0x0A alone; nothing is decoded. */
+/** Frames bytes into records: lines, and the elements of arrays. Whoever takes a record reads its JSON in the same pass. */
+import { Places } from "../check/rules/places.ts";
+import type { JsonReader, SyntaxFault } from "../json/reader.ts";
+import type { Tabled } from "../json/table.ts";
 import { longestMark, markLength, newline } from "../json/walk.ts";
-import { type Bytes, Shrunk } from "./source.ts";
+import { unitsBefore } from "./columns.ts";
+import { type Bytes, type Position, Shrunk } from "./source.ts";
 
 /** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */
 export const blockBytes = 2 ** 20;
@@ -113,6 +117,59 @@ const lineEnd = async (source: Bytes, { buffer, start, end }: Range & { readonly
   }
   return end;
 };
+
+/** Elements of an array that were read together. Valid until the next ones are asked for. */
+interface Elements {
+  /** Their roots are one after the other. */
+  readonly text: Tabled;
+  /** Offset of the first byte in the source. */
+  readonly start: number;
+  readonly places: Places;
+  /** Bytes up to the end of the last element, its comma included, or to the array's closing bracket. */
+  readonly length: number;
+  /** True if the closing bracket is next. */
+  readonly isEnd: boolean;
+  /** Why the array cannot be read further. */
+  readonly fault: SyntaxFault | undefined;
+}
+
+/**
+ * Yields the elements of an array from after its bracket on, as many at once as end in a block, up to its closing bracket or
+ * a fault.
+ * @param isTolerant true if elements that are not JSON are yielded too, as lines that are not JSON are in a table
+ * @throws Shrunk; the signal's reason
+ */
+export async function* elementsOf(
+  source: Bytes,
+  { start, end, line }: Range & Position,
+  {
+    reader,
+    isTolerant,
+    signal,
+  }: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
+): AsyncGenerator<Elements, void> {
+  reader.beginElements();
+  let place = { start, line };
+  for (let [filled, size] = [0, blockBytes]; ; ) {
+    signal?.throwIfAborted();
+    const wanted = Math.min(size, end - place.start);
+    const more = await source.read(reader.room(wanted).subarray(filled), place.start + filled);
+    if (more === 0 && filled < wanted) throw new Shrunk();
+    filled += more;
+    const isLast = place.start + filled === end;
+    const { length, isEnd, fault } = reader.readElements(reader.room(filled), { isLast, isTolerant });
+    const text = reader.tabled();
+    const own = place;
+    const places = new Places({ ...own, bytes: text.bytes, unitsBefore: () => unitsBefore(source, own) });
+    yield { text, start: own.start, places, length, isEnd, fault };
+    if (isEnd || fault !== undefined) return;
+    place = { start: own.start + length, line: places.mark(length) };
+    reader.room(filled).copyWithin(0, length, filled);
+    filled -= length;
+    // An element can be longer than a block.
+    size = length === 0 ? 2 * size : blockBytes;
+  }
+}
 
 /** Offset behind the byte order mark that a text begins with. */
 export const textStart = async (bytes: Pick<Bytes, "read">): Promise<number> => {

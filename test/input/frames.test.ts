@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { blocksOf, elementsOf } from "../../src/input/index.ts";
+import { memoryBytes } from "../../src/input/source.ts";
+import { JsonReader, nodeSize } from "../../src/json/reader.ts";
+import { afterOf, endOf, startOf } from "../../src/json/table.ts";
+
+/** Reads the text after an array's bracket in pieces of these lengths, which grow if no element ends in them. */
+const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly number[]; isTolerant: boolean }) => {
+  const reader = new JsonReader();
+  const bytes = Buffer.from(text);
+  const elements: string[] = [];
+  reader.beginElements();
+  for (let [base, length, piece] = [0, 0, 0]; ; piece++) {
+    length = Math.min(bytes.length - base, length + (lengths[piece % lengths.length] ?? 1));
+    const own = bytes.subarray(base, base + length);
+    const read = reader.readElements(own, { isLast: base + length === bytes.length, isTolerant });
+    const table = reader.tabled();
+    for (let root = 0; root < table.words.length; root = afterOf(table, root)) {
+      const end = endOf(table, root) || afterOf(table, root + nodeSize);
+      elements.push(own.toString("utf8", startOf(table, root), end));
+    }
+    const { fault, isEnd } = read;
+    const at = base + read.length;
+    if (isEnd || fault !== undefined) return { elements, isEnd, at, fault: fault && { ...fault, at: base + fault.at } };
+    base = at;
+    length -= read.length;
+  }
+};
+
+const pieces = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 });
+
+describe("the elements of an array", () => {
+  it("are found, however the array is cut into pieces", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.jsonValue()),
+        fc.constantFrom(0, 1),
+        pieces,
+        fc.boolean(),
+        (values, indent, lengths, isTolerant) => {
+          const text = JSON.stringify(values, null, indent);
+          const { elements, isEnd, at } = readInPieces(`${text.slice(1)} more`, { lengths, isTolerant });
+          expect(elements.map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
+          expect([isEnd, at]).toEqual([true, Buffer.byteLength(text) - 2]);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ["{'a': 1}, 2]", ["{'a': 1}", "2"]],
+    ['1, {"a": NaN, "b": ["]"]} , 2]', ["1", '{"a": NaN, "b": ["]"]} ', "2"]],
+    ['1 2, [3 "],"], "\\x, "]', ["1 2", '[3 "],"]', '"\\x, "']],
+    ['{"a": 1]}, 2]', ['{"a": 1]}', "2"]],
+  ])("include those that are not JSON in %j, if they are asked for", (text, elements) => {
+    for (const length of [1, 2, 100]) {
+      expect(readInPieces(text, { lengths: [length], isTolerant: true })).toMatchObject({ elements, isEnd: true });
+    }
+    expect(readInPieces(text, { lengths: [5], isTolerant: false }).isEnd).toBe(false);
+  });
+
+  it.each([
+    ["is cut off", '1, {"a": "]', ["1"], 3, "end"],
+    ["lacks an element", "1,, 2]", ["1"], 2, "comma"],
+    ["lacks its last element", "1,]", ["1"], 2, "comma"],
+  ])("end with a fault if the array %s", (_, text, elements, at, fault) => {
+    for (const [length, isTolerant] of [1, 2, 100].flatMap((own) => [[own, true] as const, [own, false] as const])) {
+      const found = readInPieces(text, { lengths: [length], isTolerant });
+      expect(found).toMatchObject({ elements, isEnd: false, at, fault: { fault } });
+    }
+  });
+
+  it("have the lines that they begin on", async () => {
+    const text = `[1,\n2, "${"é".repeat(2 ** 20)}",\r\n\n{"a":\n3}, 4\n]`;
+    const source = memoryBytes([Buffer.from(text)]);
+    const found: unknown[] = [];
+    const range = { start: 1, end: source.size, line: 1 };
+    for await (const { text: table, places } of elementsOf(source, range, {
+      reader: new JsonReader(),
+      isTolerant: false,
+    })) {
+      for (let root = 0; root < table.words.length; root = afterOf(table, root)) {
+        const start = startOf(table, root);
+        places.mark(start);
+        const { line, column } = places.of(start);
+        found.push([line, column]);
+      }
+    }
+    expect(found).toEqual([
+      [1, 2],
+      [2, 1],
+      [2, 4],
+      [4, 1],
+      [5, 5],
+    ]);
+  });
+});
+
+describe("the lines of a source", () => {
+  it("come in whole lines, and a line longer than a block as a range", async () => {
+    const long = "x".repeat(3 * 2 ** 20);
+    const source = memoryBytes([Buffer.from(`a\nb\n${long}\nc`)]);
+    const found: unknown[] = [];
+    for await (const block of blocksOf(source, { start: 2, end: source.size })) {
+      found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.last]);
+    }
+    expect(found).toEqual(["b\n", [4, 4 + long.length, false], "c"]);
+  });
+});
