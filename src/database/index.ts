@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { openFile } from "./sqlite.ts";
 
 export { isLocked, type Lock, type LockWaiting, tryLock, waitForLock } from "./lock.ts";
-export { systemFailure, type TitledFile } from "./own-file.ts";
+export { fileFailure, type TitledFile } from "./own-file.ts";
 export { type ExaminedFile, examineFile, sqliteVersion } from "./sqlite.ts";
 
 /** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates; in JSON both are kept. */

@@ -1,9 +1,9 @@
 /** A lock between processes that the system releases when its holder dies, however it dies. */
-import { unlinkSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import type { Host } from "../host.ts";
-import { identityOf, isBusy, makeFile, requireOwnFile, sqliteFailure, type TitledFile } from "./own-file.ts";
+import { fileFailure, guard, identityOf, isBusy, makeFile, requireOwnFile, type TitledFile } from "./own-file.ts";
 
 /** A lock that is held. */
 export interface Lock {
@@ -21,49 +21,44 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
   const { path } = about;
   makeFile(about);
   const identity = identityOf(path);
-  let held: Connection.Database;
+  const isHeld = (): boolean => identity !== undefined && identityOf(path) === identity;
   try {
-    held = lockFile(path);
-  } catch (thrown) {
-    if (isBusy(thrown) || identityOf(path) !== identity) return undefined;
-    throw sqliteFailure(thrown, about);
-  }
-  if (identity === undefined || identityOf(path) !== identity) {
+    const held = lockFile(path);
+    if (held !== undefined && isHeld()) return { isHeld, release: () => release(held, isHeld() ? path : undefined) };
     // The last holder deleted the file meanwhile, so no other process will find this lock.
-    held.close();
+    held?.close();
     return undefined;
+  } catch (thrown) {
+    if (!isHeld()) return undefined;
+    throw fileFailure(thrown, about);
   }
-  return {
-    isHeld: () => identityOf(path) === identity,
-    release: () => {
-      // The process would end if a closed connection was asked for its transaction.
-      if (!held.open) return;
-      // While the lock is held, so that no process has locked the file. Another file of this name is not this lock's.
-      if (identityOf(path) === identity) remove(path);
-      if (held.inTransaction) held.exec("ROLLBACK");
-      held.close();
-    },
-  };
 };
 
-/** Locks a file, or throws what SQLite says. */
-const lockFile = (path: string): Connection.Database => {
+/** Locks a file; undefined if another process has it. Throws what SQLite says. */
+const lockFile = (path: string): Connection.Database | undefined => {
   const connection = new Connection(resolve(path), { timeout: 0 });
   try {
     connection.exec("BEGIN IMMEDIATE");
     return connection;
   } catch (thrown) {
     connection.close();
+    if (isBusy(thrown)) return undefined;
     throw thrown;
   }
 };
 
-const remove = (path: string): void => {
+/** Releases a lock. @param path its file; undefined if another file has the name, or none */
+const release = (held: Connection.Database, path: string | undefined): void => {
+  // The process would end if a closed connection was asked for its transaction.
+  if (!held.open) return;
   try {
-    unlinkSync(path);
+    // While the lock is held, so that no process has locked the file.
+    if (path !== undefined) rmSync(path);
   } catch {
     // It is gone, or an open file cannot be deleted here. Then it stays empty and is used again.
   }
+  if (held.inTransaction) held.exec("ROLLBACK");
+  held.close();
 };
 
 /** How often a lock is tried. */
@@ -81,12 +76,8 @@ export interface LockWaiting {
  * Takes a lock as soon as it is free; undefined if another process has it all the time.
  * @throws Failure `storage` if the file cannot be used; the signal's reason
  */
-export const waitForLock = async ({
-  host,
-  maxWaitMs,
-  onWait,
-  ...about
-}: TitledFile & LockWaiting): Promise<Lock | undefined> => {
+export const waitForLock = async (options: TitledFile & LockWaiting): Promise<Lock | undefined> => {
+  const { host, maxWaitMs, onWait, ...about } = options;
   const from = host.elapsed();
   for (let isFirst = true; ; isFirst = false) {
     const lock = tryLock(about);
@@ -102,11 +93,9 @@ export const waitForLock = async ({
 export const isLocked = (path: string): boolean => {
   if (identityOf(path) === undefined) return false;
   requireOwnFile(path);
-  try {
-    lockFile(path).close();
-    return false;
-  } catch (thrown) {
-    if (isBusy(thrown)) return true;
-    throw sqliteFailure(thrown, { path, title: "a lock" });
-  }
+  return guard({ path, title: "a lock" }, () => {
+    const held = lockFile(path);
+    held?.close();
+    return held === undefined;
+  });
 };

@@ -1,25 +1,21 @@
 /** Opens PostgreSQL databases: each question is bounded in time, and asked again if the connection failed. A transaction pooler may be between. */
+import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
-import type { Database, DatabaseOptions, DatabasePart, DatabaseWaiting, OpenedDatabase, Row, Value } from "./index.ts";
+import { codeOf } from "../files.ts";
+import { isLoopback } from "../host.ts";
+import type { Database, DatabaseOptions, DatabasePart, DatabasePlace, OpenedDatabase, Question, Row } from "./index.ts";
 import type { TitledFile } from "./own-file.ts";
-import { connectorOf, failureOf, obstacleOf } from "./postgres-connection.ts";
 import { toRow } from "./row.ts";
-
-/** The longest first wait before a question is repeated. It doubles each time; the wait is random, so that many runs do not come at once. */
-const firstWaitMs = 200;
-const maxRepeatWaitMs = 5000;
 
 /** Opens a database, and its tables. @throws as `openDatabase` */
 export const openServer = async (part: DatabasePart, options: DatabaseOptions): Promise<OpenedDatabase | undefined> => {
   const about = { path: options.path, title: part.title };
-  const database = databaseOf(about, { ...options, connections: part.server.connections });
+  const database = databaseOf(about, { ...options, connections: part.server.connections ?? defaultConnections });
   try {
     const exist = await hasTables(database, { part, about });
-    if (exist || options.make) {
-      if (!exist) await makeTables(database, { part, about });
-      return { database, created: !exist, isCopy: false };
-    }
+    if (!exist && options.make) await makeTables(database, { part, about });
+    if (exist || options.make) return { database, created: !exist, isCopy: false };
   } catch (thrown) {
     await database.close();
     throw thrown;
@@ -28,30 +24,93 @@ export const openServer = async (part: DatabasePart, options: DatabaseOptions): 
   return undefined;
 };
 
-const databaseOf = (
-  about: TitledFile,
-  options: DatabaseOptions & { readonly connections: number | undefined },
-): Database => {
-  const connector = connectorOf(about, options);
+interface PartTables {
+  readonly part: DatabasePart;
+  readonly about: TitledFile;
+}
+
+/** Counts the relations in the schema, and the columns of its table of versions. */
+const schemaSql = `
+  SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rollcall')) AS relations,
+    (SELECT count(*) FROM pg_attribute
+     WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
+
+/** True if the tables of a part exist, and this program can use them. @throws Failure `database-foreign`, `database-version` */
+const hasTables = async (database: Database, { part, about }: PartTables): Promise<boolean> => {
+  const [schema] = await database.ask(schemaSql);
+  if (schema?.integer("relations") === 0) return false;
+  if (schema?.integer("columns") !== 2) throw new Failure("database-foreign", about);
+  const [row] = await database.ask("SELECT number FROM rollcall.version WHERE part = ?", [part.name]);
+  const version = row?.integer("number");
+  const expected = part.server.version;
+  if (version === undefined || version === expected) return version !== undefined;
+  throw new Failure("database-version", { ...about, version, expected });
+};
+
+const makeTables = async (database: Database, { part, about }: PartTables): Promise<void> => {
+  const { version, tables } = part.server;
+  const statements = [
+    // One process at a time makes tables. It makes the schema and the table of versions if they do not exist.
+    "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
+    "CREATE SCHEMA IF NOT EXISTS rollcall",
+    "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL)",
+    `INSERT INTO rollcall.version (part, number) VALUES ('${part.name}', ${version})`,
+    ...tables,
+  ];
+  try {
+    await database.together(statements.map((sql) => ({ sql })));
+  } catch (thrown) {
+    // Another process did it meanwhile, or this one did and lost the answer.
+    if (!(await hasTables(database, { part, about }))) throw thrown;
+  }
+};
+
+/** The longest first wait before a question is repeated. It doubles each time; the wait is random, so that many runs do not come at once. */
+const firstWaitMs = 200;
+const maxRepeatWaitMs = 5000;
+
+/** If a machine vanishes, others do not wait for long for the transaction that it began. */
+const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
+
+const databaseOf = (about: TitledFile, options: DatabaseOptions & { readonly connections: number }): Database => {
+  const { host, maxWaitMs, onAway } = options;
+  const pool = openPool(about, options);
   let isClosing = false;
-  const connected = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
-    await persistently(async () => await withClient(await connector.connect(), work), {
-      about,
-      waiting: options,
-      isClosing: () => isClosing,
-    });
+  /** Asks until there is an answer, or the wait is over. */
+  const persistently = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+    const from = host.elapsed();
+    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRepeatWaitMs)) {
+      try {
+        return await withClient(await pool.connect(), ask);
+      } catch (thrown) {
+        const obstacle = obstacleOf(thrown);
+        if (obstacle === undefined) throw failureOf(thrown, about);
+        const { code, isConflict } = obstacle;
+        const waitedMs = host.elapsed() - from;
+        if (isClosing || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
+        if (wait === firstWaitMs && !isConflict) onAway(code);
+        await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
+      }
+    }
+  };
+  const askOn = async (client: pg.PoolClient, { sql, values = [] }: Question): Promise<readonly Row[]> => {
+    let count = 0;
+    const numbered = sql.replaceAll("?", () => `$${++count}`);
+    const given = values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value));
+    return (await client.query(numbered, given)).rows.map((row) => toRow(row, about));
+  };
   return {
     path: about.path,
     isShared: true,
-    ask: async (sql, values) => await connected(async (client) => await askOn(client, { sql, values, about })),
-    together: async (questions, onDoubt = () => undefined) =>
-      await connected(async (client) => {
+    ask: async (sql, values = []) => await persistently(async (client) => await askOn(client, { sql, values })),
+    together: async (questions, onDoubt) =>
+      await persistently(async (client) => {
         await client.query(begin);
         try {
           const answers: (readonly Row[])[] = [];
-          for (const question of questions) answers.push(await askOn(client, { ...question, about }));
+          for (const question of questions) answers.push(await askOn(client, question));
           await client.query("COMMIT").catch((thrown: unknown) => {
-            onDoubt();
+            onDoubt?.();
             throw thrown;
           });
           return answers;
@@ -65,32 +124,12 @@ const databaseOf = (
     close: async (finish) => {
       isClosing = true;
       await finish?.().catch(() => undefined);
-      await connector.close();
+      await pool.close();
     },
   };
 };
 
-/** If a machine vanishes, others do not wait for long for the transaction that it began. */
-const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
-
-const askOn = async (
-  client: pg.PoolClient,
-  {
-    sql,
-    values = [],
-    about,
-  }: { readonly sql: string; readonly values?: readonly Value[] | undefined; readonly about: TitledFile },
-): Promise<readonly Row[]> => {
-  let count = 0;
-  const numbered = sql.replaceAll("?", () => `$${++count}`);
-  const { rows } = await client.query(
-    numbered,
-    values.map((value) =>
-      value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.length) : value,
-    ),
-  );
-  return rows.map((row) => toRow(row, about));
-};
+const bufferOf = (value: Uint8Array): Buffer => Buffer.from(value.buffer, value.byteOffset, value.length);
 
 /** Works with a connection, and gives up one that broke. */
 const withClient = async <Result>(
@@ -111,69 +150,130 @@ const withClient = async <Result>(
   }
 };
 
-/** Repeats work until it is done, or the wait is over. @throws Failure `database-away`; other failures of the first try that cannot pass */
-const persistently = async <Result>(
-  work: () => Promise<Result>,
-  {
-    about,
-    waiting: { host, maxWaitMs, onAway },
-    isClosing,
-  }: { readonly about: TitledFile; readonly waiting: DatabaseWaiting; readonly isClosing: () => boolean },
-): Promise<Result> => {
-  const from = host.elapsed();
-  for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRepeatWaitMs)) {
-    try {
-      return await work();
-    } catch (thrown) {
-      const obstacle = obstacleOf(thrown);
-      if (obstacle === undefined) throw failureOf(thrown, about);
-      const { code, isConflict } = obstacle;
-      const waitedMs = host.elapsed() - from;
-      if (isClosing() || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
-      if (wait === firstWaitMs && !isConflict) onAway(code);
-      await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
-    }
-  }
-};
+const connectMs = 5000;
 
-interface PartTables {
-  readonly part: DatabasePart;
-  readonly about: TitledFile;
+/** How long an answer may take: a connection to a machine that vanished says nothing. */
+const answerMs = 10_000;
+
+/** Connections of a run: one for its requests, and others for what it asks meanwhile. */
+const defaultConnections = 3;
+
+/** Integers of eight bytes, which are numbers here as in SQLite. */
+const bigintType = 20;
+
+/** Opens connections to a database. */
+interface Pool {
+  connect(): Promise<pg.PoolClient>;
+  close(): Promise<void>;
 }
 
-/** Counts the relations in the schema, and the columns of its table of versions. */
-const schemaSql = `
-  SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rollcall')) AS relations,
-    (SELECT count(*) FROM pg_attribute
-     WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
-
-/** True if the tables of a part exist, and this program can use them. @throws Failure `database-foreign`, `database-version` */
-const hasTables = async (database: Database, { part, about }: PartTables): Promise<boolean> => {
-  const [schema] = await database.ask(schemaSql);
-  if (schema?.integer("relations") === 0) return false;
-  if (schema?.integer("columns") !== 2) throw new Failure("database-foreign", about);
-  const [row] = await database.ask("SELECT max(number) AS number FROM rollcall.version WHERE part = ?", [part.name]);
-  if (row === undefined || row.isNull("number")) return false;
-  const version = row.integer("number");
-  const expected = part.server.version;
-  if (version !== expected) throw new Failure("database-version", { ...about, version, expected });
-  return true;
+/** Nothing is connected yet. The command is asked for a password only if the database asks for one: a person may have to touch a key. */
+const openPool = (
+  about: TitledFile,
+  { connections, passwordCommand, ...place }: DatabasePlace & { readonly connections: number },
+): Pool => {
+  const sockets = new Set<Socket>();
+  let { password = "" } = place;
+  let asked: Promise<string> | undefined;
+  const pool = new pg.Pool({
+    ...addressOptions(about.path),
+    // Without a password, the driver would look for one itself, and warn on standard error.
+    password: async () => password,
+    max: connections,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
+    keepAlive: true,
+    application_name: "rollcall",
+    // The driver waits until the other side closes, so that sockets are kept to give them up.
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once("close", () => sockets.delete(socket));
+    },
+    types: {
+      getTypeParser: (type: number, format?: "text" | "binary") =>
+        type === bigintType ? Number : pg.types.getTypeParser(type, format),
+    },
+  });
+  // A connection that breaks while it is idle is replaced when the next one is needed.
+  pool.on("error", () => undefined);
+  return {
+    connect: async () => {
+      const used = password;
+      try {
+        return await pool.connect();
+      } catch (thrown) {
+        const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSasl(thrown);
+        if (!isRefused || passwordCommand === undefined || place.password !== undefined) throw thrown;
+        // Another connection may have asked meanwhile.
+        if (password === used) {
+          asked ??= passwordCommand().finally(() => {
+            asked = undefined;
+          });
+          password = await asked;
+        }
+        return await pool.connect();
+      }
+    },
+    close: async () => {
+      void pool.end();
+      // A server that does not hear the end of the connection is not waited for.
+      for (const socket of sockets) socket.destroySoon();
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 };
 
-const makeTables = async (database: Database, { part, about }: PartTables): Promise<void> => {
-  const { version, tables } = part.server;
-  const statements = [
-    // One process at a time makes tables. It makes the schema and the table of versions if they do not exist.
-    "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
-    "CREATE SCHEMA IF NOT EXISTS rollcall",
-    "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL)",
-    `INSERT INTO rollcall.version (part, number) VALUES ('${part.name}', ${version})`,
-    ...tables,
-  ];
-  try {
-    await database.together(statements.map((sql) => ({ sql })));
-  } catch (thrown) {
-    // Another process did it meanwhile, or this one did and lost the answer.
-    if (!(await hasTables(database, { part, about }))) throw thrown;
+/** The error of the driver for a password that is empty or wrong, before the database refuses it. */
+const isSasl = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
+
+/** Reads an address, which was checked where it was given (settings/ledger-place.ts). */
+const addressOptions = (address: string): pg.PoolConfig => {
+  const url = new URL(address);
+  const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
+  const user = decodeURIComponent(url.username);
+  const mode = url.searchParams.get("sslmode");
+  // Plain text stays on this machine, unless the address asks for it.
+  const isPlain = mode === "disable" || (mode === null && isLoopback(url.hostname));
+  return {
+    host,
+    port: Number(url.port || 5432),
+    database: decodeURIComponent(url.pathname.slice(1)) || user,
+    user,
+    ssl: isPlain ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) },
+  };
+};
+
+/** An error that may pass if the same is asked again. */
+interface Obstacle {
+  readonly code: string;
+  /** True if another transaction is the obstacle, and not the way to the database. */
+  readonly isConflict: boolean;
+}
+
+/** Two transactions in each other's way, a server that stops, starts or is full, a connection; undefined for an error that does not pass. */
+const obstacleOf = (thrown: unknown): Obstacle | undefined => {
+  if (thrown instanceof pg.DatabaseError) {
+    const code = thrown.code ?? "";
+    const isConflict = code === "40001" || code === "40P01";
+    return isConflict || /^(08|57P0|53)/.test(code) ? { code, isConflict } : undefined;
   }
+  const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
+  if (!isOfNetwork) return undefined;
+  const own = codeOf(thrown);
+  const code = own === "unknown" ? "ECONNRESET" : own;
+  return /CERT|TLS|SSL/.test(code) ? undefined : { code, isConflict: false };
+};
+
+/** Converts an error that does not pass to a failure; returns other failures and defects as they are. */
+const failureOf = (thrown: unknown, about: TitledFile): unknown => {
+  if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
+  if (/does not support SSL/.test(thrown.message)) {
+    return new Failure("database-address", { ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
+  }
+  if (isSasl(thrown)) return new Failure("database-refused", { ...about, code: "28P01" });
+  const code = codeOf(thrown);
+  if (code === "unknown") return thrown;
+  return new Failure(/^(28|3D|42501)/.test(code) ? "database-refused" : "database-failed", { ...about, code });
 };

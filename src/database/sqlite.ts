@@ -1,19 +1,18 @@
 /** Opens SQLite files: durable at each commit, and shared by any number of processes. */
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, type Stats, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
 import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Row, Value } from "./index.ts";
 import {
+  guard,
   identityOf,
   isBusy,
   isWritable,
   makeFile,
   refuseForeign,
   requireOwnFile,
-  sqliteFailure,
-  systemFailure,
   type TitledFile,
 } from "./own-file.ts";
 import { toRow } from "./row.ts";
@@ -42,47 +41,44 @@ export const openFile = (
   { path, make, toRead = false, maxWaitMs }: Pick<DatabaseOptions, "path" | "make" | "toRead" | "maxWaitMs">,
 ): OpenedDatabase | undefined => {
   const about = { path, title: part.title };
-  const created = (statsOf(about)?.size ?? 0) === 0;
-  if (created && !make) return undefined;
-  requireOwnFile(path);
-  const isCopy = toRead && !isWritable(path);
-  refuseForeign(about, part.file.applicationId);
-  if (isCopy) return { database: openCopy(part, about), created, isCopy };
-  makeFile(about);
   return guard(about, () => {
-    // As an absolute path: `:memory:` and an address are names of files here.
-    const connection = new Connection(resolve(path), { timeout: Math.min(maxLockMs, maxWaitMs) });
+    const stats = statSync(path, { throwIfNoEntry: false });
+    const created = (stats?.size ?? 0) === 0;
+    if (created && !make) return undefined;
+    requireOwnFile(path);
+    const isCopy = toRead && !isWritable(path);
+    // A pipe would wait for its writer. Opening refuses what is not a file.
+    if (!created && stats?.isFile() === true) refuseForeign(about, part.file.applicationId);
+    if (!isCopy) makeFile(about);
+    const folder = isCopy ? mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
+    let connection: Connection.Database | undefined;
     try {
+      // As an absolute path: `:memory:` and an address are names of files here.
+      const file = folder === undefined ? resolve(path) : copyInto(folder, path);
+      connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareFile({ connection, about }, part);
-      const isLate = part.file.checkpoints === "after answers";
+      // The log of a copy moves into the file, which needs no name from then on.
+      if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
+      const isLate = !isCopy && part.file.checkpoints === "after answers";
       if (isLate) connection.exec("PRAGMA wal_autocheckpoint = 0");
       return { database: databaseOf({ connection, about }, { isLate }), created, isCopy };
     } catch (thrown) {
-      connection.close();
+      connection?.close();
       throw thrown;
+    } finally {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     }
   });
 };
 
-/** Opens a copy in memory of a file that cannot be written. */
-const openCopy = (part: DatabasePart, about: TitledFile): Database => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
-  try {
-    const copy = join(folder, "copy.db");
-    for (const end of ["", "-wal"].filter((end) => end === "" || existsSync(about.path + end))) {
-      copyFileSync(about.path + end, copy + end);
-      chmodSync(copy + end, 0o600);
-    }
-    const connection = new Connection(copy);
-    prepareFile({ connection, about }, part);
-    // The log moves into the file, which needs no name from then on.
-    connection.exec("PRAGMA journal_mode = MEMORY");
-    return databaseOf({ connection, about }, { isLate: false });
-  } catch (thrown) {
-    throw systemFailure(sqliteFailure(thrown, about), about);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+/** Copies a file that cannot be written, with its log; returns the copy. */
+const copyInto = (folder: string, path: string): string => {
+  const copy = join(folder, "copy.db");
+  for (const end of ["", "-wal"].filter((end) => existsSync(path + end))) {
+    copyFileSync(path + end, copy + end);
+    chmodSync(copy + end, 0o600);
   }
+  return copy;
 };
 
 interface OpenFile {
@@ -94,21 +90,14 @@ interface OpenFile {
 const prepareFile = (file: OpenFile, part: DatabasePart): void => {
   const { connection } = file;
   const { applicationId, version, tables } = part.file;
-  // One transaction: a file that another process sets up meanwhile has tables, but no application id yet.
-  connection.exec("BEGIN");
-  let isEmpty = false;
-  try {
-    isEmpty = requireVersion(file, part) === undefined;
-  } finally {
-    if (connection.inTransaction) connection.exec("COMMIT");
-  }
+  const has = hasTables(file, part);
   connection.exec("PRAGMA synchronous = FULL");
-  if (!isEmpty) return;
+  if (has) return;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   useWriteAheadLog(connection);
   transaction(connection, () => {
     // Another process may have made them since the first look.
-    if (requireVersion(file, part) === undefined) for (const sql of tables) connection.exec(plain(sql));
+    if (!hasTables(file, part)) for (const sql of tables) connection.exec(plain(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });
 };
@@ -126,28 +115,30 @@ const useWriteAheadLog = (connection: Connection.Database): void => {
   }
 };
 
-/** Returns the version of a file; undefined if it has no tables yet. @throws Failure `database-foreign`, `database-version` */
-const requireVersion = (file: OpenFile, part: DatabasePart): number | undefined => {
+/** One statement, so that it sees the tables of another process with its application id. */
+const factsSql = `SELECT application_id AS owner, user_version AS version, own.sql AS sql
+  FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own ON own.sql IS NOT NULL`;
+
+/** True if a file has tables, and this program can use them. @throws Failure `database-foreign`, `database-version` */
+const hasTables = (file: OpenFile, part: DatabasePart): boolean => {
   const { applicationId, version: expected, tables } = part.file;
   const { about } = file;
-  const owner = query(file, "PRAGMA application_id")[0]?.integer("application_id") ?? 0;
-  const version = query(file, "PRAGMA user_version")[0]?.integer("user_version") ?? 0;
-  const made = query(file, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").map((row) =>
-    oneLine(row.text("sql")),
-  );
-  if (owner === 0 && made.length === 0) return undefined;
+  const rows = query(file, factsSql);
+  const [owner = 0, version = 0] = ["owner", "version"].map((column) => rows[0]?.integer(column));
+  const made = rows.filter((row) => !row.isNull("sql")).map((row) => oneLine(row.text("sql")));
+  if (owner === 0 && made.length === 0) return false;
   const where = { file: about.path };
   if (owner !== applicationId) throw new Failure("database-foreign", about, { where });
   // Development versions before 0.1.0 counted from 1 as well, but their tables are others.
   const isEarly = tables.some((sql) => sql.startsWith("CREATE ") && !made.includes(oneLine(plain(sql))));
   const found = isEarly && version === expected ? 0 : version;
   if (found !== expected) throw new Failure("database-version", { ...about, version: found, expected }, { where });
-  return version;
+  return true;
 };
 
 const query = ({ connection, about }: OpenFile, sql: string): readonly Row[] =>
   connection
-    .prepare(plain(sql))
+    .prepare(sql)
     .all()
     .map((row) => toRow(row, about));
 
@@ -172,27 +163,21 @@ const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLa
   const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();
   const opened = identity();
   const prepared = new Map<string, Connection.Statement<unknown[]>>();
-  const prepare = ({ sql, values = [] }: Question): Connection.Statement<unknown[]> => {
+  const isLong = (value: Value): boolean => typeof value !== "number" && (value?.length ?? 0) > maxPreparedLength;
+  const ask = ({ sql, values = [] }: Question): readonly Row[] => {
     const statement = prepared.get(sql) ?? connection.prepare(plain(sql));
-    const isLong = (value: Value): boolean => typeof value !== "number" && (value?.length ?? 0) > maxPreparedLength;
     if (values.length > maxPreparedValues || values.some(isLong)) prepared.delete(sql);
     else if (prepared.size < maxPrepared) prepared.set(sql, statement);
-    return statement;
+    return statement.all([...values]).map((row) => toRow(row, about));
   };
-  const ask = (question: Question): readonly Row[] =>
-    prepare(question)
-      .all([...(question.values ?? [])])
-      .map((row) => toRow(row, about));
   let checkpoint: NodeJS.Timeout | undefined;
-  const checkpointLater = (): void => {
-    checkpoint ??= setTimeout(() => {
-      checkpoint = undefined;
-      try {
-        connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
-      } catch {
-        // The log has the commits on disk. If nothing can be written any more, the next commit fails.
-      }
-    }, checkpointAfterMs).unref();
+  const moveLog = (): void => {
+    checkpoint = undefined;
+    try {
+      connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {
+      // The log has the commits on disk. If nothing can be written any more, the next commit fails.
+    }
   };
   return {
     path: about.path,
@@ -201,7 +186,7 @@ const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLa
     together: async (questions) =>
       guard(about, () => {
         const answers = transaction(connection, () => questions.map(ask));
-        if (isLate) checkpointLater();
+        if (isLate) checkpoint ??= setTimeout(moveLog, checkpointAfterMs).unref();
         return answers;
       }),
     isThere: () => identity() === opened,
@@ -211,23 +196,6 @@ const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLa
       connection.close();
     },
   };
-};
-
-/** Runs `work`; an error of SQLite becomes a failure that names the file. */
-const guard = <Result>(about: TitledFile, work: () => Result): Result => {
-  try {
-    return work();
-  } catch (thrown) {
-    throw sqliteFailure(thrown, about);
-  }
-};
-
-const statsOf = (about: TitledFile): Stats | undefined => {
-  try {
-    return statSync(about.path, { throwIfNoEntry: false });
-  } catch (thrown) {
-    throw systemFailure(thrown, about);
-  }
 };
 
 /** A file that was examined. */
@@ -257,25 +225,25 @@ const maxExaminedBytes = 512 * 1024 * 1024;
  */
 export const examineFile = (part: DatabasePart, path: string, sql: string): ExaminedFile | undefined => {
   const about = { path, title: part.title };
-  const stats = statsOf(about);
-  if (stats === undefined) return undefined;
-  // A device or a pipe may have no end, or wait for one.
-  if (!stats.isFile())
-    throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: path } });
-  requireOwnFile(path);
-  const bytes = stats.size;
-  if (bytes === 0) return { bytes, version: 0, damages: [], rows: [] };
-  refuseForeign(about, part.file.applicationId);
   return guard(about, () => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    // A device or a pipe may have no end, or wait for one.
+    if (!stats.isFile())
+      throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: path } });
+    requireOwnFile(path);
+    const bytes = stats.size;
+    if (bytes === 0) return { bytes, version: 0, damages: [], rows: [] };
+    refuseForeign(about, part.file.applicationId);
     const connection = new Connection(resolve(path), { timeout: examineWaitMs });
     try {
       connection.exec("PRAGMA query_only = ON");
       const file = { connection, about };
-      const version = requireVersion(file, part);
+      const has = hasTables(file, part);
       const checked = bytes > maxExaminedBytes ? undefined : query(file, `PRAGMA quick_check(${maxDamages})`);
       const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
-      const isReadable = (damages ?? []).length === 0 && version !== undefined;
-      return { bytes, version: version ?? 0, damages, rows: isReadable ? query(file, sql) : [] };
+      const rows = has && (damages ?? []).length === 0 ? query(file, plain(sql)) : [];
+      return { bytes, version: has ? part.file.version : 0, damages, rows };
     } finally {
       connection.close();
     }
@@ -285,10 +253,8 @@ export const examineFile = (part: DatabasePart, path: string, sql: string): Exam
 /** Returns the version of SQLite in this program. */
 export const sqliteVersion = (): string => {
   const connection = new Connection(":memory:");
-  const [row] = query(
-    { connection, about: { path: ":memory:", title: "SQLite" } },
-    "SELECT sqlite_version() AS version",
-  );
+  const file = { connection, about: { path: ":memory:", title: "SQLite" } };
+  const [row] = query(file, "SELECT sqlite_version() AS version");
   connection.close();
   return row?.text("version") ?? "";
 };

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
-import { systemFailure, waitForLock } from "../database/index.ts";
+import { fileFailure, waitForLock } from "../database/index.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { codeOf, looseMode, requireOwn, writeWhole } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
@@ -59,7 +59,7 @@ export const localKey = async (
     if (loose !== undefined) warn(loose);
     return { key, path };
   } catch (thrown) {
-    throw systemFailure(thrown, { path, title });
+    throw fileFailure(thrown, { path, title });
   }
 };
 
