@@ -1,5 +1,4 @@
 /** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
-import type { RunLedger } from "./run-ledger.ts";
 
 export { type EarlierOutcome, EarlierRuns, nothingWritten, type Written } from "./earlier-runs.ts";
 export { type Entry, type EntryCounts, type EntryFilter, type LedgerScope, ledgerStates } from "./entries.ts";
@@ -9,14 +8,15 @@ export { type StandingRun, standingRuns, type Verification, verifyReading } from
 export type { Settlement } from "./writer.ts";
 
 type LedgerModule = typeof import("./ledger.ts");
+type RunLedgerModule = typeof import("./run-ledger.ts");
 
 /** Opens the ledger of a command. The drivers of the databases are loaded then. @throws as `openDatabase` */
 export const openExistingLedger: LedgerModule["openExistingLedger"] = async (place, options) =>
   await (await import("./ledger.ts")).openExistingLedger(place, options);
 
-/** Opens the ledger of a run. @throws as `RunLedger.open` */
-export const openRunLedger = async (...options: Parameters<typeof RunLedger.open>): Promise<RunLedger> =>
-  await (await import("./run-ledger.ts")).RunLedger.open(...options);
+/** Opens the ledger of a run. @throws Failure `ledger-missing`; as `openDatabase` */
+export const openRunLedger: RunLedgerModule["openRunLedger"] = async (options, target) =>
+  await (await import("./run-ledger.ts")).openRunLedger(options, target);
 
 /** Loads the code that opens a ledger, before it is used. Undefined for a run without a ledger. */
 export const loadLedger = async (path: string | undefined): Promise<void> => {

@@ -78,7 +78,7 @@ export interface ScopeLedger {
 }
 
 /** What runs found out about a log address. */
-interface AddressFacts {
+export interface AddressFacts {
   readonly sizes: FoundSizes;
   /** True if the service was seen to echo `Idempotency-Key`. */
   readonly echoesKey: boolean;

@@ -2,9 +2,9 @@
 import type { DatabasePlace, Lock } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { nothingWritten, type Written } from "./earlier-runs.ts";
+import { nothingWritten } from "./earlier-runs.ts";
 import { type Entry, isUnknown, type LedgerScope, parseId } from "./entries.ts";
-import type { FoundSizes, Ledger, ScopeLedger } from "./ledger.ts";
+import type { AddressFacts, FoundSizes, ScopeLedger } from "./ledger.ts";
 import { keyOf, type Settlement } from "./writer.ts";
 
 /** The options of a run that decide how its ledger is opened. */
@@ -50,209 +50,162 @@ export interface RecordedRequest {
  * The ledger of a run, or none. It must be closed. Requests are recorded while it is held. Each method throws a Failure of
  * code `storage`, `auth` or `unavailable` if the ledger cannot be used.
  */
-export class RunLedger {
-  readonly #options: RunLedgerOptions;
-  readonly #scope: LedgerScope;
-  readonly #input: string;
-  readonly #ledger: Ledger | undefined;
-  /** Tells a deliberate second logging from the first. Without a ledger, each run is deliberate. */
-  readonly #generation: string;
-  #own: ScopeLedger | undefined;
-  #lock: Lock | undefined;
-  #sizes: FoundSizes = { passed: undefined, refused: undefined };
-  #echoesKey = false;
+export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
+
+/** Opens the ledger of a run, and holds nothing yet. @throws Failure `ledger-missing`; as `openDatabase` */
+export const openRunLedger = async (options: RunLedgerOptions, { destination, input }: RunTarget) => {
+  const { ledger: place, dryRun, host, resendLogged, idempotency } = options;
+  const { modelId: model, split, batch = null, account } = options;
+  const scope: LedgerScope = { destination, account, model, split, batch };
+  const make = !dryRun && place?.require !== true;
+  const ledger =
+    place === undefined ? undefined : await (await import("./ledger.ts")).openLedger(place, { ...options, make });
+  if (place?.require === true && ledger === undefined) throw new Failure("ledger-missing", { path: place.path });
+  const path = ledger?.path ?? "";
+  const isShared = ledger?.isShared === true;
+  // Tells a deliberate second logging from the first. Without a ledger, each run is deliberate.
+  const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
+  let own: ScopeLedger | undefined;
+  let address: AddressFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
+  let lock: Lock | undefined;
   /** The requests of this run. */
-  readonly #begun = new Set<string>();
+  const begun = new Set<string>();
   /** The first row that may have changed since the requests of other runs were read. */
-  #changedFrom = 0;
-  #changes = 0;
-
-  private constructor(
-    options: RunLedgerOptions,
-    { ledger, destination, input }: RunTarget & { readonly ledger: Ledger | undefined },
-  ) {
-    const { modelId: model, split, batch = null, account, host, resendLogged } = options;
-    this.#options = options;
-    this.#scope = { destination, account, model, split, batch };
-    this.#input = input;
-    this.#ledger = ledger;
-    this.#generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
-  }
-
-  /** Opens the ledger, and holds nothing yet. @throws Failure `ledger-missing`; as `openDatabase` */
-  static async open(options: RunLedgerOptions, target: RunTarget): Promise<RunLedger> {
-    const { ledger: choice, dryRun } = options;
-    const make = !dryRun && choice?.require !== true;
-    const ledger =
-      choice === undefined ? undefined : await (await import("./ledger.ts")).openLedger(choice, { ...options, make });
-    if (choice?.require === true && ledger === undefined) throw new Failure("ledger-missing", { path: choice.path });
-    const own = new RunLedger(options, { ...target, ledger });
-    try {
-      await own.#readScope();
-    } catch (thrown) {
-      await own.close();
-      throw thrown;
-    }
-    return own;
-  }
-
-  /** The ledger in the result of the run; null without a ledger. */
-  get facts(): { readonly path: string; readonly created: boolean } | null {
-    return this.#ledger === undefined ? null : { path: this.#ledger.path, created: this.#ledger.created };
-  }
-
-  /** Files that runs wrote. */
-  get written(): Written {
-    return this.#ledger?.written ?? nothingWritten;
-  }
-
-  /** True if the service is known to honor `Idempotency-Key`: it echoed one. */
-  get echoesKey(): boolean {
-    return this.#echoesKey;
-  }
-
-  /** The largest body that the address is known to accept; undefined if no limit is known. */
-  get maxBytes(): number | undefined {
-    return limitOf(this.#sizes, this.#options.host.now());
-  }
-
-  /**
-   * Waits until no other run of the scope holds the ledger, and holds it. Requests in flight of runs that died become
-   * unknown. A run that writes nothing holds nothing.
-   * @param patience ends the wait. Default: the signal and `maxWaitMs` of the run
-   * @throws Failure `ledger-busy`, `ledger-gone`; the signal's reason
-   */
-  async hold(patience?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
-    const { host, dryRun, onWait, maxWaitMs } = this.#options;
-    if (this.#ledger === undefined || dryRun) return;
-    this.#requireThere();
-    const { path } = this.#ledger;
-    const from = host.elapsed();
-    this.#lock = await this.#ledger.hold(this.#scope, {
-      host: { ...host, signal: patience?.signal ?? host.signal },
-      maxWaitMs: patience?.maxWaitMs ?? maxWaitMs,
-      onWait,
-    });
-    if (this.#lock === undefined) throw new Failure("ledger-busy", { path, waitedMs: host.elapsed() - from });
-    await this.#readScope();
-    await this.#own?.recover();
-  }
-
-  /** Lets other runs of the scope hold the ledger. */
-  release(): void {
-    this.#lock?.release();
-    this.#lock = undefined;
-  }
-
-  /** True if another process wrote to the ledger since the last call. */
-  async hasNews(): Promise<boolean> {
-    const changes = (await this.#ledger?.changes()) ?? 0;
-    const has = changes !== this.#changes;
-    this.#changes = changes;
-    return has;
-  }
-
-  /** The requests of other runs of the scope, oldest first; from the second call on, those that may have changed since. */
-  async *entries(): AsyncGenerator<Entry, void> {
-    if (this.#lock === undefined) await this.#readScope();
-    const isHeld = this.#lock !== undefined;
-    let last = this.#changedFrom - 1;
-    let open: number | undefined;
-    const isShared = this.#ledger?.isShared === true;
-    for await (const entry of this.#own?.entries(this.#changedFrom) ?? []) {
-      last = parseId(entry.id);
-      if (this.#begun.has(entry.id)) continue;
-      // While another run holds the ledger, it may try again what was not sent.
-      const isOpen = isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld));
-      if (isOpen) open ??= last;
-      // The outcome of a request in flight of a run that is alive is not known: `begin` reports its groups as taken.
-      if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
-    }
-    this.#changedFrom = open ?? last + 1;
-  }
-
-  /** The key that a request would have; null if it would have none, or another one in each run. */
-  keyFor(marks: Uint8Array): string | null {
-    const { idempotency, ledger, resendLogged } = this.#options;
-    return idempotency && ledger !== undefined && !resendLogged ? keyOf(this.#scope, marks, "") : null;
-  }
-
-  /**
-   * Records a request before its first byte is sent, unless other runs have groups of it: then returns their dedup keys.
-   * @throws Failure `ledger-gone`, `lease-lost`
-   */
-  async begin(request: {
-    readonly marks: Uint8Array;
-    readonly bytes: number;
-    readonly frame: string;
-  }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
-    this.#requireThere();
-    const now = this.#options.host.now();
-    // Nobody knows whether a service honors a request without a key.
-    const key = this.#options.idempotency ? keyOf(this.#scope, request.marks, this.#generation) : "";
-    const generation = this.#options.resendLogged ? this.#generation : "";
-    const id = await this.#own?.begin({ ...request, key, input: this.#input, now, generation });
-    if (typeof id === "object") return id;
-    if (id !== undefined) this.#begun.add(id);
-    return { id, key, firstTried: now };
-  }
-
-  /** True if other runs may send groups of the same files meanwhile. */
-  get isShared(): boolean {
-    return this.#ledger?.isShared === true;
-  }
-
-  /** Is called before each piece of a body: the groups may be another run's by then. @throws Failure `lease-lost` */
-  requireLease(): void {
-    if (this.isShared && this.#lock?.isHeld() === false) {
-      throw new Failure("lease-lost", { path: this.#ledger?.path ?? "" });
-    }
-  }
-
-  /** Records another try of a request; false if a person resolved it meanwhile. */
-  async again({ id }: RecordedRequest): Promise<boolean> {
-    this.#requireThere();
-    return id === undefined || this.#own === undefined || (await this.#own.again(id, this.#options.host.now()));
-  }
-
-  async settle({ id }: RecordedRequest, settlement: Settlement): Promise<void> {
-    if (id !== undefined) await this.#own?.settle(id, settlement);
-  }
-
-  /** Records that the address echoes keys. */
-  async rememberEcho(): Promise<void> {
-    this.#echoesKey = true;
-    await this.#own?.remember({ sizes: this.#sizes, echoesKey: true });
-  }
-
-  /** Records that a body of a size passed, or was too large. */
-  async sized(bytes: number, outcome: "passed" | "refused"): Promise<void> {
-    const found = sizesAfter(this.#sizes, { bytes, outcome, now: this.#options.host.now() });
-    if (found === this.#sizes) return;
-    this.#sizes = found;
-    await this.#own?.remember({ sizes: found, echoesKey: this.#echoesKey });
-  }
-
-  async close(): Promise<void> {
-    this.release();
-    await this.#ledger?.close();
-  }
+  let changedFrom = 0;
+  let changes = 0;
 
   /** Reads what other runs found out about the address. */
-  async #readScope(): Promise<void> {
-    this.#own = await this.#ledger?.scope(this.#scope);
-    if (this.#own === undefined) return;
-    this.#sizes = this.#own.address.sizes;
-    this.#echoesKey = this.#own.address.echoesKey;
-  }
+  const readScope = async (): Promise<void> => {
+    own = await ledger?.scope(scope);
+    address = own?.address ?? address;
+  };
+  const remember = async (found: AddressFacts): Promise<void> => {
+    address = found;
+    await own?.remember(found);
+  };
+  const requireLease = (): void => {
+    if (isShared && lock?.isHeld() === false) throw new Failure("lease-lost", { path });
+  };
+  const requireThere = (): void => {
+    requireLease();
+    if (ledger?.isThere() === false) throw new Failure("ledger-gone", { path, part: "ledger" });
+    if (lock?.isHeld() === false) throw new Failure("ledger-gone", { path, part: "lock" });
+  };
+  const release = (): void => {
+    lock?.release();
+    lock = undefined;
+  };
+  const close = async (): Promise<void> => {
+    release();
+    await ledger?.close();
+  };
 
-  #requireThere(): void {
-    this.requireLease();
-    const path = this.#ledger?.path ?? "";
-    if (this.#ledger?.isThere() === false) throw new Failure("ledger-gone", { path, part: "ledger" });
-    if (this.#lock?.isHeld() === false) throw new Failure("ledger-gone", { path, part: "lock" });
-  }
-}
+  await readScope().catch(async (thrown: unknown) => {
+    await close();
+    throw thrown;
+  });
+  return {
+    /** The ledger in the result of the run; null without a ledger. */
+    facts: ledger === undefined ? null : { path, created: ledger.created },
+    /** Files that runs wrote. */
+    written: ledger?.written ?? nothingWritten,
+    /** True if other runs may send groups of the same files meanwhile. */
+    isShared,
+    /** True if the service is known to honor `Idempotency-Key`: it echoed one. */
+    get echoesKey(): boolean {
+      return address.echoesKey;
+    },
+    /** The largest body that the address is known to accept; undefined if no limit is known. */
+    get maxBytes(): number | undefined {
+      return limitOf(address.sizes, host.now());
+    },
+
+    /**
+     * Waits until no other run of the scope holds the ledger, and holds it. Requests in flight of runs that died become
+     * unknown. A run that writes nothing holds nothing.
+     * @param patience ends the wait. Default: the signal and `maxWaitMs` of the run
+     * @throws Failure `ledger-busy`, `ledger-gone`; the signal's reason
+     */
+    async hold(patience?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
+      if (ledger === undefined || dryRun) return;
+      requireThere();
+      const from = host.elapsed();
+      const { signal = host.signal, maxWaitMs = options.maxWaitMs } = patience ?? {};
+      lock = await ledger.hold(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
+      if (lock === undefined) throw new Failure("ledger-busy", { path, waitedMs: host.elapsed() - from });
+      await readScope();
+      await own?.recover();
+    },
+    /** Lets other runs of the scope hold the ledger. */
+    release,
+
+    /** True if another process wrote to the ledger since the last call. */
+    async hasNews(): Promise<boolean> {
+      const before = changes;
+      changes = (await ledger?.changes()) ?? 0;
+      return changes !== before;
+    },
+
+    /** The requests of other runs of the scope, oldest first; from the second call on, those that may have changed since. */
+    async *entries(): AsyncGenerator<Entry, void> {
+      const isHeld = lock !== undefined;
+      if (!isHeld) await readScope();
+      let last = changedFrom - 1;
+      let open: number | undefined;
+      for await (const entry of own?.entries(changedFrom) ?? []) {
+        last = parseId(entry.id);
+        if (begun.has(entry.id)) continue;
+        // While another run holds the ledger, it may try again what was not sent.
+        if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) open ??= last;
+        // The outcome of a request in flight of a run that is alive is not known: `begin` reports its groups as taken.
+        if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
+      }
+      changedFrom = open ?? last + 1;
+    },
+
+    /** The key that a request would have; null if it would have none, or another one in each run. */
+    keyFor: (marks: Uint8Array): string | null =>
+      idempotency && ledger !== undefined && !resendLogged ? keyOf(scope, marks, "") : null,
+
+    /**
+     * Records a request before its first byte is sent, unless other runs have groups of it: then returns their dedup keys.
+     * @throws Failure `ledger-gone`, `lease-lost`
+     */
+    async begin(request: {
+      readonly marks: Uint8Array;
+      readonly bytes: number;
+      readonly frame: string;
+    }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
+      requireThere();
+      const now = host.now();
+      // Nobody knows whether a service honors a request without a key.
+      const key = idempotency ? keyOf(scope, request.marks, generation) : "";
+      const entry = { ...request, key, input, now, generation: resendLogged ? generation : "" };
+      const id = await own?.begin(entry);
+      if (typeof id === "object") return id;
+      if (id !== undefined) begun.add(id);
+      return { id, key, firstTried: now };
+    },
+    /** Is called before each piece of a body: the groups may be another run's by then. @throws Failure `lease-lost` */
+    requireLease,
+    /** Records another try of a request; false if a person resolved it meanwhile. */
+    async again({ id }: RecordedRequest): Promise<boolean> {
+      requireThere();
+      return id === undefined || own === undefined || (await own.again(id, host.now()));
+    },
+    async settle({ id }: RecordedRequest, settlement: Settlement): Promise<void> {
+      if (id !== undefined) await own?.settle(id, settlement);
+    },
+    /** Records that the address echoes keys. */
+    rememberEcho: async (): Promise<void> => await remember({ ...address, echoesKey: true }),
+    /** Records that a body of a size passed, or was too large. */
+    async sized(bytes: number, outcome: "passed" | "refused"): Promise<void> {
+      const sizes = sizesAfter(address.sizes, { bytes, outcome, now: host.now() });
+      if (sizes !== address.sizes) await remember({ ...address, sizes });
+    },
+    close,
+  };
+};
 
 /** How long a size that was too large is not tried again: services raise their limits. */
 const refusedMs = 24 * 60 * 60 * 1000;

@@ -1,139 +1,109 @@
-/** Where the ledger and the store of the local service are, and the password of a database that they are kept in: it never stands on a command line, and is never shown. */
+/** Locations of the ledger and of the local service's store. The password of a database is never on a command line, and never shown. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { DatabasePlace } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { unescapedPercent } from "../percent.ts";
 import { ledgerFile, type Machine, storeFile } from "./files.ts";
 import { type Hide, withoutLastLineEnd } from "./secrets.ts";
 
-/** Where a ledger or a store is. */
-export interface DatabasePlace {
-  /** A file, or the address of a database, without its password. */
-  readonly path: string;
-  /** Undefined where nobody has one. */
-  readonly password: string | undefined;
-  /** Asks `credential_command` for one, where nothing else has it. @throws Failure `password-file-open` where the only one stands in a file that others may read */
-  readonly passwordCommand?: () => Promise<string>;
-}
-
-interface Kept {
-  readonly title: string;
-  /** What `credential_command` is told that its password is for. */
-  readonly use: "ledger" | "store";
-  readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
-  /** The file that it is where nothing was typed and no address is set; undefined where there is no place for one. */
-  readonly file: (host: Machine) => string | undefined;
-}
-
-/** The addresses that something can be kept at, for a person. */
-const forms =
-  "a path, or postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
-
-const ledger: Kept = {
-  title: "the ledger",
-  use: "ledger",
-  variable: "ROLLCALL_LEDGER",
-  file: ledgerFile,
-};
-const store: Kept = {
-  title: "the store of the local service",
-  use: "store",
-  variable: "ROLLCALL_STORE",
-  file: storeFile,
-};
+/** Runs a command for the password of a database. */
+export type DatabaseCommand = (about: { readonly use: "ledger" | "store"; readonly origin: string }) => Promise<string>;
 
 interface Sources {
   readonly host: Machine;
   readonly hide: Hide;
-  /** Runs `credential_command`; undefined where none is set. */
+  /** Returns what runs `credential_command`; undefined if none is set. */
   readonly command: () => DatabaseCommand | undefined;
 }
 
-/** Runs a command for the password of a database. */
-export type DatabaseCommand = (about: { readonly use: "ledger" | "store"; readonly origin: string }) => Promise<string>;
+/** What has a location: its name for `credential_command` and for a person, its variable, and its default file. */
+interface Kind {
+  readonly use: "ledger" | "store";
+  readonly title: string;
+  readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
+  readonly file: (host: Machine) => string | undefined;
+}
 
-/** The place that was typed, else the environment's, else a file of the data folder; undefined where there is none. @throws Failure `database-address` */
+const ledger: Kind = { use: "ledger", title: "the ledger", variable: "ROLLCALL_LEDGER", file: ledgerFile };
+const store: Kind = {
+  use: "store",
+  title: "the store of the local service",
+  variable: "ROLLCALL_STORE",
+  file: storeFile,
+};
+
+/** Returns the typed location, else that of the environment, else a file of the data folder, if there is one. @throws Failure `database-address` */
 export const ledgerPlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
-  placeOf(sources, ledger, typed);
+  findPlace(sources, ledger, typed);
 
-/** The place that was typed, else the environment's; undefined for the data folder's own file. @throws Failure `database-address` */
+/** The same for the store. */
 export const storePlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
-  placeOf(sources, store, typed);
+  findPlace(sources, store, typed);
 
-const placeOf = (
+const findPlace = (
   { host, hide, command }: Sources,
-  kept: Kept,
+  kind: Kind,
   typed: string | undefined,
 ): DatabasePlace | undefined => {
   hide(host.env.PGPASSWORD ?? "");
-  const said = (typed ?? addressIn(host, kept))?.trim();
-  if (said === undefined || !isMeantAsAddress.test(said)) {
-    const path = typed ?? kept.file(host);
-    return path === undefined ? undefined : { path, password: undefined };
+  const given = (typed ?? configured(host, kind))?.trim();
+  if (given === undefined || !isMeantAsAddress.test(given)) {
+    const path = typed ?? kind.file(host);
+    return path === undefined ? undefined : { path };
   }
-  const { url, secret } = addressOf(said, kept);
+  const { url, secret } = parseAddress(given) ?? malformed(given, kind);
   hide(secret);
   hide(encodeURIComponent(secret));
   const path = url.href;
-  if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kept);
-  // A typed address has no password; the one in force may be the same with one.
-  const own = typed === undefined ? undefined : readAddress(addressIn(host, kept)?.trim() ?? "");
+  if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kind);
+  // A typed address has no password, but that of the environment may be the same with one.
+  const own = typed === undefined ? undefined : parseAddress(configured(host, kind)?.trim() ?? "");
   if (own !== undefined) hide(own.secret);
   const known = (own?.url.href === path ? own.secret : secret) || host.env.PGPASSWORD;
-  const inFile = known ? undefined : passwordIn(host, url);
+  const inFile = known ? undefined : findInPasswordFile(host, url);
   const password = known || (inFile?.isOpen === false ? inFile.password : undefined);
   hide(password ?? "");
   if (password !== undefined) return { path, password };
   const run = command();
-  if (run !== undefined) {
-    return { path, password, passwordCommand: async () => await run({ use: kept.use, origin: path }) };
-  }
-  if (inFile === undefined) return { path, password };
-  const { file } = inFile;
-  return {
-    path,
-    password,
-    passwordCommand: async () => {
-      throw new Failure("password-file-open", { file, title: kept.title, path });
-    },
-  };
+  if (run !== undefined) return { path, passwordCommand: async () => await run({ use: kind.use, origin: path }) };
+  if (inFile === undefined) return { path };
+  const failure = new Failure("password-file-open", { file: inFile.file, title: kind.title, path });
+  return { path, passwordCommand: async () => await Promise.reject(failure) };
 };
 
-/** What nobody calls a file: an address of any kind, whole or not, or what other programs take for one. */
+/** Matches addresses of any kind, complete or not, and what other programs take for one: nobody calls a file that. */
 const isMeantAsAddress =
   /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
-interface Address {
-  readonly url: URL;
-  /** The password; empty where there is none. */
-  readonly secret: string;
-}
-
-/** Reads an address. What can't be read may hold a password anywhere, so that nothing of it is shown. @throws Failure `database-address` */
-const addressOf = (text: string, kept: Kept): Address => {
-  const address = readAddress(text);
-  if (address !== undefined) return address;
-  const [scheme = ""] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-  throw unusable(scheme === "" ? `the address of ${kept.title}` : `${scheme}//…`, forms, kept);
-};
-
-const readAddress = (text: string): Address | undefined => {
+/** Parses an address, and takes the password out of it, which is empty if there is none. */
+const parseAddress = (text: string): { readonly url: URL; readonly secret: string } | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
   // A password with a / or ? that is not written as %2F or %3F ends the host early.
   const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
-  const isWhole = isPlain && [...url.searchParams.keys()].every((key) => key === "sslmode");
+  if (!isPlain || [...url.searchParams.keys()].some((key) => key !== "sslmode")) return undefined;
   const secret = unescapedPercent(url.password);
   url.password = "";
-  return isWhole ? { url, secret } : undefined;
+  return { url, secret };
 };
 
-const unusable = (path: string, wanted: string, { title }: Kept): Failure =>
+/** The forms of an address, for a person. */
+const forms =
+  "a path, or postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
+
+/** Refuses an address that cannot be parsed. It may have a password anywhere, so none of it is shown. */
+const malformed = (text: string, kind: Kind): never => {
+  const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
+  throw unusable(scheme === undefined ? `the address of ${kind.title}` : `${scheme}//…`, forms, kind);
+};
+
+const unusable = (path: string, wanted: string, { title }: Kind): Failure =>
   new Failure("database-address", { path, title, wanted });
 
-/** What the variable says, or the file that `…_FILE` names. */
-const addressIn = ({ env }: Machine, { variable }: Kept): string | undefined => {
+/** Returns the value of the variable, or the content of the file that `…_FILE` names. */
+const configured = ({ env }: Machine, { variable }: Kind): string | undefined => {
   const inFile = `${variable}_FILE`;
   const file = env[inFile];
   if (env[variable] || !file) return env[variable] || undefined;
@@ -147,32 +117,26 @@ const addressIn = ({ env }: Machine, { variable }: Kept): string | undefined => 
 /** The bits of a mode that let others read. */
 const othersMode = 0o077;
 
-/** The password in PostgreSQL's own file (`PGPASSFILE`, else `~/.pgpass`), and whether others may read that: its own programs take none from it then. */
-const passwordIn = (
+/** Finds the password in PostgreSQL's own file. `isOpen`: others may read that, so PostgreSQL's programs do not use it. */
+const findInPasswordFile = (
   { env }: Machine,
   url: URL,
 ): { readonly file: string; readonly password: string; readonly isOpen: boolean } | undefined => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
-  const wanted = [
-    url.hostname,
-    url.port || "5432",
-    unescapedPercent(url.pathname.slice(1)),
-    unescapedPercent(url.username),
-  ];
+  const database = unescapedPercent(url.pathname.slice(1));
+  const wanted = [url.hostname, url.port || "5432", database, unescapedPercent(url.username)];
   try {
     const isOpen = (statSync(file).mode & othersMode) !== 0;
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
-      const fields = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
-      const isMeant = wanted.every((value, at) => fields[at] === "*" || unescaped(fields[at] ?? "") === value);
-      if (isMeant && !line.startsWith("#") && fields[4] !== undefined) {
-        return { file, password: unescaped(fields[4]), isOpen };
-      }
+      const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
+      const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
+      const [password] = fields.slice(wanted.length);
+      const isMeant = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
+      if (isMeant && !line.startsWith("#") && password !== undefined) return { file, password, isOpen };
     }
   } catch {
-    // A file that is not there has none.
+    // A file that does not exist has none.
   }
   return undefined;
 };
-
-const unescaped = (field: string): string => field.replaceAll(/\\(.)/g, "$1");

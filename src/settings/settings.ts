@@ -1,9 +1,9 @@
 /** The settings in force in one run, as the other rooms see them. */
 
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import type { DatabasePlace } from "../database/index.ts";
 import type { Problem } from "../failure.ts";
 import type { Host } from "../host.ts";
-import type { DatabasePlace } from "./ledger-place.ts";
 import type { SettingName, SettingValues } from "./values.ts";
 
 /** Options of the command line that are settings or choose them, as typed. */

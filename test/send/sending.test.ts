@@ -15,19 +15,20 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt } from "../../src/client/index.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
 import type { Reading } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
-import { nothingWritten } from "../../src/ledger/index.ts";
-import { RunLedger } from "../../src/ledger/run-ledger.ts";
+import { nothingWritten, openRunLedger } from "../../src/ledger/index.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { frameOf, planRequests } from "../../src/send/plan.ts";
 import { writeRejects } from "../../src/send/reject/rejects-file.ts";
 import { mayResend } from "../../src/send/unknown.ts";
 import { testHost } from "../support/host.ts";
 import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import { hasPostgres, newDatabase } from "../support/postgres.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const group = (...rewards: readonly unknown[]) =>
@@ -270,7 +271,7 @@ describe("an unknown request", () => {
 describe("one request", () => {
   it("is tried even if the service refused a smaller one, which halves other requests", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
-    const run = await RunLedger.open(options, { destination: await options.destination(), input: "a.jsonl" });
+    const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
     await run.hold();
     await run.sized(150, "refused");
     await run.close();
@@ -279,6 +280,57 @@ describe("one request", () => {
       (await send(reading, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
     expect(await requests(false)).toBe(2);
     expect(await requests(true)).toBe(1);
+  });
+});
+
+describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "database" }, () => {
+  const two = async () => await read(filesOf(`${group(1)}\n${group(2)}`));
+
+  it("begins after the outcome of the request before it is recorded", async () => {
+    const path = await newDatabase();
+    const holder = new pg.Client(path);
+    await holder.connect();
+    onTestFinished(async () => await holder.end());
+    const isWaitedFor =
+      "SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let begun = 0;
+    let meanwhile: Promise<number> | undefined;
+    /** Lets nobody write the outcome of the first request until it is waited for; returns the requests begun by then. */
+    const hold = async (): Promise<number> => {
+      while ((await holder.query(isWaitedFor)).rowCount === 0) await setImmediate();
+      const { rows } = await holder.query("SELECT 1 FROM rollcall.request");
+      await holder.query("COMMIT");
+      return Math.max(begun, rows.length);
+    };
+    const answer = async (_: Buffer, at: number) => {
+      begun = at;
+      if (at === 1) {
+        await holder.query("BEGIN; SELECT 1 FROM rollcall.request FOR UPDATE");
+        meanwhile = hold();
+      }
+      return answered(200);
+    };
+    const { result } = await send(await two(), { limit: 120, ledger: { path, require: false }, answer });
+    expect([result.status, await meanwhile, begun]).toEqual(["logged", 1, 2]);
+  });
+
+  it("is not sent if the lease was lost before its body", async () => {
+    let elapsedMs = 0;
+    const client = keepingClient();
+    const attempt: typeof client.attempt = async (...asked) => {
+      // The machine sleeps for a minute: other runs may have taken the groups over.
+      elapsedMs += 60_000;
+      return await client.attempt(...asked);
+    };
+    const result = await deliverReading(await two(), {
+      ...usualDelivery(),
+      host: { ...testHost(), elapsed: () => elapsedMs },
+      ledger: { path: await newDatabase(), require: false },
+      maxRequestBytes: 120,
+      client: async () => ({ ...client, attempt }),
+    });
+    expect(client.bodies).toEqual([]);
+    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { reason: "lease-lost" } });
   });
 });
 
@@ -336,30 +388,6 @@ describe("an outcome", () => {
     expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
   });
 
-  it("is recorded before the next attempt begins, and before the next request", async () => {
-    const { settle } = RunLedger.prototype;
-    const bodies: string[] = [];
-    const events: string[] = [];
-    const spy = vi.spyOn(RunLedger.prototype, "settle").mockImplementation(async function (
-      this: RunLedger,
-      ...settled
-    ) {
-      const begun = bodies.length;
-      // A database that takes its time: a try that does not wait for it begins meanwhile.
-      for (let turn = 0; turn < 2000 && bodies.length === begun; turn++) await setImmediate();
-      events.push(`${settled[1].state} ${bodies.length}`);
-      await settle.apply(this, settled);
-    });
-    onTestFinished(() => void spy.mockRestore());
-    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
-    const answer = (body: Buffer, at: number) => {
-      bodies.push(body.toString());
-      return answered(at === 1 ? 429 : 200);
-    };
-    expect((await send(reading, { limit: 120, answer })).result.status).toBe("logged");
-    expect(events).toEqual(["not_sent 1", "logged 2", "logged 3"]);
-  });
-
   it("counts groups as logged, unknown or not sent", async () => {
     const reading = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
     const { result } = await send(reading, {
@@ -371,23 +399,6 @@ describe("an outcome", () => {
       trajectories: { read: 4, logged: 1, unknown: 2, not_sent: 1 },
       failure: { data: { request: 2, requests: 3 } },
     });
-  });
-
-  it("is not sent if the lease on a shared ledger was lost before the body", async () => {
-    const spy = vi.spyOn(RunLedger.prototype, "isShared", "get").mockReturnValue(true);
-    onTestFinished(() => void spy.mockRestore());
-    const path = join(newFolder(), "ledger.db");
-    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
-    const client = keepingClient();
-    const attempt: typeof client.attempt = async (...asked) => {
-      // Whoever takes the lock away takes the groups over.
-      rmSync(`${path}.locks`, { recursive: true });
-      return await client.attempt(...asked);
-    };
-    const options = { ...usualDelivery(), ledger: { path, require: false }, maxRequestBytes: 120 };
-    const result = await deliverReading(reading, { ...options, client: async () => ({ ...client, attempt }) });
-    expect(client.bodies).toEqual([]);
-    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { reason: "lease-lost" } });
   });
 
   it("is prevented if rollcall did not write the rejects file, which stays as it is", async () => {
@@ -424,7 +435,7 @@ describe("an outcome", () => {
       ledger: options.ledger,
       answer: () => answered(413),
     });
-    const next = await RunLedger.open(options, { destination: await options.destination(), input: "1.jsonl" });
+    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
     onTestFinished(async () => await next.close());
     expect(next.maxBytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
   });
