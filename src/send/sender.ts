@@ -237,12 +237,12 @@ export class Sender {
     this.#queue.unshift(...requests.map((request) => ({ request })));
   }
 
-  /** What cannot be recorded in a shared ledger is unknown to other runs, and to the next run. */
+  /** What cannot be recorded is unknown to the next run. */
   async #record(sent: SentRequest, record: () => Promise<void>): Promise<void> {
     try {
       await record();
     } catch (thrown) {
-      if (this.#options.runLedger.isShared) this.#noteUnknown(sent);
+      this.#noteUnknown(sent);
       throw thrown;
     }
   }

@@ -54,9 +54,12 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       await hold.came;
       run.kill("SIGKILL");
       hold.letGo();
+      const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
+      expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
+      expect(early.error?.message).toContain("1 not: another run logs the same model and split, and still holds");
       await pause(overMs);
-      const { code, document } = await second.log([second.write("a.jsonl", many(3)), ...oneEach]);
-      expect([code, document?.groups]).toMatchObject([8, { logged: 2, unknown: 1, not_sent: 0 }]);
+      const { code, document } = await second.log(["a.jsonl", ...oneEach]);
+      expect([code, document?.groups]).toMatchObject([8, { already_logged: 2, unknown: 1, not_sent: 0 }]);
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
       const [entry] = (await second.entries()).filter(({ state }) => state === "unknown");
       await second.run(["ledger", "resolve", entry?.id ?? "", "--assume-logged"]);

@@ -149,7 +149,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         expect([full.code, service.requests()], full.stderr).toEqual([11, 0]);
         expect(full.error?.message).toMatch(/disk is full.*; nothing was sent$/);
         rmSync(`${disk}/full`);
-        // Full from the second request's answer on: what became of it is known, and can't be written down.
+        // Full from the second request's answer on: its outcome cannot be recorded, so the next run does not know it.
         service.next(accept, async (asked) => {
           await asked.take();
           fill(`${disk}/full`);
@@ -159,10 +159,11 @@ describe.concurrent("a ledger that cannot be used", () => {
         });
         const during = await place.log(args);
         expect([during.code, during.error?.cause, during.document?.groups], during.stderr).toMatchObject([
-          7,
+          8,
           "storage",
-          { logged: 2, not_sent: 1 },
+          { logged: 1, unknown: 1, not_sent: 1 },
         ]);
+        expect(during.error?.message).toContain("it is not known whether request 2 of 3 was logged");
         rmSync(`${disk}/full`);
         const after = await place.log(args);
         expect([after.code, after.document?.groups], after.stderr).toMatchObject([

@@ -270,10 +270,11 @@ const refusedCredential = (cause: About["cause"]): string | undefined =>
     ? `the service refused the credential from ${cause.data.from}`
     : undefined;
 
-/** What of a ledger in a database stopped a run; undefined where nothing of it did. */
+/** What of a ledger stopped a run; undefined where nothing of it did. */
 const ledgerStop = (cause: About["cause"]): string | undefined => {
   if (isFailure(cause, "lease-lost"))
     return "the run was without word from the ledger for so long that others may send its groups";
+  if (isFailure(cause, "ledger-busy")) return trajectoriesWords["ledger-busy"](cause.data, cause.about).message;
   if (isFailure(cause, "database-away")) return "the ledger's database did not answer";
   return isFailure(cause, "database-refused") ? "the ledger's database lets nobody in" : undefined;
 };
