@@ -2,6 +2,7 @@
 import {
   appendFileSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -165,7 +166,7 @@ const openStage = (folder: string, service: Service) => {
         writeFileSync(first, readFileSync(first, "utf8").replaceAll(second, args[2] ?? ""));
         return [];
       case "cat":
-        return marked(">", readFileSync(first, "utf8"));
+        return existsSync(first) ? marked(">", readFileSync(first, "utf8")) : ["> (there is no such file)"];
       case "ls":
         return readdirSync(first || ".")
           .sort()
