@@ -165,7 +165,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
 
     /** The key that a request would have; null if it would have none, or another one in each run. */
     keyFor: (marks: Uint8Array): string | null =>
-      idempotency && ledger !== undefined && !resendLogged ? keyOf(scope, marks, "") : null,
+      idempotency && place !== undefined && !resendLogged ? keyOf(scope, marks, "") : null,
 
     /**
      * Records a request before its first byte is sent, unless other runs have groups of it: then returns their dedup keys.
