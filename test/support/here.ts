@@ -56,12 +56,13 @@ export const exitCodeOn = async (host: Host, argv: readonly string[]): Promise<n
   let context: Context | undefined;
   let code = 0;
   try {
-    await obey(argv, (command) => {
+    const answer = await obey(argv, (command) => {
       const typed: TypedOptions = command.optsWithGlobals();
       screen = openScreen({ host, words: screenWords(typed), argv });
       context = openContext({ host, screen, flags: globalFlags(typed) });
       return context;
     });
+    if (answer !== undefined) await screen.print([answer(screen.width)], { kind: "verbatim" });
   } catch (thrown) {
     const failure = failureOf(thrown);
     code = exitCodeOf(failure);

@@ -14,8 +14,9 @@ import { createServer, type IncomingMessage } from "node:http";
 import { dirname, join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { version } from "../../package.json" with { type: "json" };
+import { Failure } from "../../src/failure.ts";
 import type { Host } from "../../src/host.ts";
 import { exitCodeOn } from "./here.ts";
 import { testHost } from "./host.ts";
@@ -56,6 +57,7 @@ export const replay = async (text: string): Promise<string> => {
       ...said.map((line) => line.replaceAll(folder, folderName).replaceAll(`rollcall/${version}`, "rollcall/…")),
     );
   }
+  await stage.stop();
   if (service.unused() > 0) throw new Error(`${service.unused()} answers were not asked for`);
   return `${lines.join("\n")}\n`;
 };
@@ -89,6 +91,65 @@ const openStage = (folder: string, service: Service) => {
     ROLLCALL_INSECURE_HTTP: "1",
     TERM: "xterm-256color",
     http_proxy: service.url,
+  };
+  const names = openNames();
+  /** A command that serves, until it is stopped. */
+  let serving: Serving | undefined;
+  const start = async (args: readonly string[], own: Record<string, string>): Promise<readonly string[]> => {
+    const end = new AbortController();
+    const base = testHost({ env: { ...environment, ...own } });
+    const now = () => base.now() + movedMs;
+    const host: Host = { ...base, words: args, now, signal: end.signal, sleep: (_, signal) => neverUnless(signal) };
+    const ended = exitCodeOn(host, args);
+    const printed = () => base.printed() + base.said();
+    let isOver = false;
+    void ended.then(() => {
+      isOver = true;
+    });
+    await expect.poll(() => isOver || addressIn(printed()) !== undefined, { interval: 5 }).toBe(true);
+    if (isOver) return [...marked(">", base.printed()), ...marked("!", base.said()), `= ${await ended}`];
+    const [, url = "", token] = addressIn(printed()) ?? [];
+    let told = 0;
+    const news = () => {
+      const all = [...marked(">", base.printed()), ...marked("!", base.said())];
+      const since = all.slice(told);
+      told = all.length;
+      return since;
+    };
+    serving = {
+      url,
+      token,
+      news,
+      async stop() {
+        end.abort(new Failure("interrupted", { signal: "SIGINT" }));
+        const code = await ended;
+        return [...news(), ...(code === 0 ? [] : [`= ${code}`])];
+      },
+    };
+    return news();
+  };
+  const ask = async (
+    method: string,
+    { path, headers, body }: { readonly path: string; readonly headers: readonly string[]; readonly body: string },
+  ): Promise<readonly string[]> => {
+    if (serving === undefined) throw new Error("nothing serves");
+    const { url, token, news } = serving;
+    const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...bearer, ...Object.fromEntries(headers.map((header) => header.split(": "))) },
+      ...(body === "" ? {} : { body }),
+    });
+    const told = ["retry-after", "idempotency-key", "www-authenticate", "allow"].flatMap((name) => {
+      const value = response.headers.get(name);
+      return value === null ? [] : [`${name}: ${value}`];
+    });
+    const text = await response.text();
+    return [
+      `> ${[response.status, ...told].join("  ")}`,
+      ...marked(">", text.endsWith("\n") ? text : `${text}\n`),
+      ...news(),
+    ];
   };
   const rollcall = async (
     args: readonly string[],
@@ -128,7 +189,7 @@ const openStage = (folder: string, service: Service) => {
   };
   /** Does what a line says. Returns what the transcript tells of it. */
   const play = async ({ line, content }: Step): Promise<readonly string[]> => {
-    const words = wordsOf(line);
+    const words = wordsOf(names.real(line));
     const from = words.indexOf("<");
     const input = from < 0 ? undefined : readFileSync(words[from + 1] ?? "");
     if (from >= 0) words.splice(from, 2);
@@ -144,7 +205,18 @@ const openStage = (folder: string, service: Service) => {
         environment = { ...environment, ...own };
         return [];
       case "rollcall":
-        return await rollcall(args, own, input ?? (content === "" ? undefined : content));
+        return await rollcall(args, own, input ?? (content === "" ? undefined : names.real(content)));
+      case "start":
+        return await start(args.slice(1), own);
+      case "stop": {
+        const told = await serving?.stop();
+        serving = undefined;
+        return told ?? [];
+      }
+      case "GET":
+      case "POST":
+      case "DELETE":
+        return await ask(name, { path: first, headers: args.slice(1), body: names.real(content.trimEnd()) });
       case "write":
         mkdirSync(dirname(first), { recursive: true });
         writeFileSync(first, first.endsWith(".gz") ? gzipSync(content) : content);
@@ -184,7 +256,33 @@ const openStage = (folder: string, service: Service) => {
         throw new Error(`unknown: ${line}`);
     }
   };
-  return { play };
+  return { play: async (step: Step) => (await play(step)).map(names.shown), stop: async () => await serving?.stop() };
+};
+
+interface Serving {
+  readonly url: string;
+  readonly token: string | undefined;
+  /** What it printed since the last call. */
+  readonly news: () => readonly string[];
+  readonly stop: () => Promise<readonly string[]>;
+}
+
+const addressIn = (text: string): readonly (string | undefined)[] | undefined =>
+  /(http:\/\/127\.0\.0\.1:\d+)(?:\/#token=([\w-]+))?/.exec(text) ?? undefined;
+
+/** What is random, by the order in which it appears: `id#1`. */
+const openNames = () => {
+  const seen: string[] = [];
+  const random =
+    /rollcall-local-[\w-]{32}|(?<=store )[0-9a-f]{32}|rollcall-[\w-]{43}|(?<=token=)[\w-]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+  return {
+    shown: (line: string): string =>
+      line.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:8700").replaceAll(random, (own) => {
+        if (!seen.includes(own)) seen.push(own);
+        return `id#${seen.indexOf(own) + 1}`;
+      }),
+    real: (line: string): string => line.replaceAll(/id#(\d+)/g, (own, at: string) => seen[Number(at) - 1] ?? own),
+  };
 };
 
 /** What `credential_command` may take. It runs in real time, next to which the clock of a transcript stands. */
