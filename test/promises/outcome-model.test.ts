@@ -72,7 +72,8 @@ class Service {
     }
     if (fate.endsWith("logged")) this.keys.add(key);
     if (fate.startsWith("dies")) throw new Death();
-    if (fate === "logged") return answered(200, about);
+    const body = Buffer.from(`{"call_ids":["c${this.tries}"]}`);
+    if (fate === "logged") return answered(200, { ...about, body });
     if (fate === "busy") return answered(429, { ...about, failure: noConnection });
     if (fate === "refused")
       return answered(400, { ...about, failure: new Failure("request-refused", { status: 400 }) });
@@ -103,6 +104,18 @@ const placeOf = (service: Service) => {
       } finally {
         await reading.close();
       }
+    },
+    /** What the ledger has of each request: its state, groups, bytes and input, when it was tried, and how that ended. */
+    async rows(): Promise<readonly (readonly unknown[])[]> {
+      const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), toRead: true });
+      const rows: (readonly unknown[])[] = [];
+      for await (const { state, groups, bytes, input, firstTried, lastTried, ...tried } of open?.entries({}) ?? []) {
+        const { attempts, status, cause, calls } = tried;
+        const seconds = [firstTried / 1000, lastTried / 1000];
+        rows.push([`${state} ${groups} ${bytes} ${input}`, ...seconds, attempts, status, cause, calls]);
+      }
+      await open?.close();
+      return rows;
     },
     /** Resolves unknown requests as somebody would who knows what the service has. */
     async resolve(): Promise<void> {
@@ -191,6 +204,46 @@ describe("a series of runs", () => {
     }),
     { quick: 2, slow: 12 },
   );
+
+  it("leaves the tries, seconds, status, cause and calls of each request in the ledger", async () => {
+    const service = new Service(false);
+    const place = placeOf(service);
+    let seconds = 0;
+    const host = { ...testHost(), now: () => 1000 * (seconds + service.tries) };
+    const rows = async (rewards: readonly number[], script: Fate[], options: Partial<DeliverOptions> = {}) => {
+      service.script = script;
+      seconds += 100;
+      const result = await place.run(rewards, { host, maxRequestBytes: 120, ...options });
+      const { read: all, logged, already_logged: before, rejected, unknown, not_sent: left } = result?.groups ?? {};
+      const statuses = result?.answers.map(({ status }) => status);
+      const { status, requests, bytes, firstCall, failure } = result ?? {};
+      const groups = [all, logged, before, rejected, unknown, left];
+      return [status, failure?.code, groups, requests, bytes, firstCall, statuses, await place.rows()];
+    };
+    const one = (state: string, ...tried: readonly unknown[]) => [`${state} 1 97 a.jsonl`, ...tried];
+    const first = [one("logged", 100, 100, 1, 200, null, ["c1"]), one("logged", 101, 103, 3, 200, null, ["c4"])];
+    const refused = one("refused", 104, 104, 1, 400, null, []);
+    const tooLarge = one("refused", 205, 205, 1, 413, null, []);
+    expect(await rows([1, 2, 3, 4, 5], ["logged", "busy", "not-sent", "logged", "refused"])).toEqual([
+      ...["partial", "partial", [5, 2, 0, 0, 0, 3], 3, 291, "c1", [200, 200, 400]],
+      [...first, refused],
+    ]);
+    expect(await rows([1, 2, 3, 4, 5], ["too-large", "lost"], { onRefused: "skip" })).toEqual([
+      ...["unknown", "unknown_outcome", [5, 0, 2, 1, 1, 1], 2, 194, undefined, [413]],
+      [...first, refused, tooLarge, one("unknown", 206, 206, 1, null, "ECONNRESET", [])],
+    ]);
+    const third = [1, 2, 3, 4, 5, 6, 6];
+    const later = [309, 310, 311, 312].map((at) => one("logged", at, at, 1, 200, null, [`c${at - 299}`]));
+    expect(await rows(third, ["lost-logged", "logged"], { onUnknown: "resend", maxRequestBytes: 250 })).toEqual([
+      ...["logged", undefined, [7, 5, 2, 0, 0, 0], 5, 485, "c9", [200, 200, 200, 200, 200]],
+      [...first, refused, tooLarge, one("logged", 206, 308, 3, 200, null, ["c9"]), ...later],
+    ]);
+    seconds += 24 * 60 * 60;
+    // A day later the size that was refused is tried again.
+    expect((await rows([7, 8, 9, 3, 1], ["logged"], { maxRequestBytes: 10_000 })).slice(0, -1)).toEqual([
+      ...["logged", undefined, [5, 3, 2, 0, 0, 0], 1, 213, "c14", [200]],
+    ]);
+  });
 
   it("accepts a request that is resolved by hand while it waits for its resend", async () => {
     const service = new Service(false);
