@@ -88,6 +88,84 @@ describe("a shape of input", () => {
   });
 });
 
+describe("the findings of several files", () => {
+  const turns = (text: string) => `[{"role":"user","content":"${text}"},{"role":"assistant","content":"ok ${text}"}]`;
+  const one = (text: string, reward: unknown, more = "") =>
+    `{"messages_and_choices":${turns(text)},"reward":${reward}${more}}`;
+  const together = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
+  const bare = (text: string, reward: number, id: number, version: number) =>
+    one(text, reward, `,"group_id":${id},"initial_policy_version":${version}`);
+  const contents = [
+    [
+      together(one("a", 1), one("b", 1)),
+      together(one("c", 0), one("a", 1), one("d", "1e99")),
+      together(one("e", 1), one("f", '"x"'), one("a", 1)),
+      together(one("a", 1), one("b", 1)),
+      ...Array.from({ length: 12 }, (_, at) => together(one(`n${at}`, at % 2), one(`m${at}`, 0.5))),
+      together('{"messages_and_choices":[{"role":"user","content":"hi"}],"reward":1}', one("z", 0)),
+    ].join("\n"),
+    [
+      ...[bare("g", 1, 1, 3), bare("h", 0, 1, 5), bare("i", 1, 2, 4), bare("j", 0.5, 2, 2), bare("c", 0, 3, 5)],
+      ...["", bare("a", 1, 3, 4), bare("g", 1, 1, 6), bare("k", 0, 4, 3), bare("l", 1, 4, 3)],
+    ].join("\r\n"),
+    [one("o", 1, ',"initial_policy_version":1'), one("p", 2, ',"initial_policy_version":2'), "{", one("q", 2)].join(
+      "\n\n",
+    ),
+  ];
+
+  it("are at their positions, in their order, with the numbers of other lines, as warnings and with --strict", async () => {
+    const files = filesOf(...contents);
+    const found = async (strict: boolean) => {
+      const reading = await read(files, { judgement: { strict, allowed: new Set(["no-assistant"]) } });
+      const shown = reading.problems.sorted(files).map(({ rule, severity, file, line, column, path = [], message }) => {
+        const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
+        const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
+        const position = file === undefined ? "" : `${files.indexOf(file) + 1}:${line}:${column}`;
+        return [severity[0], rule, position, path.join("."), ...numbers].filter((part) => part !== "").join(" ");
+      });
+      const valid = Array.from({ length: reading.groups.count }, (_, at) => Number(reading.groups.isValid(at)));
+      return [...shown, valid.join("")];
+    };
+    expect(await found(false)).toEqual([
+      "w group-no-signal 1:1:1",
+      "w nothing-trainable 1:1:42 trajectories.0.messages_and_choices",
+      "w trajectory-twice 1:2:124 trajectories.1 1:1 0",
+      "w reward-outlier 1:2:333 trajectories.2.reward 1e+99 0.5",
+      "e wrong-type 1:3:227 trajectories.1.reward",
+      "w group-no-signal 1:4:1",
+      "w trajectory-twice 1:4:18 trajectories.0 1:1 0",
+      "w trajectory-twice 1:4:124 trajectories.1 1:1 1",
+      "w policy-mixed 2:3:1 2 4",
+      "w policy-mixed 2:5:1 4 5",
+      "e group-scattered 2:8:117 group_id 1 1",
+      "w policy-lags 2:9:1 3 5 5",
+      "w group-of-one 3:1:1",
+      "w group-of-one 3:3:1",
+      "e json-cut-off 3:5:2",
+      "w group-of-one 3:7:1",
+      "w mixed-shapes",
+      "1101111111111111101111101",
+    ]);
+    expect(await found(true)).toEqual([
+      "e group-no-signal 1:1:1",
+      "e reward-outlier 1:2:333 trajectories.2.reward 1e+99 0.5",
+      "e wrong-type 1:3:227 trajectories.1.reward",
+      "e group-no-signal 1:4:1",
+      "e nothing-trainable 1:5:42 trajectories.0.messages_and_choices",
+      "e policy-mixed 2:3:1 2 4",
+      "e policy-mixed 2:5:1 4 5",
+      "e group-scattered 2:8:117 group_id 1 1",
+      "e nothing-trainable 2:9:25 messages_and_choices",
+      "e group-of-one 3:1:1",
+      "e group-of-one 3:3:1",
+      "e json-cut-off 3:5:2",
+      "e group-of-one 3:7:1",
+      "e mixed-shapes",
+      "0000111111111111100010000",
+    ]);
+  });
+});
+
 describe("a trajectory that a group has twice", () => {
   it("is reported at its second place, with the first in the message", async () => {
     const [one, other] = [1, 2].map((reward) => `{"messages_and_choices":[],"reward":${reward}}`);

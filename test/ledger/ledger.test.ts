@@ -333,6 +333,48 @@ describe("the verification of a group", () => {
     expect(await verified("train", "val", "val")).toEqual({ logged: 0, repeated: 1 });
     expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
   });
+
+  it("counts each group once, and names the first 20 groups and one of each outcome", async () => {
+    const line = (reward: number) => `{"trajectories":[{"messages_and_choices":[],"reward":${reward}}]}`;
+    const rewards = Array.from({ length: 30 }, (_, at) => at);
+    const files = filesOf(rewards.slice(0, 23).map(line).join("\n"), rewards.slice(23).map(line).join("\n"));
+    const reading = await read(files);
+    const marks = assignDedupKeys(reading.groups);
+    const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
+    const entries = (
+      [
+        ["logged", 0, 2],
+        ["unknown", 23, 2],
+        ["refused", 24, 2],
+        ["assumed_logged", 24, 1],
+        ["refused", 26, 1],
+        ["trying", 27, 1],
+        ["logged", 28, 2],
+        ["logged", 29, 1],
+        ["not_sent", 5, 1],
+        ["released", 6, 1],
+      ] as const
+    ).map(([state, first, count], at): Entry => {
+      const more = { status: 200, cause: null, calls: [], frame: "", marks: marks.slice(first, count) };
+      return { ...facts, ...more, id: `r${at}`, state, scope };
+    });
+    const found = await verifyReading(reading, entries, { perScope: false });
+    const { problems, problemCounts, ...counts } = found;
+    expect(counts).toEqual({
+      ...{ read: 30, logged: 4, repeated: 1, unknown: 2, refused: 2, not_sent: 21, entries },
+      files: [
+        { file: files[0], read: 23, logged: 2 },
+        { file: files[1], read: 7, logged: 2 },
+      ],
+    });
+    expect(problems.map(({ rule, file, line: at }) => `${rule} ${files.indexOf(file ?? "") + 1}:${at}`)).toEqual([
+      ...Array.from({ length: 20 }, (_, at) => `group-not-sent 1:${at + 3}`),
+      ...["group-unknown 2:1", "group-refused 2:3", "group-repeated 2:7"],
+    ]);
+    expect(problemCounts.map(({ rule, count }) => `${rule} ${count}`)).toEqual(
+      "group-repeated 1,group-unknown 2,group-refused 2,group-not-sent 21".split(","),
+    );
+  });
 });
 
 describe("the files of a verification", () => {
