@@ -583,6 +583,83 @@ describe("an outcome", () => {
   });
 });
 
+describe("a run of several requests", () => {
+  it("tells after each change how much is logged, what became of the request, and whether it is tried again", async () => {
+    const told: string[] = [];
+    const reading = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
+    const statuses = [429, 200, 413, 200, 200, 400];
+    const failure = new Failure("request-refused", { status: 400 });
+    const client = keepingClient((_, at) =>
+      answered(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
+    );
+    const wait = async (_: unknown, onWait?: () => void) => {
+      onWait?.();
+      return true;
+    };
+    await send(reading, {
+      limit: 160,
+      client: async () => ({ ...client, patience: () => ({ wait }) }),
+      onProgress: ({ requests, of, bytes, ofBytes, groups, change }) => {
+        if (change === undefined) return;
+        const { outcome, again, reason, failure: why, ...size } = change;
+        const changed = [outcome, again, reason, why?.reason ?? "", size.groups, size.bytes].join(" ");
+        told.push(`${requests}/${of} ${bytes}/${ofBytes} ${groups}: ${changed}`);
+      },
+    });
+    expect(told).toEqual([
+      "0/3 0/407 0: not-processed true 429 request-refused 2 155",
+      "1/3 155/407 2: logged false 200  2 155",
+      "2/3 155/407 2: too-large false 413 request-refused 2 155",
+      "3/5 252/407 3: logged false 200  1 97",
+      "4/5 349/407 4: logged false 200  1 97",
+      "5/5 349/407 4: refused false 400 request-refused 1 97",
+    ]);
+  });
+
+  it("hints at --concurrency after a first request of more than a second, if others follow", async () => {
+    const hints: (readonly number[])[] = [];
+    const onSlow = (...hint: readonly number[]) => void hints.push(hint);
+    const run = async (ms: readonly number[], { limit = 120, concurrency = 1 } = {}) => {
+      let elapsedMs = 0;
+      const host = { ...testHost(), elapsed: () => elapsedMs };
+      const answer = (_: Buffer, at: number) => {
+        elapsedMs += ms[at - 1] ?? 0;
+        return answered(200);
+      };
+      await send(await read(filesOf([1, 2, 3].map((reward) => group(reward)).join("\n"))), {
+        ...{ limit, concurrency, answer, host, onSlow },
+      });
+    };
+    await run([1000, 5000, 5000]);
+    await run([1001, 5000, 5000], { concurrency: 2 });
+    await run([5000], { limit: 10_000 });
+    expect(hints).toEqual([]);
+    await run([1001, 5000, 5000]);
+    expect(hints).toEqual([[1001, 2]]);
+  });
+
+  it("ends the request in flight at the second signal, and not at the first", async () => {
+    const [stop, urgent] = [new AbortController(), new AbortController()];
+    const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
+    const aborted: boolean[] = [];
+    const client = keepingClient();
+    const attempt: typeof client.attempt = async (endpoint, asked) => {
+      const { signal } = asked;
+      stop.abort(new Failure("interrupted", { signal: "SIGTERM" }));
+      aborted.push(signal?.aborted === true);
+      urgent.abort();
+      aborted.push(signal?.aborted === true);
+      return await client.attempt(endpoint, asked);
+    };
+    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const options = { ...usualDelivery(), host, maxRequestBytes: 120, client: async () => ({ ...client, attempt }) };
+    expect([(await deliverReading(reading, options)).groups, aborted]).toMatchObject([
+      { logged: 1, not_sent: 1 },
+      [false, true],
+    ]);
+  });
+});
+
 describe("a file that changes while it is sent", () => {
   /** Two requests, between which the file is changed. */
   const sendChanging = async (change: (path: string) => void) => {
