@@ -20,11 +20,12 @@ export const art: Format = {
     value.get("group_index") !== undefined &&
     (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
   open: (run) => rows(run),
-  left: Object.fromEntries(
-    ["group_metadata", "group_metrics", "group_logs", "reward", "metrics", "metadata", "tools", "logs", "messages"].map(
-      (column) => [column, "a column for queries: group_json and trajectory_json count, and say otherwise"],
-    ),
-  ),
+  left: [
+    [
+      "a column for queries: group_json and trajectory_json count, and say otherwise",
+      "group_metadata group_metrics group_logs reward metrics metadata tools logs messages",
+    ],
+  ],
 };
 
 /** The version that is read. */

@@ -13,27 +13,24 @@ import { replacesContext, stepsOf, turnsOf } from "./atif-steps.ts";
 import { type Built, list, type Member, object } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { functionTools } from "./messages.ts";
+import { type Reasons, why } from "./reasons.ts";
 import { inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, type Members, measuredIn, Unfit, type Value } from "./value.ts";
 
 const part = "a history has no place for it: the trajectory has its first part's";
 
 /** Reasons why values of ATIF documents have no place. */
-export const leftOfAtif: Readonly<Record<string, string>> = {
-  "steps[].metrics.prompt_token_ids": "they are made of the messages",
-  "steps[].metrics.completion_token_ids": "no logprobs are recorded with them",
-  "steps[].metrics.logprobs": "completion_token_ids are missing, or the turn was not sampled",
-  "steps[].metrics": "the interface has no place for the usage of a turn",
-  "steps[].timestamp": "the interface has no place for the time of a turn",
-  "steps[].observation.results[].subagent_trajectory_ref": "the histories are those that it names",
-  steps: "the interface has no place for it on a turn",
-  agent: part,
-  schema_version: part,
-  session_id: part,
-  trajectory_id: part,
-  notes: part,
-  final_metrics: "metrics are numbers, those of the last part",
-};
+export const leftOfAtif: Reasons = [
+  ["they are made of the messages", "steps[].metrics.prompt_token_ids"],
+  ["no logprobs are recorded with them", "steps[].metrics.completion_token_ids"],
+  ["completion_token_ids are missing, or the turn was not sampled", "steps[].metrics.logprobs"],
+  ["the interface has no place for the usage of a turn", "steps[].metrics"],
+  ["the interface has no place for the time of a turn", "steps[].timestamp"],
+  ["the histories are those that it names", "steps[].observation.results[].subagent_trajectory_ref"],
+  ["the interface has no place for it on a turn", "steps"],
+  [part, "agent schema_version session_id trajectory_id notes"],
+  ["metrics are numbers, those of the last part", "final_metrics"],
+];
 
 export const atif: Format = {
   name: "atif",
@@ -50,7 +47,7 @@ export const atif: Format = {
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
     };
   },
-  left: { ...leftOfAtif, "subagent_trajectories[]": part, extra: "the trajectory's metadata holds no nested values" },
+  left: [...leftOfAtif, [part, "subagent_trajectories[]"], [why.nested, "extra"]],
 };
 
 const rolloutOf = (run: FormatRun, { value, file }: SourceRecord, links: Links): Rollout => {

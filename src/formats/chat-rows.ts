@@ -14,6 +14,7 @@ import {
   systemTurn,
   toolCall,
 } from "./messages.ts";
+import { type Reasons, why } from "./reasons.ts";
 import { inGroup, judge, type Reward, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
@@ -45,12 +46,11 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "los
 }
 
 const groupKeyFound = "group_id, prompt_id, …, else the same prompt; of the same step";
-export const nested = "the trajectory's metadata holds no nested values";
-const leftOfWhole = {
-  metadata: nested,
-  metrics: "metrics are numbers and truth values",
-  "tools[]": "only function tools have a place",
-};
+const leftOfWhole: Reasons = [
+  [why.nested, "metadata"],
+  ["metrics are numbers and truth values", "metrics"],
+  [why.onlyFunctions, "tools[]"],
+];
 
 export const chatRows = (rows: ChatRows): Format => ({
   name: rows.name,
@@ -65,7 +65,7 @@ export const chatRows = (rows: ChatRows): Format => ({
   lossy: rows.lossy === true,
   recognizes: ({ value }) => rows.recognizes(value),
   open: (run) => ({ convert: ({ value, position }) => rolloutsOf(run, value, { rows, position }) }),
-  left: { ...(rows.isWhole ? leftOfWhole : {}), ...rows.left },
+  left: [...(rows.isWhole ? leftOfWhole : []), ...(rows.left ?? [])],
 });
 
 const rolloutsOf = (
@@ -159,7 +159,7 @@ export const openaiChat = chatRows({
   placed: ["messages", "reward", "tools"],
   sampled: "every turn of the assistant",
   isWhole: true,
-  left: { functions: "only tools have a place" },
+  left: [["only tools have a place", "functions"]],
   recognizes: (row) => {
     const messages = row.get("messages")?.items() ?? [];
     const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);

@@ -1,8 +1,9 @@
 /** Rows of decoded text, whose special tokens are lost: OpenRLHF, verl, SkyRL and NeMo RL. */
 import { said } from "./built.ts";
-import { type ChatRows, chatRows, isTextAt, isTurns, nested } from "./chat-rows.ts";
+import { type ChatRows, chatRows, isTextAt, isTurns } from "./chat-rows.ts";
 import type { Format } from "./format.ts";
 import { sampledText, userTurn } from "./messages.ts";
+import { why } from "./reasons.ts";
 import { needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** Rows whose prompt and answer are decoded text: a turn of the user and one of the assistant. */
@@ -28,7 +29,7 @@ const decodedRows = ({
     prompt: (row) => [neededText(row, prompt)],
     check: (_, row) => void neededText(row, answer),
     turns: (run, row) => [userTurn(neededText(row, prompt)), sampledText(run, neededText(row, answer), finish?.(row))],
-    left: { metadata: nested, ...rows.left },
+    left: [[why.nested, "metadata"], ...(rows.left ?? [])],
   });
 
 const neededText = (row: Value, key: string): Value => {
@@ -82,10 +83,8 @@ export const skyrl = decodedRows({
     return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
   },
   recognizes: (row) => row.get("score") !== undefined,
-  left: { env_extras: nested },
+  left: [[why.nested, "env_extras"]],
 });
-
-const tokens = "tokens have no place without their texts";
 
 /** NeMo RL's `train_data_step<n>.jsonl`: the texts of turns without their roles. */
 export const nemoRl = chatRows({
@@ -120,11 +119,8 @@ export const nemoRl = chatRows({
   },
   turns: (run, row) =>
     neededItems(row, "content").map((turn, at) => (at % 2 === 0 ? userTurn(turn) : sampledText(run, turn))),
-  left: {
-    token_ids: tokens,
-    token_loss_mask: tokens,
-    generation_logprobs: tokens,
-    prev_logprobs: tokens,
-    advantages: "advantages are computed anew of the rewards",
-  },
+  left: [
+    ["tokens have no place without their texts", "token_ids token_loss_mask generation_logprobs prev_logprobs"],
+    ["advantages are computed anew of the rewards", "advantages"],
+  ],
 });

@@ -2,6 +2,7 @@
 import type { Path } from "../check/rules/places.ts";
 import type { Columns, RecordKinds } from "../input/index.ts";
 import type { Built } from "./built.ts";
+import type { Reasons } from "./reasons.ts";
 import type { Unfit, Value } from "./value.ts";
 
 /** How files of other tools are read, as a person asked for it. */
@@ -115,6 +116,5 @@ export interface Format {
   recognizes(first: SourceRecord): boolean;
   /** Begins a run. */
   open(run: FormatRun): Converter;
-  /** Reasons why values have no place, by their paths with `[]` for positions. A path includes all below it. */
-  readonly left?: Readonly<Record<string, string>>;
+  readonly left?: Reasons;
 }

@@ -4,15 +4,13 @@ import { type AtifReading, historyOf, leftOfAtif, readAtif } from "./atif.ts";
 import { Links } from "./atif-links.ts";
 import { type Member, said } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { why } from "./reasons.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
 
 /** Where a trial's trajectory is, from its result; and that of a step if it has several. */
 const trajectoryFile = "agent/trajectory.json";
 const stepFile = (name: string): string => `steps/${name}/${trajectoryFile}`;
-
-const durations = "the interface has no place for durations";
-const nested = "the trajectory's metadata holds no nested values";
 
 export const harbor: Format = {
   name: "harbor",
@@ -31,20 +29,14 @@ export const harbor: Format = {
     value.get("task_name")?.isText === true &&
     value.members().some(([key]) => /^(?:verifier_result|exception_info|agent_result|agent_info)$/.test(key)),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  left: {
+  left: [
     ...leftOfAtif,
-    config: nested,
-    agent_info: nested,
-    "agent_result.metadata": "metrics are numbers",
-    agent_result: "metrics are numbers",
-    "verifier_result.rewards": "metrics are numbers",
-    exception_info: "beside rewards, the metadata has its type",
-    "step_results[]": "a step has a place for its rewards, measurements and type of exception",
-    environment_setup: durations,
-    agent_setup: durations,
-    agent_execution: durations,
-    verifier: durations,
-  },
+    [why.nested, "config agent_info"],
+    [why.onlyNumbers, "agent_result verifier_result.rewards"],
+    ["beside rewards, the metadata has its type", "exception_info"],
+    ["a step has a place for its rewards, measurements and type of exception", "step_results[]"],
+    [why.noDurations, "environment_setup agent_setup agent_execution verifier"],
+  ],
 };
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined => {

@@ -2,33 +2,19 @@
 import { type Built, type Member, said } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { turnsOf } from "./inspect-messages.ts";
+import { type Reasons, why, within } from "./reasons.ts";
 import { asMessage, exceptionOf, judge, type Reward, rolloutApart, trajectoryOf } from "./rollout.ts";
 import { flatIn, Unfit, type Value } from "./value.ts";
 
-const around = "what went on around the messages: they stand in messages";
-const usage = "the interface has no place for usage";
-const score = "a score has a place for its value";
-
-const leftOfSample: Readonly<Record<string, string>> = {
-  events: around,
-  transcript: around,
-  events_data: around,
-  timelines: around,
-  output: "what was sampled stands in messages",
-  attachments: "no message has it",
-  input: "the messages say what the sample began with",
-  model_usage: usage,
-  role_usage: usage,
-  scores: score,
-  score,
-  metadata: "the trajectory's metadata holds no nested values",
-};
-
-const leftOfLog = Object.fromEntries(
-  ["version", "status", "eval", "plan", "results", "stats", "error", "reductions", "invalidated", "log_updates"].map(
-    (key) => [key, "it is of the run, and of no sample"],
-  ),
-);
+const leftOfSample: Reasons = [
+  ["what went on around the messages: they stand in messages", "events transcript events_data timelines"],
+  ["what was sampled stands in messages", "output"],
+  ["no message has it", "attachments"],
+  ["the messages say what the sample began with", "input"],
+  [why.noUsage, "model_usage role_usage"],
+  ["a score has a place for its value", "scores score"],
+  [why.nested, "metadata"],
+];
 
 export const inspect: Format = {
   name: "inspect",
@@ -49,11 +35,14 @@ export const inspect: Format = {
     convert: (record) => rolloutsOf(run, record),
     groupOf: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
-  left: {
-    ...leftOfLog,
+  left: [
+    [
+      "it is of the run, and of no sample",
+      "version status eval plan results stats error reductions invalidated log_updates",
+    ],
     ...leftOfSample,
-    ...Object.fromEntries(Object.entries(leftOfSample).map(([key, why]) => [`samples[].${key}`, why])),
-  },
+    ...within("samples[]", leftOfSample),
+  ],
 };
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {

@@ -3,13 +3,10 @@ import { basename } from "node:path";
 import { type Built, replaced } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { choice, derivedFinish, toolCalls } from "./messages.ts";
+import { why } from "./reasons.ts";
 import { givenItem, sampledItems } from "./responses.ts";
 import { inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, needed, Unfit, type Value } from "./value.ts";
-
-const response = "the interface has no place for what a response says of itself";
-const nested = "the trajectory's metadata holds no nested values";
-const own = "the choice of extra.response says it";
 
 export const miniSweAgent: Format = {
   name: "mini-swe-agent",
@@ -25,17 +22,13 @@ export const miniSweAgent: Format = {
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
-  left: {
-    "messages[].extra.response": response,
-    "messages[].extra": "a message has no place for what the agent keeps of it",
-    "messages[].output[]": "a chat message has no place for it",
-    "messages[].role": own,
-    "messages[].content": own,
-    "messages[].tool_calls": own,
-    messages: response,
-    "info.config": nested,
-    info: nested,
-  },
+  left: [
+    ["the interface has no place for what a response says of itself", "messages[].extra.response messages"],
+    ["a message has no place for what the agent keeps of it", "messages[].extra"],
+    ["a chat message has no place for it", "messages[].output[]"],
+    ["the choice of extra.response says it", "messages[].role messages[].content messages[].tool_calls"],
+    [why.nested, "info"],
+  ],
 };
 
 /** Its prompts have one of these from the first version on. */

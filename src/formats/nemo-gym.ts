@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { said } from "./built.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { functionTools, systemTurn } from "./messages.ts";
+import { why } from "./reasons.ts";
 import { givenItems, sampledItems } from "./responses.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, measuredIn, needed, Unfit, type Value } from "./value.ts";
@@ -10,8 +11,6 @@ import { flatIn, measuredIn, needed, Unfit, type Value } from "./value.ts";
 /** Files next to the rollouts: of attempts that failed, and of what are not rollouts. */
 const failures = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const others = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
-
-const item = "a chat message has no place for it";
 
 export const nemoGym: Format = {
   name: "nemo-gym",
@@ -25,17 +24,16 @@ export const nemoGym: Format = {
     (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
     (others.test(file) && value.isObject),
   open: (run) => rows(run),
-  left: {
-    "responses_create_params.input[]": item,
-    "responses_create_params.tools[]": "only function tools have a place",
-    responses_create_params: "the interface has no place for settings of a request",
-    "response.output[].generation_token_ids": "no logprobs are recorded with them",
-    "response.output[].prompt_token_ids": "they are made of the messages",
-    "response.output[]": item,
-    "response.usage": "the interface has no place for usage",
-    response: "the interface has no place for what a response says of itself",
-    agent_ref: "the trajectory's metadata holds no nested values",
-  },
+  left: [
+    ["a chat message has no place for it", "responses_create_params.input[] response.output[]"],
+    [why.onlyFunctions, "responses_create_params.tools[]"],
+    ["the interface has no place for settings of a request", "responses_create_params"],
+    ["no logprobs are recorded with them", "response.output[].generation_token_ids"],
+    ["they are made of the messages", "response.output[].prompt_token_ids"],
+    [why.noUsage, "response.usage"],
+    ["the interface has no place for what a response says of itself", "response"],
+    [why.nested, "agent_ref"],
+  ],
 };
 
 const rows = (run: FormatRun): Converter => {

@@ -1,6 +1,7 @@
 /** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
 import type { Built } from "./built.ts";
 import type { Format, Rollout } from "./format.ts";
+import { reasonFor } from "./reasons.ts";
 import { Value } from "./value.ts";
 
 /** Values of a file with the same path, except positions (`completion[].content`). */
@@ -103,7 +104,7 @@ export class Receipt {
     }
     const reasonAt = (path: string): string => {
       if (rollouts === undefined) return unconverted;
-      return rollouts.length === 0 ? "the record is no rollout by itself" : reasonIn(format, path);
+      return rollouts.length === 0 ? "the record is no rollout by itself" : reasonFor(format.left, path);
     };
     this.#count(value, { file, places, reasonAt });
     for (const document of rollouts?.flatMap((rollout) => rollout.with ?? []) ?? []) {
@@ -185,12 +186,4 @@ const addPlaces = (places: Map<number, Place>, built: Built | undefined, to: str
 /** If a value has several places, the first counts. */
 const addPlace = (places: Map<number, Place>, { id }: Value, place: Place): void => {
   if (!places.has(id)) places.set(id, place);
-};
-
-/** The reason of the format for a value, or for what contains it. */
-const reasonIn = ({ left = {} }: Format, path: string): string => {
-  const holder = Object.keys(left).find(
-    (own) => path === own || path.startsWith(`${own}.`) || path.startsWith(`${own}[`),
-  );
-  return (holder === undefined ? undefined : left[holder]) ?? "the interface has no place for it";
 };

@@ -3,19 +3,16 @@ import { basename, dirname, join } from "node:path";
 import { type Built, type Member, object, said } from "./built.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { choice, derivedFinish, toolCalls } from "./messages.ts";
+import { type Reasons, why, within } from "./reasons.ts";
 import { exceptionOf, judge, rolloutApart, trajectoryOf } from "./rollout.ts";
 import { flatIn, neededItems, Unfit, type Value } from "./value.ts";
 
-const nested = "the trajectory's metadata holds no nested values";
-const ofRun = "it is of the run, and of no simulation";
-
-const leftOfSimulation: Readonly<Record<string, string>> = {
-  messages: "the interface's messages have no place for it",
-  reward_info: "the trajectory has a place for its reward and metrics",
-  agent_usage: "the interface has no place for usage",
-  review: nested,
-  info: nested,
-};
+const leftOfSimulation: Reasons = [
+  ["the interface's messages have no place for it", "messages"],
+  ["the trajectory has a place for its reward and metrics", "reward_info"],
+  [why.noUsage, "agent_usage"],
+  [why.nested, "review info"],
+];
 
 export const tau2: Format = {
   name: "tau2",
@@ -34,14 +31,11 @@ export const tau2: Format = {
       value.get("tasks")?.isList === true &&
       (value.get("simulations") ?? value.get("simulation_index"))?.isList === true),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  left: {
-    tasks: ofRun,
-    timestamp: ofRun,
-    simulation_index: ofRun,
-    format_version: ofRun,
+  left: [
+    ["it is of the run, and of no simulation", "tasks timestamp simulation_index format_version"],
     ...leftOfSimulation,
-    ...Object.fromEntries(Object.entries(leftOfSimulation).map(([key, why]) => [`simulations[].${key}`, why])),
-  },
+    ...within("simulations[]", leftOfSimulation),
+  ],
 };
 
 const isSimulation = (value: Value): boolean =>

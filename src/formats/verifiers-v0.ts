@@ -2,6 +2,7 @@
 import { type Built, said } from "./built.ts";
 import type { Format, FormatRun, Rollout } from "./format.ts";
 import { functionTools, givenTurns, parsed, sampledTurns } from "./messages.ts";
+import { why } from "./reasons.ts";
 import { asMessage, exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
 
@@ -26,13 +27,13 @@ export const verifiersV0: Format = {
       },
     };
   },
-  left: {
-    token_usage: "the interface has no place for usage",
-    timing: "the interface has no place for durations",
-    "tool_defs[]": "only function tools have a place",
-    info: "the trajectory's metadata holds no nested values",
-    metrics: "metrics are numbers",
-  },
+  left: [
+    [why.noUsage, "token_usage"],
+    [why.noDurations, "timing"],
+    [why.onlyFunctions, "tool_defs[]"],
+    [why.nested, "info"],
+    [why.onlyNumbers, "metrics"],
+  ],
 };
 
 const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rollout => {

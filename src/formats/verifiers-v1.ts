@@ -2,10 +2,10 @@
 import { type Built, list, type Member, object, said } from "./built.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { chatMessage, choice, derivedFinish, functionTools, logprobsOf, toolCalls } from "./messages.ts";
+import { why } from "./reasons.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
-const nested = "the trajectory's metadata holds no nested values";
 const tokens = "a logprob names the token that was sampled, and the others are made of the messages";
 
 /** Attempts that were made again. */
@@ -24,24 +24,18 @@ export const verifiersV1: Format = {
     value.get("traces")?.isList === true &&
     (value.get("errors") ?? value.get("ok")) !== undefined,
   open: (run) => episodes(run),
-  left: {
-    "traces[].nodes[].token_ids": tokens,
-    "traces[].nodes[].mask": tokens,
-    "traces[].nodes[].parent": "the order of the messages says it",
-    "traces[].nodes[].sampled": "what was sampled is a choice, the rest are messages",
-    "traces[].nodes[].timestamp": "the interface has no place for times of messages",
-    "traces[].calls": "the interface has no place for models, usage and times of calls",
-    "traces[].timing": "the interface has no place for durations",
-    "traces[].task": "the episode's task says it",
-    "traces[].errors": earlierErrors,
-    "traces[].agent": nested,
-    "traces[].verifiers": nested,
-    "traces[].info": nested,
-    "traces[].rewards": "scoring did not run",
-    errors: earlierErrors,
-    task: nested,
-    run: nested,
-  },
+  left: [
+    [tokens, "traces[].nodes[].token_ids traces[].nodes[].mask"],
+    ["the order of the messages says it", "traces[].nodes[].parent"],
+    ["what was sampled is a choice, the rest are messages", "traces[].nodes[].sampled"],
+    ["the interface has no place for times of messages", "traces[].nodes[].timestamp"],
+    ["the interface has no place for models, usage and times of calls", "traces[].calls"],
+    [why.noDurations, "traces[].timing"],
+    ["the episode's task says it", "traces[].task"],
+    [earlierErrors, "traces[].errors errors"],
+    [why.nested, "traces[].agent traces[].verifiers traces[].info task run"],
+    ["scoring did not run", "traces[].rewards"],
+  ],
 };
 
 const episodes = (run: FormatRun): Converter => {

@@ -55,7 +55,7 @@ const recordsOf = ({ text, zip, parquet }: Format["records"]): string =>
     ...(parquet === undefined ? [] : ["a row"]),
   ].join(", ");
 
-const leftOf = ({ name, left = {} }: Format): string => {
-  const reasons = Object.entries(left).map(([path, why]) => `- \`${path}\`: ${why}`);
+const leftOf = ({ name, left = [] }: Format): string => {
+  const reasons = left.flatMap(([why, paths]) => paths.split(" ").map((path) => `- \`${path}\`: ${why}`));
   return [`### ${name}`, reasons.length === 0 ? "Nothing by rule." : reasons.join("\n")].join("\n\n");
 };
