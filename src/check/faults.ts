@@ -1,18 +1,11 @@
 /** Says by which rule bytes that are not JSON are not. */
 import { isUtf8 } from "node:buffer";
 import type { SyntaxFault } from "../json/reader.ts";
-import { colon, isWhite, quote } from "../json/walk.ts";
+import { isKey } from "../json/walk.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
 /** The most bytes that are read at once: V8's strings end at 2^29 − 24 units (512 MiB). */
 export const maxTextBytes = 2 ** 29 - 24;
-
-/** The offset after the last byte before one that is not white space. */
-export const endOfText = (bytes: Buffer, before: number): number => {
-  let end = before;
-  while (end > 0 && isWhite(bytes[end - 1])) end--;
-  return end;
-};
 
 /** Takes what is wrong. */
 export type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
@@ -53,9 +46,6 @@ const wordAt = (bytes: Buffer, at: number): string =>
   /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength))?.[0] ?? "";
 
 const maxWordLength = 40;
-
-/** True if a text begins with a key, behind which its colon stands at an offset. */
-export const isKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
 /** The last byte before an offset that is not white space; undefined if there is none. */
 const characterBefore = (bytes: Buffer, at: number): string | undefined => {

@@ -16,9 +16,9 @@ import {
 } from "../input/index.ts";
 import { type Fault, faultIn, JsonReader } from "../json/reader.ts";
 import { afterOf, rootOf } from "../json/table.ts";
-import { closeBrace, newline, openBrace, openBracket, quote, Walker } from "../json/walk.ts";
+import { closeBrace, endOfText, newline, openBrace, openBracket, quote, Walker } from "../json/walk.ts";
 import { Checker, hasTwiceOf, leafKeys } from "./checker.ts";
-import { endOfText, firstBadByte, maxTextBytes } from "./faults.ts";
+import { firstBadByte, maxTextBytes } from "./faults.ts";
 import type { Judgement } from "./rules/judgement.ts";
 import { type Path, Places, type Text } from "./rules/places.ts";
 

@@ -77,7 +77,7 @@ export const scanRange = async (
   });
   for await (const block of blocksOf(source.bytes, { start, end, memory: memory.buffers })) {
     options.signal.throwIfAborted();
-    if (block.kind === "long") return undefined;
+    if (block.kind !== "lines") return undefined;
     scan.takeLines(block);
   }
   memory.enough = scan.found.problems.enough;

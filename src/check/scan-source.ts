@@ -1,8 +1,17 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
 import type { Found } from "../groups/parts/found.ts";
-import { blocksOf, type Lines, Shrunk, type Source, textStart } from "../input/index.ts";
-import { markLength, skipWhite } from "../json/walk.ts";
+import {
+  type Bytes,
+  beginsDocument,
+  frames,
+  isBlank,
+  type Lines,
+  Shrunk,
+  type Source,
+  textStart,
+} from "../input/index.ts";
+import { markLength } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 import { haveSmallNursery, minSharedBytes, type Sharing, scanShared, sharingHere } from "./sharing.ts";
 
@@ -36,8 +45,8 @@ export const scanSource = async (
     if (bytes.readNow(all, 0) < all.length) throw new Shrunk();
     const start = markLength(all);
     const block: Lines = { kind: "lines", bytes: all.subarray(start), start, last: true };
-    if (scan.isDocument(block)) await scan.takeDocument(start);
-    else scan.takeLines(block);
+    if (!beginsDocument(block.bytes)) scan.takeLines(block);
+    else await scan.take({ kind: "document", start, end: bytes.size, last: true });
     own.signal.throwIfAborted();
     onRead(bytes.size, scan.found);
     return scan.found;
@@ -47,30 +56,26 @@ export const scanSource = async (
   const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.leastBytes ?? minSharedBytes);
   const shared = isShared ? (sharing ?? sharingHere(bytes.size)) : undefined;
   let at = start;
-  if (shared !== undefined && (await beginsWithLine(source, scan, start))) {
+  if (shared !== undefined && (await beginsWithLine(bytes, start))) {
     const onRange = ({ end, ...range }: { readonly end: number } & Parameters<Scan["takeRange"]>[0]): void => {
       scan.takeRange(range);
       onRead(end, scan.found);
     };
     at = await scanShared(source, { ...own, sharing: shared, meanwhile, start, onRange });
   }
-  for await (const block of blocksOf(bytes, { start: at, end: bytes.size })) {
+  for await (const frame of frames(bytes, { start: at, isBegun: at > start })) {
     own.signal.throwIfAborted();
-    if (scan.isDocument(block)) {
-      await scan.takeDocument(start);
-      break;
-    }
-    await scan.take(block);
-    onRead(block.start, scan.found);
+    await scan.take(frame);
+    onRead(frame.start, scan.found);
   }
   onRead(bytes.size, scan.found);
   return scan.found;
 };
 
 /** True if the first block contains a line, and is not the beginning of one document. */
-const beginsWithLine = async ({ bytes }: Source, scan: Scan, start: number): Promise<boolean> => {
-  for await (const block of blocksOf(bytes, { start, end: bytes.size })) {
-    return block.kind === "lines" && skipWhite(block.bytes, 0) < block.bytes.length && !scan.isDocument(block);
+const beginsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => {
+  for await (const frame of frames(bytes, { start, isBegun: false })) {
+    return frame.kind === "lines" && !isBlank(frame.bytes);
   }
   return false;
 };

@@ -1,12 +1,21 @@
 /** Takes the lines of a source, or all of it as one document: reads each once, and checks it. */
 import { isUtf8 } from "node:buffer";
 import { type Found, mergeFound, nothingFound, type PackedFound } from "../groups/parts/found.ts";
-import { type Block, blockBytes, type Lines, type Position, type Range, Shrunk, type Source } from "../input/index.ts";
-import { faultIn, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
+import {
+  blockBytes,
+  type Frame,
+  type Lines,
+  type LongText,
+  type Position,
+  type Range,
+  Shrunk,
+  type Source,
+} from "../input/index.ts";
+import { JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { afterOf, endOf, startOf, type Tabled } from "../json/table.ts";
-import { closeBrace, closeBracket, endOfLine, markLength, openBrace, openBracket, skipWhite } from "../json/walk.ts";
+import { endOfText, isKey, markLength, newline, skipWhite } from "../json/walk.ts";
 import { type Block as CheckedBlock, Checker, leafKeys } from "./checker.ts";
-import { endOfText, firstBadByte, isKey, maxTextBytes, type ReportFault, reportFault } from "./faults.ts";
+import { firstBadByte, maxTextBytes, type ReportFault, reportFault } from "./faults.ts";
 import { type BrokenList, takeList } from "./lists.ts";
 import type { Judgement } from "./rules/judgement.ts";
 import { Places, type Text } from "./rules/places.ts";
@@ -50,10 +59,8 @@ export class Scan {
   /** The reader that wrote the last table. */
   #reader: JsonReader | undefined;
   #line = 1;
-  /** True if a line that is not blank was seen. */
-  #begun = false;
-  /** True if the source is one document, once its beginning was seen. */
-  #isDocument: boolean | undefined;
+  /** True if the source is one document. */
+  #isDocument = false;
 
   constructor(source: Source, options: LineOptions) {
     this.#source = source;
@@ -73,39 +80,18 @@ export class Scan {
     return this.#line - 1;
   }
 
-  /** True if a line that is not blank was taken. */
-  get begun(): boolean {
-    return this.#begun;
-  }
-
   /** Takes what was found in the range that follows. */
   takeRange({ found, lines }: { readonly found: PackedFound; readonly lines: number }): void {
     mergeFound(this.found, found, this.lines);
-    this.#begun = true;
     this.#line += lines;
   }
 
-  /** True if the first block is the beginning of one document that goes over several lines. */
-  isDocument(block: Block): boolean {
-    if (this.#begun || block.kind === "long") return false;
-    const from = skipWhite(block.bytes, 0);
-    if (from === block.bytes.length) return false;
-    this.#isDocument ??= beginsDocument(block.bytes, from);
-    return this.#isDocument;
-  }
-
-  /** Takes the whole source, from `start` on, as one value. @throws Shrunk; the signal's reason */
-  async takeDocument(start: number): Promise<void> {
-    await this.#takeText({ start, end: this.#source.bytes.size }, { last: true });
-  }
-
-  /** Takes a block. @throws Shrunk; the signal's reason */
-  async take(block: Block): Promise<void> {
-    if (block.kind === "lines") this.takeLines(block);
-    else {
-      await this.#takeText(block, block);
-      this.#line++;
-    }
+  /** Takes records. @throws Shrunk; the signal's reason */
+  async take(frame: Frame): Promise<void> {
+    if (frame.kind === "lines") return this.takeLines(frame);
+    this.#isDocument = frame.kind === "document";
+    await this.#takeText(frame);
+    this.#line++;
   }
 
   /** Takes the lines of a block. */
@@ -119,7 +105,6 @@ export class Scan {
     const block = { text, start, places };
     const { length } = text.words;
     for (let root = 0; root < length; root = afterOf(text, root)) {
-      this.#begun = true;
       this.#takeLine(block, root, { isClean, last });
     }
     this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
@@ -154,14 +139,13 @@ export class Scan {
   }
 
   /** Takes a text that is one value: a document, or a line that is longer than a block. */
-  async #takeText(range: Range, { last }: { readonly last: boolean }): Promise<void> {
-    const text = { start: range.start, end: range.end, line: this.#line };
-    const isLong = range.end - range.start > blockBytes;
+  async #takeText({ start, end, last }: LongText): Promise<void> {
+    const text = { start, end, line: this.#line };
+    const isLong = end - start > blockBytes;
     const list = isLong ? await takeList(this.#source, text, { ...this.#options, found: this.found }) : "no-list";
     if (typeof list !== "string") this.#reportBroken(list, last);
-    else if (list === "no-list" && range.end - range.start <= maxTextBytes) return await this.#takeWhole(text, last);
+    else if (list === "no-list" && end - start <= maxTextBytes) await this.#takeWhole(text, last);
     else if (list === "no-list") this.#takeTooLong(text);
-    this.#begun = true;
   }
 
   async #takeWhole({ start, end, line }: Range & Position, last: boolean): Promise<void> {
@@ -172,7 +156,6 @@ export class Scan {
     const bytes = all.subarray(mark, endOfText(all, all.length));
     const span = { start: skipWhite(bytes, 0), end: bytes.length };
     if (span.start >= span.end) return;
-    this.#begun = true;
     this.#reader = reader;
     const isClean = isUtf8(bytes);
     const isBroken = this.#source.origin?.isBroken(line) === true;
@@ -204,7 +187,7 @@ export class Scan {
   #takeTooLong({ start, line }: Position): void {
     const block = blockOf({ bytes: noBytes, start, line });
     const data = { limit: maxTextBytes };
-    if (this.#isDocument !== true) this.#report("line-too-long", data, { block, at: 0 });
+    if (!this.#isDocument) this.#report("line-too-long", data, { block, at: 0 });
     else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
     this.#checker.takeUnreadable(block, { start: 0, end: 0 });
   }
@@ -222,7 +205,7 @@ export class Scan {
     const fault = { ...own.fault, at: own.fault.at - start };
     const at = start + (isKey(bytes, fault.at) ? 0 : fault.at);
     const report: ReportFault = (rule, data) => this.#report(rule, data, { block, at });
-    reportFault(bytes, { fault, last, isDocument: this.#isDocument === true, report });
+    reportFault(bytes, { fault, last, isDocument: this.#isDocument, report });
   }
 
   #report<Name extends RuleName>(
@@ -233,8 +216,6 @@ export class Scan {
     this.found.problems.report(rule, data, () => ({ file: this.#source.name, ...block.places.of(at), path: [] }));
   }
 }
-
-const newline = 0x0a;
 
 const noTable: Omit<Tabled, "bytes"> = { words: new Int32Array(), base: 0, keys: 0 };
 
@@ -255,34 +236,3 @@ const withoutMarks = (own: Buffer): Buffer => {
   }
   return bytes;
 };
-/** True if what follows the white space of a block goes on over several lines. */
-const beginsDocument = (bytes: Buffer, from: number): boolean => {
-  const end = endOfLine(bytes, from);
-  // What ends here and begins again there is a line behind another: in a document something stands between them.
-  if (isCloser(lastOf(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
-  const first = faultIn(bytes.subarray(from, end));
-  if (first?.fault === "more" && isKey(bytes.subarray(from), first.at)) return isInside(bytes.subarray(from));
-  if (first?.fault !== "end" || end === bytes.length) return false;
-  if (onlyOpens(bytes.subarray(from, end))) return true;
-  const next = skipWhite(bytes, end);
-  if (next === bytes.length) return isOpener(lastOf(bytes, end));
-  // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
-  const fault = faultIn(bytes.subarray(from));
-  return fault === undefined || from + fault.at > next;
-};
-
-/** True if a text is an object, as far as it goes, but for the brace that it begins with. */
-const isInside = (bytes: Buffer): boolean => {
-  const fault = faultIn(Buffer.concat([Buffer.of(openBrace), bytes]));
-  return fault === undefined || fault.fault === "end";
-};
-
-/** The last byte before a place that is not white space. */
-const lastOf = (bytes: Buffer, end: number): number | undefined => bytes[endOfText(bytes, end) - 1];
-
-const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
-const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
-
-/** True if a line does nothing but open objects and arrays. */
-const onlyOpens = (line: Buffer): boolean =>
-  /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;

@@ -1,8 +1,20 @@
 /** Frames bytes into records: lines, and the elements of arrays. Whoever takes a record reads its JSON in the same pass. */
 import { Places } from "../check/rules/places.ts";
-import type { JsonReader, SyntaxFault } from "../json/reader.ts";
+import { faultIn, type JsonReader, type SyntaxFault } from "../json/reader.ts";
 import type { Tabled } from "../json/table.ts";
-import { longestMark, markLength, newline } from "../json/walk.ts";
+import {
+  closeBrace,
+  closeBracket,
+  endOfLine,
+  endOfText,
+  isKey,
+  longestMark,
+  markLength,
+  newline,
+  openBrace,
+  openBracket,
+  skipWhite,
+} from "../json/walk.ts";
 import { unitsBefore } from "./columns.ts";
 import { type Bytes, type Position, Shrunk } from "./source.ts";
 
@@ -16,23 +28,43 @@ export interface Lines {
   readonly bytes: Buffer;
   /** Offset of the first byte in the source. */
   readonly start: number;
-  /** Whether these are the last bytes of the source. */
+  /** True if these are the last bytes of the source. */
   readonly last: boolean;
 }
 
-/** A line that is longer than a block, its end left out: whoever takes it reads it. */
-interface LongLine extends Range {
-  readonly kind: "long";
-  /** Whether nothing stands behind it in the source. */
+/** A line that is longer than a block, without its end, or a document that goes over several lines. Whoever takes it reads it. */
+export interface LongText extends Range {
+  readonly kind: "long" | "document";
+  /** True if these are the last bytes of the source. */
   readonly last: boolean;
 }
 
-export type Block = Lines | LongLine;
+/** Records that are read together. */
+export type Frame = Lines | LongText;
 
 /** A range of bytes that begins and ends at a line. */
 export interface Range {
   readonly start: number;
   readonly end: number;
+}
+
+/**
+ * Yields the records of a source from an offset on: its lines, or one document.
+ * @param isBegun true if there are lines before the offset
+ * @throws Shrunk
+ */
+export async function* frames(
+  source: Bytes,
+  { start, isBegun }: { readonly start: number; readonly isBegun: boolean },
+): AsyncGenerator<Frame, void> {
+  let isFirst = !isBegun;
+  for await (const block of blocksOf(source, { start, end: source.size })) {
+    if (isFirst && block.kind === "lines" && beginsDocument(block.bytes)) {
+      return yield { kind: "document", start: block.start, end: source.size, last: true };
+    }
+    isFirst &&= block.kind === "lines" && isBlank(block.bytes);
+    yield block;
+  }
 }
 
 /**
@@ -42,7 +74,7 @@ export interface Range {
 export async function* blocksOf(
   source: Bytes,
   { start, end, memory = [] }: Range & { readonly memory?: Buffer[] },
-): AsyncGenerator<Block, void> {
+): AsyncGenerator<Frame, void> {
   let buffer = sized(memory.pop(), Math.min(blockBytes, end - start));
   let spare = memory.pop();
   let base = start;
@@ -117,6 +149,43 @@ const lineEnd = async (source: Bytes, { buffer, start, end }: Range & { readonly
   }
   return end;
 };
+
+/** True if there is nothing but white space. */
+export const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
+
+/** True if a source that begins with these bytes is a document that goes over several lines. */
+export const beginsDocument = (bytes: Buffer): boolean => {
+  if (isBlank(bytes)) return false;
+  const from = skipWhite(bytes, 0);
+  const end = endOfLine(bytes, from);
+  // What ends here and begins again there is a line behind another: in a document something stands between them.
+  if (isCloser(lastOf(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
+  const first = faultIn(bytes.subarray(from, end));
+  if (first?.fault === "more" && isKey(bytes.subarray(from), first.at)) return isInside(bytes.subarray(from));
+  if (first?.fault !== "end" || end === bytes.length) return false;
+  if (onlyOpens(bytes.subarray(from, end))) return true;
+  const next = skipWhite(bytes, end);
+  if (next === bytes.length) return isOpener(lastOf(bytes, end));
+  // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
+  const fault = faultIn(bytes.subarray(from));
+  return fault === undefined || from + fault.at > next;
+};
+
+/** True if a text is an object, as far as it goes, but for the brace that it begins with. */
+const isInside = (bytes: Buffer): boolean => {
+  const fault = faultIn(Buffer.concat([Buffer.of(openBrace), bytes]));
+  return fault === undefined || fault.fault === "end";
+};
+
+/** The last byte before a place that is not white space. */
+const lastOf = (bytes: Buffer, end: number): number | undefined => bytes[endOfText(bytes, end) - 1];
+
+const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
+const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
+
+/** True if a line does nothing but open objects and arrays. */
+const onlyOpens = (line: Buffer): boolean =>
+  /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;
 
 /** Elements of an array that were read together. Valid until the next ones are asked for. */
 interface Elements {

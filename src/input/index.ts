@@ -3,7 +3,19 @@ export { type Columns, columnJson, rowWithTexts } from "./column-json.ts";
 export { unitsBefore } from "./columns.ts";
 export { decompressorOf } from "./decompress.ts";
 export { reportWithout } from "./folder.ts";
-export { type Block, blockBytes, blocksOf, elementsOf, type Lines, type Range, textStart } from "./frames.ts";
+export {
+  beginsDocument,
+  blockBytes,
+  blocksOf,
+  elementsOf,
+  type Frame,
+  frames,
+  isBlank,
+  type Lines,
+  type LongText,
+  type Range,
+  textStart,
+} from "./frames.ts";
 export { type Converted, type Convertible, openInputs } from "./inputs.ts";
 export { type Cut, cutsOf, openRecords, type RecordKinds, type Records } from "./records.ts";
 export type { Fetched, RemoteAccess } from "./remote.ts";

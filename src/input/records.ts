@@ -1,7 +1,7 @@
 /** Cuts a file of another tool into records: its lines, the elements of its array, its members, its rows, or all of it. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { afterOf, endOf, startOf } from "../json/table.ts";
-import { closeBracket, endOfLine, isWhite, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
+import { closeBracket, endOfLine, endOfText, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
 import type { Columns } from "./column-json.ts";
 import { blocksOf, elementsOf, textStart } from "./frames.ts";
 import { containerOf, sniffedBytes } from "./sniff.ts";
@@ -149,11 +149,8 @@ async function* lineCuts(text: CutText, start: number): AsyncGenerator<Iterable<
   }
 }
 
-const trimmed = (bytes: Buffer, start: number, end: number): Buffer => {
-  let last = end;
-  while (last > start && isWhite(bytes[last - 1])) last--;
-  return bytes.subarray(start, last);
-};
+const trimmed = (bytes: Buffer, start: number, end: number): Buffer =>
+  bytes.subarray(start, Math.max(start, endOfText(bytes, end)));
 
 /** Bytes that show if a text is an array of objects. */
 const listHeadBytes = 4096;

@@ -53,6 +53,16 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
+/** Offset after the last byte before `before` that is not JSON white space. */
+export const endOfText = (bytes: Uint8Array, before: number): number => {
+  let end = before;
+  while (end > 0 && isWhite(bytes[end - 1])) end--;
+  return end;
+};
+
+/** True if a text begins with a key whose colon is at an offset. */
+export const isKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
+
 /** Offset of the first newline from `from` on; that behind the bytes if there is none. */
 export const endOfLine = (bytes: Uint8Array, from: number): number => {
   const end = bytes.indexOf(newline, from);
