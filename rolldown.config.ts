@@ -13,17 +13,18 @@ const groups = [
   // Reading has it without the schemas of the contract, which have it too.
   { name: "table", test: /\/src\/json\/(table|reader|keys|program)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
-  { name: "run", test: /\/src\/(run|decimal|output\/(late|view))\.ts$/ },
+  { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/(late|view))\.ts$/ },
+  { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
   { name: "print", test: /\/src\/(output\/(table\/list|json\/document|page\/page))\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   {
     name: "log",
-    test: /\/src\/(commands\/(log\/(declare|judging|build-reports)|check\/declare)|output\/frame\/report|send\/index)\.ts$/,
+    test: /\/src\/(commands\/(log\/command|check\/command|inputs\/reports)|output\/frame\/report|send\/index)\.ts$/,
   },
   {
     name: "selection",
-    test: /\/src\/(catalogs\/model-ids|commands\/(lists\/(selection|moment|cells|mistyped)|models\/columns))\.ts$/,
+    test: /\/src\/(catalogs\/model-ids|commands\/(lists\/(selection|cells|mistyped)|models\/columns))\.ts$/,
   },
   // Before `models`, which would take all of them along for one.
   { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
@@ -32,11 +33,11 @@ const groups = [
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
   // Completion has them too.
   { name: "words", test: /\/src\/commands\/catalog\/(filter|columns)\.ts$/ },
-  { name: "catalog", test: /\/src\/commands\/catalog\/(?!declare)[a-z-]+\.ts$/ },
+  { name: "catalog", test: /\/src\/commands\/catalog\/(?!command)[a-z-]+\.ts$/ },
   // None of them is worth a file, and completion and the help need all.
   {
     name: "nouns",
-    test: /\/src\/commands\/(commands|completion|config|doctor|explain|ledger|mcp|schema|serve)\/declare\.ts$/,
+    test: /\/src\/commands\/((auth|commands|config|profile)|(completion|doctor|explain|ledger|mcp|schema|serve)\/command)\.ts$/,
   },
   // The local service has them too.
   { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
@@ -46,7 +47,7 @@ const groups = [
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
   { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
-  { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report|findings)|check\/run)\.ts$/ },
+  { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report)|check\/run|inputs\/(findings|read))\.ts$/ },
 ];
 
 /** The SDK of MCP holds validators of its own: in the bundle of the program, every command that checks a reply would load them. */

@@ -1,48 +1,56 @@
 /** One run: argv and streams in, exit code out, and the one try/catch. */
-import { type Context, globalFlags, openContext, type Start, type TypedOptions } from "./context.ts";
+import { flagsFrom, obey, readWords, screenFor, screenForWrong } from "./cli/index.ts";
+import { type Context, openContext } from "./context.ts";
 import { exitCodeOf, failureOf } from "./failure.ts";
-import { openHost } from "./host.ts";
-import { openScreen, printFailure, screenWords, screenWordsOf } from "./output/index.ts";
-import { obey } from "./program.ts";
+import { type Host, openHost } from "./host.ts";
+import { openScreen, printFailure, type Screen } from "./output/index.ts";
+import { program } from "./program.ts";
 
 /** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
 export const run = async (node: NodeJS.Process): Promise<number> => {
   const host = openHost(node);
-  const argv = node.argv.slice(2);
-  // Until the words are understood, the screen is what they look like: a usage error with --json is JSON too.
-  let screen = openScreen({ host, words: screenWordsOf(argv), argv });
-  let context: Context | undefined;
-  const start: Start = (command) => {
-    const typed: TypedOptions = command.optsWithGlobals();
-    screen = openScreen({ host, words: screenWords(typed), argv });
-    context = openContext({ host, screen, flags: globalFlags(typed) });
-    return context;
-  };
-  const fail = async (thrown: unknown): Promise<number> => {
-    const failure = failureOf(thrown);
-    await printFailure(screen, { failure, exitCode: exitCodeOf(failure) });
-    return exitCodeOf(failure);
-  };
-  const work = async (): Promise<void> => {
-    const answer = await obey(argv, start);
-    if (answer !== undefined) await screen.print([answer(screen.width)], { kind: "verbatim" });
-  };
   const stray = strayErrors(node);
   try {
-    await Promise.race([work(), stray.thrown]);
-    await context?.close();
-    return 0;
-  } catch (thrown) {
-    const code = await fail(thrown);
-    await context?.close().catch(() => undefined);
-    return code;
+    return await runOn(host, node.argv.slice(2), stray.thrown);
   } finally {
     stray.close();
     host.close();
   }
 };
 
-/** Errors that nobody awaited: a defect too, and told like any other. */
+/** Runs a command line on a host. Resolves with the exit code. If `stray` rejects, the run ends with that. */
+export const runOn = async (
+  host: Host,
+  argv: readonly string[],
+  stray = new Promise<never>(() => undefined),
+): Promise<number> => {
+  let screen: Screen | undefined;
+  let context: Context | undefined;
+  const work = async (): Promise<void> => {
+    const typed = await readWords(program, argv);
+    screen = openScreen({ host, words: screenForWrong(typed), argv });
+    const answer = await obey(program, typed, (globals) => {
+      screen = openScreen({ host, words: screenFor(globals, typed), argv });
+      context = openContext({ host, screen, flags: flagsFrom(globals) });
+      return context;
+    });
+    if (answer !== undefined) await screen.print([answer(screen.width)], { kind: "verbatim" });
+  };
+  try {
+    await Promise.race([work(), stray]);
+    await context?.close();
+    return 0;
+  } catch (thrown) {
+    screen ??= openScreen({ host, words: screenForWrong({ given: new Map() }), argv });
+    const failure = failureOf(thrown);
+    const exitCode = exitCodeOf(failure);
+    await printFailure(screen, { failure, exitCode });
+    await context?.close().catch(() => undefined);
+    return exitCode;
+  }
+};
+
+/** Errors that nothing awaited: a defect, printed like any other. */
 const strayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
   let tell: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {

@@ -8,6 +8,7 @@ import { nearest } from "../nearest.ts";
 import {
   CallToolRequestSchema,
   ErrorCode,
+  fromJSONSchema,
   ListToolsRequestSchema,
   McpError,
   Server,
@@ -29,6 +30,21 @@ export interface Tool {
   /** What it gives, or what went wrong, so that the agent can fix its call. */
   run(sent: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Given>;
 }
+
+/** The parameters of a tool, as they are listed. */
+const inputSchemaOf = ({ parameters, required }: Pick<Tool, "parameters" | "required">) =>
+  ({ type: "object", properties: parameters, required, additionalProperties: false }) as const;
+
+/** The first parameter that does not fit its schema or is not in it; undefined if all do. */
+export const faultIn = (
+  tool: Pick<Tool, "parameters" | "required">,
+  sent: Readonly<Record<string, unknown>>,
+): { readonly parameter: string; readonly isUnknown: boolean } | undefined => {
+  const { error } = fromJSONSchema(JSON.parse(JSON.stringify(inputSchemaOf(tool)))).safeParse(sent);
+  const unknown = error?.issues.find((issue) => issue.code === "unrecognized_keys");
+  if (unknown !== undefined) return { parameter: String(unknown.keys[0]), isUnknown: true };
+  return error === undefined ? undefined : { parameter: String(error.issues[0]?.path[0]), isUnknown: false };
+};
 
 /** What came of a call: texts, each one JSON document. */
 interface Given {
@@ -105,11 +121,11 @@ const answersTo = (stdout: Writable, clean: (json: string) => string): Writable 
     write: (message, _, done) => void stdout.write(clean(String(message)), done),
   });
 
-const listed = ({ name, description, parameters, required, asksService }: Tool) => ({
-  name,
-  description,
-  inputSchema: { type: "object", properties: parameters, required, additionalProperties: false },
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: asksService },
+const listed = (tool: Tool) => ({
+  name: tool.name,
+  description: tool.description,
+  inputSchema: inputSchemaOf(tool),
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: tool.asksService },
 });
 
 /** Calls that run at the same time: they share one machine, and one service. */

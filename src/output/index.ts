@@ -20,8 +20,8 @@ export {
   formats,
   type ReportForm,
   reportForms,
+  type ScreenWords,
   screenWords,
-  screenWordsOf,
   type TypedScreen,
 } from "./screen/options.ts";
 export {

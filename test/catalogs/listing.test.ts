@@ -1,9 +1,7 @@
 import { createServer, type Server } from "node:http";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Context, globalFlags, openContext, type TypedOptions } from "../../src/context.ts";
-import { openScreen, screenWords } from "../../src/output/index.ts";
-import { program } from "../../src/program.ts";
+import { runOn } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { entries } from "./models.ts";
 
@@ -39,15 +37,7 @@ const run = async (words: readonly string[]): Promise<string> => {
       ROLLCALL_API_KEY: "key-1234",
     },
   });
-  let context: Context | undefined;
-  const root = await program((command) => {
-    const typed: TypedOptions = command.optsWithGlobals();
-    const screen = openScreen({ host, words: screenWords(typed) });
-    context = openContext({ host, screen, flags: globalFlags(typed) });
-    return context;
-  });
-  await root.parseAsync([...words], { from: "user" });
-  await context?.close();
+  expect({ words, code: await runOn(host, words) }).toEqual({ words, code: 0 });
   return host.printed();
 };
 

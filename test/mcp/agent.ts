@@ -4,9 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { onTestFinished } from "vitest";
-import { globalFlags, openContext, type TypedOptions } from "../../src/context.ts";
-import { openScreen, screenWords } from "../../src/output/index.ts";
-import { program } from "../../src/program.ts";
+import { runOn } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, type Ran, runRollcall } from "../support/run.ts";
 
@@ -45,12 +43,9 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
     ...{ stdin, stdout, now: Date.now, elapsed: () => performance.now() },
     sleep: async (ms: number, signal?: AbortSignal) => await setTimeout(ms, undefined, { signal }),
   };
-  const root = await program((command) => {
-    const typed: TypedOptions = command.optsWithGlobals();
-    const screen = openScreen({ host, words: screenWords(typed) });
-    return openContext({ host, screen, flags: globalFlags(typed) });
+  const served = runOn(host, ["mcp", ...args]).then((code) => {
+    if (code !== 0) throw new Error(host.said());
   });
-  const served = root.parseAsync(["mcp", ...args], { from: "user" });
   onTestFinished(async () => {
     await client.close();
     stdin.end();

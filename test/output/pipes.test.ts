@@ -3,8 +3,10 @@ import { existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { readWords, screenForWrong } from "../../src/cli/index.ts";
 import { Failure } from "../../src/failure.ts";
-import { openScreen, printFailure, screenWords, screenWordsOf } from "../../src/output/index.ts";
+import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
+import { program } from "../../src/program.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
@@ -129,7 +131,7 @@ describe("color in a pipe", () => {
   it.each(byEnvironment)("follows %s before %j", async (words, env, colored) => {
     const host = testHost({ env });
     const argv = words.split(" ");
-    const screen = openScreen({ host, words: screenWordsOf(argv), argv });
+    const screen = openScreen({ host, words: screenForWrong(await readWords(program, argv)), argv });
     await printFailure(screen, { failure: new Failure("defect", { text: "x", stack: undefined }), exitCode: 1 });
     expect(isColored(host.said())).toBe(colored);
   });

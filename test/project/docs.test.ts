@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { describeCommands } from "../../src/cli/index.ts";
 import { program } from "../../src/program.ts";
 import { newFolder } from "../support/inputs.ts";
 import { hasShell } from "../support/shell.ts";
@@ -36,7 +36,8 @@ describe("docs/recipes.md", () => {
     Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
   it("names only options that exist", async () => {
-    const known = new Set((await everyCommand()).flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])));
+    const commands = await describeCommands(program);
+    const known = new Set(commands.flatMap(({ options }) => options.map(({ name }) => name)));
     const named =
       [...blocks("sh"), ...blocks("yaml"), ...blocks("python")].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
     expect(named.length).toBeGreaterThan(20);
@@ -71,16 +72,6 @@ describe("docs/recipes.md", () => {
     },
   );
 });
-
-/** Every command of the tree, the first with the global options. */
-const everyCommand = async (): Promise<readonly Command[]> => {
-  const below = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(below)];
-  return below(
-    await program(() => {
-      throw new Error("no command is run here");
-    }),
-  );
-};
 
 describe("docs/commands.md", () => {
   it("contains the help of every command, with each option once", async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { topics } from "../../src/commands/explain/pages.ts";
+import { topics } from "../../src/commands/explain/topics.ts";
 import { type CommandTree, readCommandTree } from "../support/command-tree.ts";
 
 let tree: CommandTree;

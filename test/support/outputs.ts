@@ -1,6 +1,6 @@
 /** Holds what a run printed as JSON against the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { Command } from "commander";
+import { commandsIn, wholeTree } from "../../src/cli/index.ts";
 import {
   asItCame,
   documentSchema,
@@ -9,7 +9,6 @@ import {
   outputs,
   type Schema,
 } from "../../src/commands/schema/schemas.ts";
-import { screenWordsOf } from "../../src/output/index.ts";
 import { program } from "../../src/program.ts";
 
 /** What a run was asked for in words, and what it printed. */
@@ -43,8 +42,9 @@ export const outputFaults = (printed: Printed, { service = false } = {}): readon
 const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve", "mcp"]);
 
 const formOf = (args: readonly string[]): "json" | "jsonl" | undefined => {
-  const { format } = screenWordsOf(args);
-  return format === "json" || format === "jsonl" ? format : undefined;
+  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  const [, form] = / (?:-o ?|--output[ =])(jsonl?)(?= |$)/.exec(` ${words.join(" ")}`) ?? [];
+  return words.includes("--json") || form === "json" ? "json" : form === "jsonl" ? "jsonl" : undefined;
 };
 
 /** What is wrong with one document, or line of jsonl. */
@@ -103,21 +103,10 @@ const withoutServiceTypes = (schema: Schema): Schema => {
   return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));
 };
 
-/** Commands without verbs, by their words, and the one that is a command beside them. */
-const leaves = async (): Promise<readonly string[]> => {
-  const below = (command: Command, path: readonly string[]): readonly string[] =>
-    command.commands.length === 0
-      ? [path.join(" ")]
-      : command.commands.flatMap((one) => below(one, [...path, one.name()]));
-  return below(
-    await program(() => {
-      throw new Error("no command is run here");
-    }),
-    [],
-  );
-};
+const tree = await wholeTree(program);
 
-const commands = [...(await leaves()), "serve"];
+/** The words of each command that does something. */
+const commands = [...commandsIn(tree), ...tree.verbs].flatMap(({ words, run }) => (run === undefined ? [] : [words]));
 
 /** The command that words name. */
 export const commandIn = (args: readonly string[]): string | undefined => {

@@ -18,7 +18,7 @@ import { expect, onTestFinished } from "vitest";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../../src/failure.ts";
 import type { Host } from "../../src/host.ts";
-import { exitCodeOn } from "./here.ts";
+import { runOn } from "../../src/run.ts";
 import { testHost } from "./host.ts";
 import { outputFaults } from "./outputs.ts";
 import { listening } from "./server.ts";
@@ -100,7 +100,7 @@ const openStage = (folder: string, service: Service) => {
     const base = testHost({ env: { ...environment, ...own } });
     const now = () => base.now() + movedMs;
     const host: Host = { ...base, words: args, now, signal: end.signal, sleep: (_, signal) => neverUnless(signal) };
-    const ended = exitCodeOn(host, args);
+    const ended = runOn(host, args);
     const printed = () => base.printed() + base.said();
     let isOver = false;
     void ended.then(() => {
@@ -176,7 +176,7 @@ const openStage = (folder: string, service: Service) => {
         movedMs += ms;
       },
     };
-    const code = await exitCodeOn(host, args);
+    const code = await runOn(host, args);
     const printed = { code, stdout: base.printed(), stderr: base.said() };
     const faults = outputFaults({ args, ...printed });
     if (faults.length > 0) throw new Error(faults.join("\n"));

@@ -1,7 +1,18 @@
-/** What `call read` was asked for: typed words, and what they mean. */
-import { type CallPath, parsePath, type RewardFrom } from "../../calls/index.ts";
+/** What the options of `call read` mean together: one form, and the calls that are chosen. */
+import {
+  type CallPath,
+  modelsOf,
+  operationOf,
+  parsePath,
+  type RewardFrom,
+  readHead,
+  stateOf,
+} from "../../calls/index.ts";
+import { matchesPattern } from "../../catalogs/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
+import type { TypedRead } from "./command.ts";
 
 /** What is made of calls. */
 export type CallForm =
@@ -12,7 +23,7 @@ export type CallForm =
   | { readonly kind: "messages" }
   | { readonly kind: "trajectory"; readonly reward: RewardFrom };
 
-/** What is asked of the service beside the call itself, and how much of a call is shown. */
+/** What is asked of the service in addition to the call itself, and how much of a call is shown. */
 export interface CallShown {
   readonly costs: boolean;
   readonly storageSize: boolean;
@@ -21,150 +32,76 @@ export interface CallShown {
   readonly content: boolean;
 }
 
-/** Which of the calls that are read are meant. */
-export interface CallChoice {
-  /** How they stand; any way where empty. */
-  readonly states: readonly ("failed" | "running")[];
-  /** Globs, or parts of the names. */
-  readonly op: string | undefined;
-  readonly model: string | undefined;
-}
+/** Enough to hide the latency, few enough for any service. */
+export const usualConcurrency = 8;
 
-/** What `call read` was asked for. */
-export interface ReadOptions {
-  readonly words: readonly string[];
-  /** Undefined where all of them are. */
-  readonly choice: CallChoice | undefined;
-  readonly shown: CallShown;
-  readonly form: CallForm;
-  /** Whether running calls are followed to their end. */
-  readonly wait: boolean;
-  /** Calls that are read at the same time. */
-  readonly concurrency: number;
-}
-
-/** The options of `call read` as commander gives them. */
-export interface TypedRead {
-  readonly costs?: boolean;
-  readonly storageSize?: boolean;
-  readonly totalStorageSize?: boolean;
-  readonly full?: boolean;
-  /** False for `--no-content`. */
-  readonly content: boolean;
-  readonly path?: string;
-  readonly as?: "trajectory" | "messages" | "markdown";
-  readonly reward?: string;
-  readonly rewardFrom?: string;
-  readonly summary?: boolean;
-  readonly list?: boolean;
-  readonly failed?: boolean;
-  readonly running?: boolean;
-  readonly op?: string;
-  readonly model?: string;
-  readonly wait?: boolean;
-  readonly concurrency?: string;
-}
-
-/** What was typed, as it is meant. @throws Failure `option-value-wrong`, `options-contradict`, `option-needs` */
-export const readMeant = (context: Context, words: readonly string[], typed: TypedRead): ReadOptions => ({
-  words: words.map(idTyped),
-  choice: choiceOf(typed),
-  shown: {
-    costs: typed.costs === true,
-    storageSize: typed.storageSize === true,
-    totalStorageSize: typed.totalStorageSize === true,
-    full: typed.full === true,
-    content: typed.content,
-  },
-  form: formOf(context, typed),
-  wait: typed.wait === true,
-  concurrency: concurrencyOf(typed.concurrency),
-});
-
-/** The id of a call. @throws Failure `option-value-wrong` */
-const idTyped = (word: string): string => {
-  const id = word.trim();
-  if (id !== "") return id;
-  throw new Failure("option-value-wrong", { option: "<call-id>", value: word, wanted: "the id of a call" });
+/** Tells which calls are meant: those in a state, of an operation, of a model. Undefined if all are. */
+export const choiceMeant = (
+  { failed, running, op, model }: TypedRead,
+  prefix: string,
+): ((bytes: Uint8Array) => boolean) | undefined => {
+  const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
+  if (states.length === 0 && op === undefined && model === undefined) return undefined;
+  const named = (pattern = "") => {
+    const matches = matchesPattern(pattern);
+    return (id: string) => matches({ id, name: id });
+  };
+  const [isOp, isModel] = [named(op), named(model)];
+  return (bytes) => {
+    const call = readHead(bytes);
+    return (
+      (states.length === 0 || states.includes(stateOf(call, prefix))) &&
+      isOp(operationOf(call) ?? "") &&
+      (model === undefined || modelsOf(call, prefix).some(isModel))
+    );
+  };
 };
 
-const choiceOf = ({ failed, running, op, model }: TypedRead): CallChoice | undefined => {
-  const states = [failed === true ? (["failed"] as const) : [], running === true ? (["running"] as const) : []].flat();
-  return states.length === 0 && op === undefined && model === undefined ? undefined : { states, op, model };
-};
-
-const formOf = (context: Context, typed: TypedRead): CallForm => {
+/** The form that is asked for. @throws Failure `option-value-wrong`, `options-contradict`, `option-needs` */
+export const formMeant = (context: Context, typed: TypedRead): CallForm => {
   requireOneForm(context, typed);
-  const reward = rewardOf(typed);
-  if (typed.list === true) return { kind: "list" };
-  if (typed.summary === true) return { kind: "summary" };
+  const reward = rewardMeant(typed);
+  if (typed.list) return { kind: "list" };
+  if (typed.summary) return { kind: "summary" };
   if (typed.path !== undefined) return { kind: "value", path: parsePath(typed.path, "--path") };
   if (typed.as === "messages") return { kind: "messages" };
   if (typed.as === "trajectory") return { kind: "trajectory", reward };
   return { kind: "page", markdown: typed.as === "markdown" };
 };
 
-/** @throws Failure `options-contradict` for forms, and options of forms, that can't be had together */
-const requireOneForm = (context: Context, typed: TypedRead): void => {
-  const asked = [
-    ...(typed.summary === true ? ["--summary"] : []),
-    ...(typed.list === true ? ["--list"] : []),
+const requireOneForm = ({ screen: { fields, format } }: Context, typed: TypedRead): void => {
+  const { as } = typed;
+  const [first, second] = [
+    ...(typed.summary ? ["--summary"] : []),
+    ...(typed.list ? ["--list"] : []),
     ...(typed.path === undefined ? [] : ["--path"]),
-    ...(typed.as === undefined ? [] : [`--as ${typed.as}`]),
+    ...(as === undefined ? [] : [`--as ${as}`]),
   ];
-  const [first, second] = asked;
-  if (first !== undefined && second !== undefined) {
-    throw new Failure("options-contradict", { first, second, why: "each of them is all that is printed" });
+  if (first !== undefined && second !== undefined)
+    throw contradiction(first, second, "each of them is all that is printed");
+  if (first !== undefined && !["--summary", "--list", "--as markdown"].includes(first)) {
+    if (typed.noContent) throw contradiction(first, "--no-content", "it prints content");
+    const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
+    if (other !== undefined) throw contradiction(first, other, `${first} has a form of its own`);
   }
-  const ownForm = first !== undefined && !["--summary", "--list", "--as markdown"].includes(first);
-  if (!typed.content && ownForm) {
-    throw new Failure("options-contradict", { first, second: "--no-content", why: "it prints content" });
+  if (as !== undefined && (format === "json" || (as === "markdown" && format === "jsonl"))) {
+    const why = as === "markdown" ? "Markdown is no JSON" : "it prints a line a call: -o jsonl";
+    throw contradiction(`--as ${as}`, `-o ${format}`, why);
   }
-  const { fields, format } = context.screen;
-  const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
-  if (ownForm && other !== undefined) {
-    throw new Failure("options-contradict", { first, second: other, why: `${first} has a form of its own` });
-  }
-  if (typed.as !== undefined && (format === "json" || (typed.as === "markdown" && format === "jsonl"))) {
-    const why = typed.as === "markdown" ? "Markdown is no JSON" : "it prints a line a call: -o jsonl";
-    throw new Failure("options-contradict", { first: `--as ${typed.as}`, second: `-o ${format}`, why });
-  }
-  if (typed.list === true && (format === "json" || format === "jsonl")) {
+  if (typed.list && (format === "json" || format === "jsonl")) {
     const why = "JSON has whole calls, of which --fields picks keys: -o jsonl --fields id,exception";
-    throw new Failure("options-contradict", { first: "--list", second: `-o ${format}`, why });
+    throw contradiction("--list", `-o ${format}`, why);
   }
 };
 
-const rewardOf = ({ as, reward, rewardFrom }: TypedRead): RewardFrom => {
+const rewardMeant = ({ as, reward, rewardFrom }: TypedRead): RewardFrom => {
   if (reward === undefined && rewardFrom === undefined) return { kind: "attributes" };
   const option = reward === undefined ? "--reward-from" : "--reward";
   if (as !== "trajectory") throw new Failure("option-needs", { option, needs: "--as trajectory" });
-  if (reward !== undefined && rewardFrom !== undefined) {
-    throw new Failure("options-contradict", {
-      first: "--reward",
-      second: "--reward-from",
-      why: "a trajectory has one reward",
-    });
-  }
   if (reward === undefined) return { kind: "path", path: parsePath(rewardFrom ?? "", "--reward-from") };
+  if (rewardFrom !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
   const text = reward.trim();
-  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))) {
-    return { kind: "number", text };
-  }
-  throw new Failure("option-value-wrong", { option, value: reward, wanted: "a number such as 1 or -0.5" });
-};
-
-/** Enough to hide the way there and back, few enough for any service. */
-export const usualConcurrency = 8;
-const mostConcurrency = 64;
-
-const concurrencyOf = (typed: string | undefined): number => {
-  if (typed === undefined) return usualConcurrency;
-  const count = /^\d{1,3}$/.test(typed) ? Number(typed) : 0;
-  if (count >= 1 && count <= mostConcurrency) return count;
-  throw new Failure("option-value-wrong", {
-    option: "--concurrency",
-    value: typed,
-    wanted: `a number from 1 to ${mostConcurrency}`,
-  });
+  const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
+  if (!isNumber) throw wrongValue(option, reward, "a number such as 1 or -0.5");
+  return { kind: "number", text };
 };

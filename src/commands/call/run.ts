@@ -6,8 +6,9 @@ import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { type CallsStopped, Failure, type Problem, reasons } from "../../failure.ts";
 import { sentencesOf } from "../../output/index.ts";
-import { callIds, choosing, once } from "./meant.ts";
-import { type ReadOptions, readMeant, type TypedRead } from "./options.ts";
+import type { TypedRead } from "./command.ts";
+import { callIds, idTyped, once } from "./ids.ts";
+import { type CallForm, choiceMeant, formMeant, usualConcurrency } from "./options.ts";
 import {
   type CallOutcome,
   type CallReader,
@@ -19,13 +20,16 @@ import {
 import { type CallResults, openCallResults } from "./results.ts";
 
 /** Reads calls and prints them. @throws Failure what could not be read or done, once the rest was printed */
-export const run = async (context: Context, words: readonly string[], typed: TypedRead): Promise<void> => {
-  const options = readMeant(context, words, typed);
+export const run = async (context: Context, typed: TypedRead): Promise<void> => {
+  const words = typed.callId.map(idTyped);
+  const shown = { ...typed, content: !typed.noContent };
+  const form = formMeant(context, typed);
   const settings = await settingsInForce(context);
   const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
   const boundMs = settings.require("max_wait");
-  const read = await openCallReader(context, settings, options.shown);
-  const results = await openCallResults(context, { ...options, vendorPrefix });
+  const isMeant = choiceMeant(typed, vendorPrefix);
+  const read = await openCallReader(context, settings, shown);
+  const results = await openCallResults(context, { form, shown, vendorPrefix });
   const seen: Seen = {
     asked: 0,
     leftOut: 0,
@@ -35,14 +39,16 @@ export const run = async (context: Context, words: readonly string[], typed: Typ
     running: [],
     mistyped: new Map(),
   };
-  const isMeant = choosing(options.choice, vendorPrefix);
-  if (!(await takeAll(context, { options, read, results, seen, boundMs, isMeant }))) return;
+  if (!(await takeAll(context, { typed, words, form, read, results, seen, boundMs, isMeant }))) return;
   const { asked, missing, leftOut } = seen;
-  const chosen = options.choice === undefined ? undefined : leftOut;
+  const chosen = isMeant === undefined ? undefined : leftOut;
   const unmade = await results.end({ asked, missing: missing.length, chosen });
   if (asked === 0) context.screen.notice("standard input held no call id");
   sayOf(seen, context);
-  const late = options.wait && seen.running.length > 0 ? [lateFailure(seen, boundMs)] : [];
+  const late =
+    typed.wait && seen.running.length > 0
+      ? [new Failure("calls-running", { ids: seen.running, asked, waitedMs: boundMs })]
+      : [];
   const failures = [...(await unread(seen)), ...missingFailure(seen, project), ...unmade, ...late];
   const [first, ...others] = failures;
   if (first !== undefined) throw first.also({ problems: await Promise.all(others.map(problemOf)) });
@@ -50,28 +56,31 @@ export const run = async (context: Context, words: readonly string[], typed: Typ
 
 /** Everything that a run of `call read` is made of. */
 interface Run {
-  readonly options: ReadOptions;
+  readonly typed: TypedRead;
+  readonly words: readonly string[];
+  readonly form: CallForm;
   readonly read: CallReader;
   readonly results: CallResults;
   readonly seen: Seen;
   /** Bound of waiting for running calls. */
   readonly boundMs: number;
-  readonly isMeant: (bytes: Uint8Array) => boolean;
+  /** Undefined if all calls are meant. */
+  readonly isMeant: ReturnType<typeof choiceMeant>;
 }
 
 /** Hands every call to the results as its turn comes. False where nobody reads what is printed any more. */
 const takeAll = async (context: Context, run: Run): Promise<boolean> => {
-  const { options, read, results, seen, boundMs, isMeant } = run;
+  const { words, form, read, results, seen, boundMs, isMeant } = run;
+  const { wait, concurrency = usualConcurrency } = run.typed;
   const { host, screen } = context;
-  const { form, wait, concurrency } = options;
   const progress = screen.progress("reading calls");
   const isRunning = (id: string) => progress.update(`reading calls: ${seen.asked} done, ${id} is still running`);
   const following = wait ? { waiting: openWaiting(host, boundMs), isRunning } : undefined;
   const stop = new AbortController();
   const isTrouble = openPatience();
   try {
-    const mayBeEmpty = form.kind === "summary" || options.choice !== undefined;
-    const ids = callIds(host, { words: options.words, mayBeEmpty }, stop.signal);
+    const mayBeEmpty = form.kind === "summary" || isMeant !== undefined;
+    const ids = callIds(host, { words, mayBeEmpty }, stop.signal);
     const asked = form.kind === "summary" ? once(ids) : ids;
     const reading = {
       run: async (id: string) => await read(id, following),
@@ -83,7 +92,7 @@ const takeAll = async (context: Context, run: Run): Promise<boolean> => {
       note(seen, outcome);
       if (isTrouble(outcome)) seen.stopped ??= "in-a-row";
       if (seen.stopped === "in-a-row") break;
-      if (outcome.kind === "found" && isMeant(outcome.bytes)) await results.take(outcome);
+      if (outcome.kind === "found" && isMeant?.(outcome.bytes) !== false) await results.take(outcome);
       else if (outcome.kind === "found") seen.leftOut++;
       if (screen.readerGone) return false;
     }
@@ -134,9 +143,6 @@ const sayOf = ({ asked, leftOut, mistyped, missing, failed }: Seen, { screen }: 
   );
   screen.notice(`not of the interface's type, and shown as it came: ${fields.join(", ")}`);
 };
-
-const lateFailure = ({ running, asked }: Seen, waitedMs: number): Failure =>
-  new Failure("calls-running", { ids: running, asked, waitedMs });
 
 const missingFailure = ({ missing, asked }: Seen, project: string): readonly Failure[] => {
   if (missing.length === 0) return [];

@@ -136,8 +136,7 @@ export const ownPriceColumn = (name: string): CatalogColumn =>
     : price(name, { heading: `${name}\n(as given)`, rank: 18 });
 
 /** The prices among the names of `--sort` that the interface does not name: all but `pricing.` may be left out of those that are known. */
-export const pricesIn = (sort: readonly string[] = []): readonly string[] =>
-  sort.flatMap((one) => ownPriceIn(one) ?? []);
+export const pricesIn = (sort: readonly string[]): readonly string[] => sort.flatMap((one) => ownPriceIn(one) ?? []);
 
 const ownPriceIn = (typed: string): string | undefined => {
   const [, whole, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(typed) ?? [];
@@ -146,7 +145,7 @@ const ownPriceIn = (typed: string): string | undefined => {
 };
 
 /** The other names: they are right or wrong before a catalog is read, whose own prices are known only then. */
-export const withoutPrices = (sort: readonly string[] = []): readonly string[] =>
+export const withoutPrices = (sort: readonly string[]): readonly string[] =>
   sort.filter((one) => ownPriceIn(one) === undefined);
 
 /** The columns of several catalogs in one list: their own, with the catalog itself behind the id, and those of the models that can be called at the end. */

@@ -1,40 +1,23 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
 
-import {
-  type CatalogName,
-  compareCosts,
-  costOf,
-  dayOf,
-  deprecationOf,
-  type Listed,
-  matcherOf,
-} from "../../catalogs/index.ts";
+import { compareCosts, costOf, dayOf, deprecationOf, type Listed, matcherOf } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { type Entries, known, mapped } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { printList } from "../../output/index.ts";
-import type { TypedFilter, TypedSource } from "../lists/options.ts";
-import { limitOf } from "../lists/selection.ts";
 import { type CostRow, costColumns, deprecationMark } from "./columns.ts";
+import type { TypedCost } from "./command.ts";
 import { filterOf, requireWords } from "./filter.ts";
 import { openNamed } from "./named.ts";
 import { type CatalogRead, catalogsMeant, listedOf, readCatalog, sourceOf } from "./source.ts";
-import { readUsage, type TypedUsage, type UsageRead, usageAsked } from "./usage.ts";
-
-/** The arguments and options as typed. */
-export interface TypedCost extends TypedSource, TypedFilter, TypedUsage {
-  readonly models: readonly string[];
-  readonly catalog?: CatalogName;
-  readonly limit?: string;
-}
+import { readUsage, type UsageRead, usageAsked } from "./usage.ts";
 
 /** Prices the usage. @throws Failure `models-missing`, once the others were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
-  const [asked, filter] = [usageAsked(typed), filterOf(typed, { now: host.now() })];
-  const [limit, source] = [limitOf(typed.limit), sourceOf(typed)];
+  const [asked, filter, source] = [usageAsked(typed), filterOf(typed, { now: host.now() }), sourceOf(typed)];
   const settings = await settingsInForce(context);
   const names = catalogsMeant(settings, typed.catalog);
   const progress = screen.progress("reading catalogs");
@@ -49,9 +32,9 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       mapped(listed, ({ entry }) => entry),
     );
     const matches = matcherOf(filter, { now: host.now() });
-    const { rows, missing } = costsOf(listed, { models: typed.models, matches, usage, now: host.now() });
+    const { rows, missing } = costsOf(listed, { models: typed.model, matches, usage, now: host.now() });
     for (const sentence of usage.notices) screen.notice(sentence);
-    const shown = rows.slice(0, limit);
+    const shown = rows.slice(0, typed.limit);
     const unknown = shown.filter(({ cost }) => cost.total === null).length;
     if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
     if (unknown > 0) screen.notice(unknownNotice(unknown, shown.length));

@@ -10,6 +10,7 @@ import {
   readCatalogFile,
   savedCatalogAt,
 } from "../../catalogs/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Catalog, type CatalogModel, readDocument } from "../../contract/catalog.ts";
@@ -19,49 +20,15 @@ import { Failure } from "../../failure.ts";
 import { printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
-import { parseMoment } from "../lists/moment.ts";
-import type { TypedSource } from "../lists/options.ts";
 import { changeColumns, type Sides, shortSide } from "./columns.ts";
+import type { TypedDiff } from "./command.ts";
 import { type CatalogSource, catalogsMeant, minuteOf, placeOf, readCatalog, sourceOf } from "./source.ts";
 
-/** The arguments and options as typed. */
-export interface TypedDiff extends TypedSource {
-  readonly files: readonly string[];
-  readonly catalog?: CatalogName;
-  readonly since?: string;
-  readonly until?: string;
-  readonly exitCode?: boolean;
-}
-
-/** What is compared. */
-interface DiffOptions {
-  readonly files: readonly string[];
-  readonly catalog: CatalogName | undefined;
-  /** Milliseconds since 1970. */
-  readonly since: number | undefined;
-  readonly until: number | undefined;
-  readonly source: CatalogSource;
-}
-
-const optionsOf = (context: Context, typed: TypedDiff): DiffOptions => {
-  const { files, catalog, since, until } = typed;
-  const now = context.host.now();
-  if (files.length > 0 && since !== undefined) {
-    throw new Failure("options-contradict", { first: "--since", second: "<file>", why: "files have no history" });
-  }
-  if (until !== undefined && since === undefined)
-    throw new Failure("option-needs", { option: "--until", needs: "--since" });
-  if (files.length > 2 || (files.length === 1 && catalog === undefined)) {
-    const wanted = "two files, or one and --catalog <analysis|router>";
-    throw new Failure("option-value-wrong", { option: "<file>", value: files.join(" "), wanted });
-  }
-  return {
-    files,
-    catalog,
-    since: since === undefined ? undefined : parseMoment(since, { option: "--since", now }),
-    until: until === undefined ? undefined : parseMoment(until, { option: "--until", now }),
-    source: sourceOf(typed),
-  };
+/** @throws Failure `options-contradict`, `option-value-wrong` */
+const checkDiff = ({ file: files, catalog, since }: TypedDiff): void => {
+  if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
+  if (files.length > 2 || (files.length === 1 && catalog === undefined))
+    throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
 };
 
 /** One of two catalogs that are compared. */
@@ -84,9 +51,10 @@ interface Compared {
 /** Compares, and prints what is different. @throws Failure `catalogs-differ`, once the result was printed */
 export const run = async (context: Context, typed: TypedDiff): Promise<void> => {
   const { screen } = context;
-  const options = optionsOf(context, typed);
+  checkDiff(typed);
+  const source = sourceOf(typed);
   const progress = screen.progress("reading catalogs");
-  const compared = await sidesOf(context, options)
+  const compared = await sidesOf(context, typed, source)
     .then((pairs) => pairs.map(([from, to]) => ({ from, to, difference: diffCatalogs(from.models, to.models) })))
     .finally(progress.stop);
   const rows = compared.flatMap(({ from, to, difference }) =>
@@ -105,7 +73,7 @@ export const run = async (context: Context, typed: TypedDiff): Promise<void> => 
     rows,
     wire: { bytes: Buffer.from(JSON.stringify(documentOf(compared, rows))), member: "changes" },
   });
-  if (typed.exitCode === true && rows.length > 0) throw new Failure("catalogs-differ", { changes: rows.length });
+  if (typed.exitCode && rows.length > 0) throw new Failure("catalogs-differ", { changes: rows.length });
 };
 
 const withoutId = (count: number): string =>
@@ -144,14 +112,17 @@ const sideDocument = ({ catalog, provider, file, asOf }: Side) => ({
   as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
 });
 
-const sidesOf = async (context: Context, options: DiffOptions): Promise<readonly (readonly [Side, Side])[]> => {
-  const { files, catalog, since, until } = options;
-  const [older, newer] = files;
+const sidesOf = async (
+  context: Context,
+  { file: [older, newer], catalog, ...typed }: TypedDiff,
+  source: CatalogSource,
+): Promise<readonly (readonly [Side, Side])[]> => {
+  const [since, until] = [typed.since?.(context.host.now()), typed.until?.(context.host.now())];
   if (older !== undefined && newer !== undefined)
     return [[await fileSide(context, older), await fileSide(context, newer)]];
   const settings = await settingsInForce(context);
   const current = async (name: CatalogName): Promise<Side> => {
-    const { place, value, asOf } = await readCatalog(context, { settings, catalog: name, source: options.source });
+    const { place, value, asOf } = await readCatalog(context, { settings, catalog: name, source });
     return { catalog: name, provider: place.provider, file: null, asOf, models: value.data };
   };
   if (older !== undefined && catalog !== undefined) return [[await fileSide(context, older), await current(catalog)]];

@@ -11,13 +11,12 @@ import {
   type WordField,
   wordFields,
 } from "../../catalogs/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
-import { Failure } from "../../failure.ts";
 import { openMistypings } from "../lists/mistyped.ts";
-import { ageMs, parseMoment } from "../lists/moment.ts";
 import type { TypedFilter } from "../lists/options.ts";
 
 /** What was meant. @throws Failure `option-value-wrong`, `options-contradict` */
@@ -25,23 +24,21 @@ export const filterOf = (
   typed: TypedFilter & { readonly pattern?: string | undefined },
   { now }: { readonly now: number },
 ): Filter => {
-  if (typed.deprecated === true && typed.notDeprecated === true) {
-    const why = "a model's deprecation date has come, or it has not";
-    throw new Failure("options-contradict", { first: "--deprecated", second: "--not-deprecated", why });
-  }
+  if (typed.deprecated && typed.notDeprecated)
+    throw contradiction("--deprecated", "--not-deprecated", "a model's deprecation date has come, or it has not");
+  const deprecatedBy = typed.deprecatedWithin?.(now);
+  const createdSince = typed.createdSince?.(now);
   return {
     pattern: typed.pattern,
     ...wordsOf(typed),
-    minContext: tokensOf("--min-context", typed.minContext),
-    minOutput: tokensOf("--min-output", typed.minOutput),
-    maxPrices: typed.maxPrice === undefined ? undefined : pricesOf(typed.maxPrice),
-    free: typed.free,
-    deprecated: typed.deprecated === true ? true : typed.notDeprecated === true ? false : undefined,
-    deprecatedBy: endOf(typed.deprecatedWithin, now),
-    createdSince:
-      typed.createdSince === undefined
-        ? undefined
-        : parseMoment(typed.createdSince, { option: "--created-since", now }) / 1000,
+    minContext: typed.minContext,
+    minOutput: typed.minOutput,
+    maxPrices: typed.maxPrice.length === 0 ? undefined : pricesOf(typed.maxPrice),
+    free: typed.free ? true : undefined,
+    deprecated: typed.deprecated ? true : typed.notDeprecated ? false : undefined,
+    deprecatedBy:
+      deprecatedBy === undefined ? undefined : new Date(Math.min(deprecatedBy, lastDay)).toISOString().slice(0, 10),
+    createdSince: createdSince === undefined ? undefined : createdSince / 1000,
   };
 };
 
@@ -78,7 +75,7 @@ const filterColumns = [
   ["createdSince", "created"],
 ] as const;
 
-/** @throws Failure `option-value-wrong` where a word is empty */
+/** @throws Failure `option-value-wrong` if a word is empty */
 const wordsOf = (typed: TypedFilter): Filter => {
   const words = {
     inputModalities: typed.inputModality,
@@ -90,27 +87,11 @@ const wordsOf = (typed: TypedFilter): Filter => {
     onlyCountries: typed.onlyCountry,
   };
   for (const field of wordFields) {
-    const list = field === "maxPrices" ? undefined : words[field];
-    if (list?.includes("") !== true) continue;
-    throw wrong(optionNames[field], list.join(","), "a word, or several with commas between them");
+    const list = field === "maxPrices" ? [] : words[field];
+    if (list.includes(""))
+      throw wrongValue(optionNames[field], list.join(","), "a word, or several with commas between them");
   }
-  return words;
-};
-
-/** Thousands and millions, as people write them. */
-const factors: ReadonlyMap<string, number> = new Map([
-  ["", 1],
-  ["k", 1000],
-  ["m", 1_000_000],
-]);
-
-/** A number of tokens, such as `128k`. @throws Failure `option-value-wrong` */
-export const tokensOf = (option: string, typed: string | undefined): number | undefined => {
-  if (typed === undefined) return undefined;
-  const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(typed) ?? [];
-  const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
-  if (factor === undefined) throw wrong(option, typed, "a number of tokens, such as 131072, 128k or 1M");
-  return Number(digits) * factor;
+  return Object.fromEntries(Object.entries(words).filter(([, list]) => list.length > 0));
 };
 
 /** The most that each price may be: the least of those that were typed, since all of them must hold. */
@@ -122,7 +103,7 @@ const pricesOf = (typed: readonly string[]): Readonly<Record<string, string>> =>
     if (price === undefined || price.digits < 0n) {
       const wanted =
         "the names of prices and the most they may be, such as prompt=0.5,completion=2: US dollars per million tokens, image and request each";
-      throw wrong("--max-price", one, wanted);
+      throw wrongValue("--max-price", one, wanted);
     }
     const before = most.get(name);
     if (before === undefined || compareDecimals(price, before.price) < 0) most.set(name, { amount, price });
@@ -130,19 +111,8 @@ const pricesOf = (typed: readonly string[]): Readonly<Record<string, string>> =>
   return Object.fromEntries(Array.from(most, ([name, { amount }]) => [name, amount]));
 };
 
-const endOf = (typed: string | undefined, now: number): string | undefined => {
-  if (typed === undefined) return undefined;
-  const option = "--deprecated-within";
-  const age = ageMs(typed);
-  const ms = age === undefined ? parseMoment(typed, { option, now }) : now + age;
-  return new Date(Math.min(ms, lastDay)).toISOString().slice(0, 10);
-};
-
 /** The last day that is written with four digits of its year. */
 const lastDay = Date.UTC(9999, 11, 31);
-
-const wrong = (option: string, value: string, wanted: string): Failure =>
-  new Failure("option-value-wrong", { option, value, wanted });
 
 /** The words of a filter that no model has, as they were typed. */
 export const absentIn = (filter: Filter, models: Entries<CatalogModel>): readonly string[] =>
@@ -156,12 +126,8 @@ export const requireWords = (filter: Filter, models: Entries<CatalogModel>): voi
   const unknown = unknownWord(filter, models);
   if (unknown === undefined) return;
   const { field, word, near } = unknown;
-  throw new Failure("option-value-wrong", {
-    option: optionNames[field],
-    value: word,
-    wanted: instead(unknown, knownWords[field]),
-    suggestion: near === undefined ? undefined : countedWord(near),
-  });
+  const suggestion = near === undefined ? undefined : countedWord(near);
+  throw wrongValue(optionNames[field], word, instead(unknown, knownWords[field]), suggestion);
 };
 
 const instead = ({ occurring }: UnknownWord, known: readonly string[]): string => {

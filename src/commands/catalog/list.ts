@@ -19,16 +19,8 @@ import type { CatalogModel } from "../../contract/catalog.ts";
 import { type Entries, mapped } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Column, printList } from "../../output/index.ts";
-import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
-import {
-  isFiltered,
-  limitOf,
-  orderOf,
-  type Selection,
-  selected,
-  tellSelection,
-  withAskedSeen,
-} from "../lists/selection.ts";
+import type { TypedFilter, TypedOrder } from "../lists/options.ts";
+import { isFiltered, orderOf, type Selection, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
 import {
   catalogColumns,
   deprecationMark,
@@ -39,25 +31,24 @@ import {
   pricesIn,
   withoutPrices,
 } from "./columns.ts";
+import type { TypedList } from "./command.ts";
 import { absentIn, columnsFiltered, filterOf, openMistyped, requireWords } from "./filter.ts";
 import { catalogsMeant, endWith, leftOut, listedOf, readCatalog, readCatalogs, sourceOf } from "./source.ts";
-
-/** The arguments and options of a list, as typed. */
-export interface TypedList extends TypedFilter, TypedOrder, TypedSource {
-  readonly pattern: string | undefined;
-}
 
 /** What is listed, and in which order. */
 interface ListOptions {
   readonly filter: Filter;
-  readonly sort: readonly string[] | undefined;
+  readonly sort: readonly string[];
   readonly limit: number | undefined;
 }
 
-const optionsOf = ({ host }: Context, typed: TypedList): ListOptions => ({
+/** What was typed for any list. */
+type TypedModels = TypedFilter & TypedOrder & { readonly pattern: string | undefined };
+
+const optionsOf = ({ host }: Context, typed: TypedModels): ListOptions => ({
   filter: filterOf(typed, { now: host.now() }),
   sort: typed.sort,
-  limit: limitOf(typed.limit),
+  limit: typed.limit,
 });
 
 /** `catalog analysis`, `catalog router`. @throws Failure */
@@ -86,7 +77,7 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
 };
 
 const isEverything = ({ filter, sort, limit }: ListOptions): boolean =>
-  [sort, limit, ...Object.values(filter)].every((one) => one === undefined);
+  sort.length === 0 && [limit, ...Object.values(filter)].every((one) => one === undefined);
 
 /** `catalog all`. @throws Failure */
 export const listCatalogs = async (context: Context, typed: TypedList): Promise<void> => {
@@ -113,7 +104,7 @@ interface ModelsRead {
 /** `models --with-prices`. Ids are joined where they are exactly the same. @throws Failure */
 export const listPriced = async (
   context: Context,
-  typed: TypedList,
+  typed: TypedModels,
   readModels: () => Promise<ModelsRead>,
 ): Promise<void> => {
   const { screen } = context;
@@ -162,7 +153,7 @@ const unlistedSentences = (
 };
 
 /** Refuses columns that there can't be, before anything is asked for. @throws Failure `option-value-wrong` */
-const requireJoinedColumns = (sort: readonly string[] | undefined, about: { readonly withModels: boolean }): void => {
+const requireJoinedColumns = (sort: readonly string[], about: { readonly withModels: boolean }): void => {
   orderOf(withoutPrices(sort), joinedColumns(catalogColumns(), about));
 };
 

@@ -1,22 +1,15 @@
 /** `rollcall catalog lock`: writes the facts of models into a file that `catalog verify` holds them against. */
 
-import { type CatalogName, type LockedModel, lockedOf, readLock, writeLock } from "../../catalogs/index.ts";
+import { type LockedModel, lockedOf, readLock, writeLock } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
-import type { TypedSource } from "../lists/options.ts";
+import type { TypedLock } from "./command.ts";
 import { openNamed } from "./named.ts";
 import { catalogsMeant, readCatalog, sourceOf } from "./source.ts";
-
-/** The arguments and options as typed. */
-export interface TypedLock extends TypedSource {
-  readonly models: readonly string[];
-  readonly file: string;
-  readonly catalog?: CatalogName;
-}
 
 /** Writes the lock file. @throws Failure `models-missing`, `lock-foreign`, `lock-broken`, `lock-unwritable`; nothing is then written */
 export const run = async (context: Context, typed: TypedLock): Promise<void> => {
@@ -35,14 +28,12 @@ export const run = async (context: Context, typed: TypedLock): Promise<void> => 
 
 const modelsMeant = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
   const source = sourceOf(typed);
-  const before = typed.models.length > 0 ? undefined : readLock(typed.file);
+  const before = typed.model.length > 0 ? undefined : readLock(typed.file);
   const settings = await settingsInForce(context);
   const names = catalogsMeant(settings, typed.catalog);
   const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
   const lockedBefore = before?.models.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  const named = openNamed(
-    lockedBefore ?? (typed.models.length > 0 ? typed.models.map((text) => ({ text })) : undefined),
-  );
+  const named = openNamed(lockedBefore ?? (typed.model.length > 0 ? typed.model.map((text) => ({ text })) : undefined));
   // What is locked of a catalog that is left out now stays as it is.
   const locked = before?.models.filter((model) => !isRead(model)) ?? [];
   for (const catalog of names) {

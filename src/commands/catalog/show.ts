@@ -7,16 +7,11 @@ import { known, Mistyped } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { wholeOf } from "../../json/walk.ts";
 import { type Line, type Mark, type Page, printPage, type Section, spelledIn } from "../../output/index.ts";
-import type { TypedSource } from "../lists/options.ts";
 import { catalogColumns, deprecationMark, joinedColumns, openOwnPrices, ownPriceColumn } from "./columns.ts";
+import type { TypedShow } from "./command.ts";
 import { openMistyped } from "./filter.ts";
 import { printRows } from "./list.ts";
 import { type CatalogRead, catalogsMeant, endWith, leftOut, listedOf, readCatalogs, sourceOf } from "./source.ts";
-
-/** The argument and options as typed. */
-export interface TypedShow extends TypedSource {
-  readonly id: string;
-}
 
 /** Shows the model. @throws Failure `model-not-listed` */
 export const run = async (context: Context, typed: TypedShow): Promise<void> => {

@@ -10,6 +10,7 @@ import {
   listedIn,
   readCopy,
 } from "../../catalogs/index.ts";
+import { contradiction } from "../../cli/index.ts";
 import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Catalog, listAnalysisModels, listRouterModels, readDocument } from "../../contract/catalog.ts";
@@ -18,7 +19,6 @@ import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
-import { parseAge } from "../lists/moment.ts";
 import type { TypedSource } from "../lists/options.ts";
 
 /** How a catalog may be come by. */
@@ -40,12 +40,10 @@ export interface CatalogRead {
 }
 
 /** What the options mean. @throws Failure `option-value-wrong`, `options-contradict` */
-export const sourceOf = ({ maxAge, offline = false }: TypedSource): CatalogSource => {
-  if (maxAge !== undefined && offline) {
-    const why = "--offline uses the copy however old it is";
-    throw new Failure("options-contradict", { first: "--offline", second: "--max-age", why });
-  }
-  return { maxAgeMs: maxAge === undefined ? undefined : parseAge(maxAge, { option: "--max-age" }), offline };
+export const sourceOf = ({ maxAge: maxAgeMs, offline }: TypedSource): CatalogSource => {
+  if (maxAgeMs !== undefined && offline)
+    throw contradiction("--offline", "--max-age", "--offline uses the copy however old it is");
+  return { maxAgeMs, offline };
 };
 
 /** The settings that name the provider of each catalog. */

@@ -1,23 +1,14 @@
 /** The usage that `catalog cost` prices: said in numbers, or recorded by a call. */
 
 import { noUsage, type Usage, usageOfCall } from "../../catalogs/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
 import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { CallReadReply, readCall } from "../../contract/call.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
-import { tokensOf } from "./filter.ts";
-
-/** The options as typed. */
-export interface TypedUsage {
-  readonly promptTokens?: string;
-  readonly completionTokens?: string;
-  readonly cached?: string;
-  readonly images?: string;
-  readonly requests?: string;
-  readonly fromCall?: string;
-}
+import type { TypedCost } from "./command.ts";
 
 /** Where a usage comes from, as meant. */
 interface UsageAsked {
@@ -28,29 +19,28 @@ interface UsageAsked {
 }
 
 /** What the options mean. @throws Failure `option-value-wrong`, `options-contradict`, `usage-missing` */
-export const usageAsked = (typed: TypedUsage): UsageAsked => {
+export const usageAsked = (typed: TypedCost): UsageAsked => {
   const { fromCall: call } = typed;
   const said = saidIn(typed);
   const tokens = ["prompt_tokens", "completion_tokens", "cached_tokens"] as const;
   if (call !== undefined && tokens.some((name) => said[name] !== undefined)) {
-    const why = "the tokens are those that are recorded";
-    throw new Failure("options-contradict", { first: "--from-call", second: "numbers of tokens", why });
+    throw contradiction("--from-call", "numbers of tokens", "the tokens are those that are recorded");
   }
   if (call === undefined && Object.values(said).every((count) => count === 0)) throw new Failure("usage-missing", {});
   if ((said.cached_tokens ?? 0) > (said.prompt_tokens ?? 0)) {
     const wanted = "no more than --prompt-tokens, which the cached ones are among";
-    throw new Failure("option-value-wrong", { option: "--cached", value: typed.cached ?? "", wanted });
+    throw wrongValue("--cached", String(said.cached_tokens), wanted);
   }
   return { call, said };
 };
 
-const saidIn = ({ promptTokens, completionTokens, cached, images, requests }: TypedUsage): Partial<Usage> => {
+const saidIn = (typed: TypedCost): Partial<Usage> => {
   const counts = {
-    prompt_tokens: tokensOf("--prompt-tokens", promptTokens),
-    cached_tokens: tokensOf("--cached", cached),
-    completion_tokens: tokensOf("--completion-tokens", completionTokens),
-    images: tokensOf("--images", images),
-    requests: tokensOf("--requests", requests),
+    prompt_tokens: typed.promptTokens,
+    cached_tokens: typed.cached,
+    completion_tokens: typed.completionTokens,
+    images: typed.images,
+    requests: typed.requests,
   };
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined));
 };

@@ -10,37 +10,26 @@ import {
   type Verified,
   verifyLock,
 } from "../../catalogs/index.ts";
+import { wrongValue } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { Catalog } from "../../contract/catalog.ts";
 import { counted } from "../../counted.ts";
-import { parseDecimal } from "../../decimal.ts";
 import { Failure, problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { printList, printReport } from "../../output/index.ts";
-import { parseAge } from "../lists/moment.ts";
-import type { TypedSource } from "../lists/options.ts";
-import { reportsAsked } from "../log/build-reports.ts";
+import { reportsAsked } from "../inputs/reports.ts";
 import { findingColumns } from "./columns.ts";
+import type { TypedVerify } from "./command.ts";
 import { type CatalogSource, readCatalog, sourceOf } from "./source.ts";
-
-/** The options as typed. */
-export interface TypedVerify extends TypedSource {
-  readonly file: string;
-  readonly maxRise: string;
-  readonly within: string;
-  readonly strict?: boolean;
-  readonly allow?: readonly string[];
-  readonly report?: readonly string[];
-}
 
 /** Holds the catalogs against the lock. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
 export const run = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
-  const { file } = typed;
-  const [policy, source] = [policyOf(typed, host.now()), sourceOf(typed)];
+  const { file, maxRise, within: withinMs } = typed;
+  const [policy, source] = [{ maxRise, withinMs, now: host.now() }, sourceOf(typed)];
   requireRules(typed.allow);
-  const reports = reportsAsked(typed.report ?? [], { context, inputs: [file] });
+  const reports = reportsAsked(typed.report, { screen, inputs: [file] });
   const lock = readLock(file);
   if (lock === undefined) throw new Failure("lock-missing", { file }, { where: { file } });
   const progress = screen.progress("reading catalogs");
@@ -57,28 +46,11 @@ export const run = async (context: Context, typed: TypedVerify): Promise<void> =
   throw new Failure("lock-differs", { file, count: errors.length }, about);
 };
 
-const policyOf = ({ maxRise, within }: TypedVerify, now: number): LockPolicy => {
-  const percent = parseDecimal(maxRise.replace(/\s*%$/, ""));
-  if (percent === undefined || percent.digits < 0n) {
-    throw new Failure("option-value-wrong", {
-      option: "--max-rise",
-      value: maxRise,
-      wanted: "a percentage such as 10%",
-    });
-  }
-  return { maxRise: percent, withinMs: parseAge(within, { option: "--within" }), now };
-};
-
 /** @throws Failure `option-value-wrong` where there is no such rule */
-const requireRules = (allow: readonly string[] = []): void => {
+const requireRules = (allow: readonly string[]): void => {
   const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
   if (unknown === undefined) return;
-  throw new Failure("option-value-wrong", {
-    option: "--allow",
-    value: unknown,
-    wanted: `a rule: ${lockRuleNames.join(", ")}`,
-    suggestion: nearest(unknown, lockRuleNames),
-  });
+  throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, nearest(unknown, lockRuleNames));
 };
 
 const findingsIn = async (
@@ -87,7 +59,7 @@ const findingsIn = async (
     lock,
     policy,
     source,
-    typed: { strict = false, allow = [] },
+    typed: { strict, allow },
   }: {
     readonly lock: LockFile;
     readonly policy: LockPolicy;

@@ -1,12 +1,19 @@
 /** What can be typed next: found in the command tree, by the words before. */
-import type { Argument, Command, Option } from "commander";
-import { isRepeatable } from "../commands/tree.ts";
-import { allOptions, optionNamed, type Place, placeOf, takesValue } from "../words.ts";
+import {
+  allOptions,
+  type Command,
+  type Kind,
+  nameOf,
+  type Program,
+  readWords,
+  type Typed,
+  verbsOf,
+} from "../../cli/index.ts";
 
 /** One word that can be typed. */
 export interface Candidate {
   readonly text: string;
-  /** What it is, in a few words; empty where that says nothing. */
+  /** What it is, in a few words; empty if that says nothing. */
   readonly about: string;
 }
 
@@ -15,75 +22,69 @@ export type Candidates =
   | { readonly kind: "words"; readonly words: readonly Candidate[] }
   | { readonly kind: "files" | "folders" };
 
-/** Gives what can stand for an option's value or an argument, of which `typed` is there. */
-export type Values = (about: {
+/** What an option or an argument is given: `typed` is the beginning of its value. */
+export interface Asked {
   readonly command: Command;
-  readonly taker: Option | Argument;
+  /** `--sort`, or `catalog show <id>`. */
+  readonly name: string;
+  readonly kind: Kind<unknown>;
   readonly typed: string;
-  /** The arguments of the command that stand before. */
+  /** The arguments of the command before. */
   readonly taken: readonly string[];
-  /** The options that stand before, by their long names. */
-  readonly options: ReadonlySet<string>;
-}) => Promise<ValueKind>;
+  /** The options before. */
+  readonly given: Typed["given"];
+}
 
-/** What can stand for an option's value or an argument; undefined where it can be anything. */
+/** The values of an option or an argument; undefined if it can be anything. */
 export type ValueKind = readonly Candidate[] | "files" | "folders" | undefined;
 
-/** Finds what can be typed. */
-export const candidates = async ({
-  root,
-  before,
-  current,
-  values,
-}: {
-  readonly root: Command;
-  /** Whole words after the program's name. */
-  readonly before: readonly string[];
-  /** The beginning of the word that is being typed. */
-  readonly current: string;
-  readonly values: Values;
-}): Promise<Candidates> => {
-  const place = placeOf(root, before);
-  const { command } = place;
-  const options = new Set(Array.from(place.options, ({ long }) => long ?? ""));
-  const about = { command, taken: place.arguments, options };
-  const valuesOf = async (taker: Option | Argument, prefix = ""): Promise<Candidates> =>
-    prefixed(await values({ ...about, taker, typed: current.slice(prefix.length) }), prefix);
-  if (place.waiting !== undefined) return await valuesOf(place.waiting);
-  if (!place.onlyArguments && current.startsWith("-")) {
-    const [name = "", ...rest] = current.split("=");
-    if (rest.length === 0) return { kind: "words", words: optionWords(place, current) };
-    const option = optionNamed(command, name);
-    return option === undefined || !takesValue(option) ? none : await valuesOf(option, `${name}=`);
+/** Where it is read tells what is typed next: nobody types it. */
+const mark = "-\0";
+
+/** Finds what can be typed after whole words, and after the beginning of the next. */
+export const candidates = async (
+  program: Program,
+  { before, current }: { readonly before: readonly string[]; readonly current: string },
+  valuesOf: (asked: Asked) => ValueKind | Promise<ValueKind>,
+): Promise<Candidates> => {
+  const { command, above, given, operands, unknown } = await readWords(program, [...before, mark]);
+  const options = allOptions(command, above[0] ?? command);
+  const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== mark);
+  const valuesFor = async (name: string, kind: Kind<unknown>, prefix = ""): Promise<Candidates> => {
+    const values = await valuesOf({ command, name, kind, typed: current.slice(prefix.length), taken, given });
+    if (values === "files" || values === "folders") return { kind: values };
+    return wordsOf((values ?? []).map(({ text, about }) => ({ text: prefix + text, about })));
+  };
+  const waiting = Object.entries(options).find(([name]) => given.get(name)?.at(-1) === mark);
+  if (waiting !== undefined) return await valuesFor(`--${waiting[0]}`, waiting[1]);
+  if (operands.at(-1) !== mark && current.startsWith("-")) {
+    const [typed = "", ...rest] = current.split("=");
+    if (rest.length === 0) return wordsOf(optionWords(Object.entries(options), given, current));
+    const found = Object.entries(options).find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);
+    return found?.[1].value === undefined ? wordsOf([]) : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
   }
-  if (place.arguments.length === 0 && command.commands.length > 0)
-    return { kind: "words", words: commandWords(command) };
-  const taker = argumentAt(command, place.arguments.length);
-  return taker === undefined ? none : await valuesOf(taker);
+  if (taken.length === 0 && command.verbs.length > 0) return wordsOf(commandWords(command));
+  const args = Object.entries(command.args);
+  const [name, kind] = args[taken.length] ?? args.filter((arg) => arg[1].repeatable).at(-1) ?? [];
+  if (name === undefined || kind === undefined) return wordsOf([]);
+  return await valuesFor(`${command.words} <${name}>`, kind);
 };
 
-const none: Candidates = { kind: "words", words: [] };
+const wordsOf = (words: readonly Candidate[]): Candidates => ({ kind: "words", words });
 
-const prefixed = (kind: ValueKind, prefix: string): Candidates =>
-  kind === "files" || kind === "folders"
-    ? { kind }
-    : { kind: "words", words: (kind ?? []).map(({ text, about }) => ({ text: prefix + text, about })) };
-
-const optionWords = ({ command, options }: Place, current: string): readonly Candidate[] =>
-  allOptions(command)
-    .filter((option) => isRepeatable(option) || ![...options].some(({ long }) => long === option.long))
-    .flatMap(({ long, short, description }) => {
-      const names = current.startsWith("--") ? [long] : [long, short];
-      return names.flatMap((name) => (typeof name === "string" ? [{ text: name, about: description }] : []));
+const optionWords = (
+  options: readonly (readonly [name: string, kind: Kind<unknown>])[],
+  given: Typed["given"],
+  current: string,
+): readonly Candidate[] =>
+  options
+    .filter(([name, { repeatable }]) => repeatable || !(given.has(name) || (name === "help" && given.has("h"))))
+    .flatMap(([name, { short, about }]) => {
+      const texts = current.startsWith("--") || short === undefined ? [`--${name}`] : [`--${name}`, `-${short}`];
+      return texts.map((text) => ({ text, about }));
     });
 
-const commandWords = (command: Command): readonly Candidate[] =>
-  command
-    .createHelp()
-    .visibleCommands(command)
-    .map((one) => ({ text: one.name(), about: one.description() }));
-
-const argumentAt = (command: Command, position: number): Argument | undefined => {
-  const all = command.registeredArguments;
-  return all[position] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined);
-};
+const commandWords = (command: Command): readonly Candidate[] => [
+  ...verbsOf(command).map((verb) => ({ text: nameOf(verb), about: verb.about })),
+  ...(command.run === undefined ? [{ text: "help", about: "display help for command" }] : []),
+];

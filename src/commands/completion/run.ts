@@ -1,14 +1,20 @@
 /** What `rollcall completion` does, and what its scripts ask: the words that can be typed next, written as each shell wants them. */
-import type { Command } from "commander";
+import zsh from "../../../completions/_rollcall?raw";
+import bash from "../../../completions/rollcall.bash?raw";
+import fish from "../../../completions/rollcall.fish?raw";
+import powershell from "../../../completions/rollcall.ps1?raw";
+import type { Program } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { quoted, readWords } from "../../shell-words.ts";
 import { type Candidates, candidates } from "./candidates.ts";
-import { type CompletionShell, completionScript } from "./scripts.ts";
 import { valuesIn } from "./values.ts";
 
+/** The scripts, as they are committed. */
+const scripts = { bash, zsh, fish, powershell };
+
 /** Prints the script of a shell. */
-export const printScript = async ({ screen }: Context, shell: CompletionShell): Promise<void> =>
-  await screen.text(completionScript(shell));
+export const printScript = async ({ screen }: Context, shell: keyof typeof scripts): Promise<void> =>
+  await screen.text(scripts[shell]);
 
 /** Prints what can be typed next. Never fails: an error in the middle of a prompt helps nobody. */
 export const printCandidates = async (context: Context, asked: Asked): Promise<void> => {
@@ -18,7 +24,7 @@ export const printCandidates = async (context: Context, asked: Asked): Promise<v
 
 /** What a script asks. */
 interface Asked {
-  readonly root: Command;
+  readonly program: Program;
   readonly shell: string;
   /**
    * bash: the line up to the cursor, and the end of it that will be replaced. zsh, fish: the word that is being typed
@@ -29,11 +35,11 @@ interface Asked {
 }
 
 /** The lines of the answer: the kind of what can be typed (`words`, `files`, `folders`), then the words. */
-const answer = async (context: Context, { root, shell, typed }: Asked): Promise<readonly string[]> => {
+const answer = async (context: Context, { program, shell, typed }: Asked): Promise<readonly string[]> => {
   const { current, before, write } = shell === "bash" ? readBash(typed) : readOthers(shell, typed);
   if (isRedirection(before.at(-1))) return ["files"];
   const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));
-  const found = await candidates({ root, before: words, current, values: valuesIn(context) });
+  const found = await candidates(program, { before: words, current }, valuesIn(context));
   return [found.kind, ...plainWords(found).flatMap((one) => write(one) ?? [])];
 };
 

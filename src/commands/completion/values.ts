@@ -1,5 +1,4 @@
-/** What can stand for the value of an option or for an argument: known without a network, a credential or a program. */
-import { type Argument, type Command, Option } from "commander";
+/** The values of options and arguments: known without a network, a credential or a program. */
 import { idsOfCopies, knownWords, lockRuleNames, type WordField } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
@@ -19,28 +18,27 @@ import {
   namedAsInJson,
 } from "../catalog/columns.ts";
 import { modelColumns } from "../models/columns.ts";
-import type { Candidate, ValueKind, Values } from "./candidates.ts";
+import type { Asked, Candidate, ValueKind } from "./candidates.ts";
 
 /** Splits that people use; a setting may name others. */
 const usualSplits = ["train", "val", "test"];
 
-/** What is known in this run. */
+type Source = (asked: Asked & { readonly context: Context }) => ValueKind | Promise<ValueKind>;
+
+/** Finds the values that are known in this run. */
 export const valuesIn =
-  (context: Context): Values =>
-  async (about) => {
-    const choices = about.taker.argChoices;
-    if (choices !== undefined) return words(choices);
-    const named = sources[nameOf(about.taker, about.command)];
-    return named === undefined ? byPlaceholder(about.taker) : await named({ ...about, context });
+  (context: Context) =>
+  (asked: Asked): ValueKind | Promise<ValueKind> => {
+    const { name, kind } = asked;
+    if (kind.choices !== undefined) return words(kind.choices);
+    const source = sources[name];
+    if (source !== undefined) return source({ ...asked, context });
+    const placeholder = name.startsWith("--") ? kind.value : /<(.*)>/.exec(name)?.[1];
+    if (placeholder === "file") return "files";
+    return placeholder === "dir" || placeholder === "folder" ? "folders" : undefined;
   };
 
-type Source = (about: Parameters<Values>[0] & { readonly context: Context }) => ValueKind | Promise<ValueKind>;
-
 const words = (texts: readonly string[]): readonly Candidate[] => texts.map((text) => ({ text, about: "" }));
-
-/** What an option or argument is called in the table below. */
-const nameOf = (taker: Option | Argument, command: Command): string =>
-  taker instanceof Option ? (taker.long ?? "") : `${command.parent?.name() ?? ""} ${command.name()} <${taker.name()}>`;
 
 const saved =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
@@ -101,7 +99,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--created-since": () => words(["30d", "90d", "365d"]),
   "--fields": (about) => nextInList(columnsOf(about), about.typed),
   "--allow": async ({ command }) =>
-    words(command.parent?.name() === "catalog" ? lockRuleNames : (await import("../../check/index.ts")).warningRules),
+    words(command.words.startsWith("catalog ") ? lockRuleNames : (await import("../../check/index.ts")).warningRules),
   "--max-age": () => words(["10m", "1h", "1d"]),
   "--since": () => words(["1d", "7d", "30d"]),
   "--max-rise": () => words(["0%", "5%", "10%"]),
@@ -109,10 +107,10 @@ const sources: Readonly<Record<string, Source>> = {
   "--path": () => words(callFields),
   "--reward-from": () => words(["attributes.reward", "output.score", "summary"]),
   "--report": () => words(reportForms),
-  "rollcall explain <name>": async () =>
-    (await import("../explain/pages.ts")).topics.map(({ name, about }) => ({ text: name, about })),
+  "explain <name>": async () =>
+    (await import("../explain/topics.ts")).topics.map(({ name, about }) => ({ text: name, about })),
   "catalog show <id>": readBefore,
-  "rollcall schema <command>": outputWords,
+  "schema <command>": outputWords,
   "config get <name>": settingNames,
   "config set <name>": settingNames,
   "config unset <name>": settingNames,
@@ -123,25 +121,23 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Names of the columns or fields that a command prints. */
-const columnsOf = ({ command, options, taker }: Parameters<Values>[0]): readonly string[] => {
-  if (command.name() === "models" && !options.has("--with-prices")) return modelColumns.map(({ name }) => name);
-  const isJoined = command.parent?.name() === "catalog" && ["all", "show"].includes(command.name());
-  if (isJoined || command.name() === "models") {
+const columnsOf = ({ command: { words }, name, given }: Asked): readonly string[] => {
+  if (words === "models" && !given.has("with-prices")) return modelColumns.map(({ name }) => name);
+  if (["models", "catalog all", "catalog show"].includes(words)) {
     // An order is one of columns, whatever is printed.
-    const asJson = options.has("--json") && taker instanceof Option && taker.long === "--fields";
-    const columns = joinedColumns(catalogColumns(), { withModels: !isJoined });
+    const asJson = given.has("json") && name === "--fields";
+    const columns = joinedColumns(catalogColumns(), { withModels: words === "models" });
     return (asJson ? namedAsInJson(columns) : columns).map(({ name }) => name);
   }
-  if (command.parent?.name() === "catalog")
-    return (ownColumns[command.name()] ?? catalogColumns()).map(({ name }) => name);
-  return command.parent?.name() === "call" ? callFields : [];
+  if (words.startsWith("catalog ")) return (ownColumns[words] ?? catalogColumns()).map(({ name }) => name);
+  return words.startsWith("call ") ? callFields : [];
 };
 
 /** The columns of the verbs of `catalog` that print others than a catalog's. */
 const ownColumns: Readonly<Record<string, readonly { readonly name: string }[]>> = {
-  diff: changeColumns({ sides: undefined, several: true }),
-  cost: costColumns({ several: true }),
-  verify: findingColumns,
+  "catalog diff": changeColumns({ sides: undefined, several: true }),
+  "catalog cost": costColumns({ several: true }),
+  "catalog verify": findingColumns,
 };
 
 /** Names behind the last comma of a list, without those that stand in it. */
@@ -149,12 +145,4 @@ const nextInList = (names: readonly string[], typed: string): readonly Candidate
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = new Set(list.split(","));
   return words(names.filter((name) => !taken.has(name)).map((name) => list + name));
-};
-
-/** What a placeholder says by itself: `<file>`, `<dir>`, or words to choose from, such as `<stop|skip>`. */
-const byPlaceholder = (taker: Option | Argument): ValueKind => {
-  const placeholder = taker instanceof Option ? (/[<[]([^\s.>\]]+)/.exec(taker.flags)?.[1] ?? "") : taker.name();
-  if (placeholder === "file") return "files";
-  if (placeholder === "dir" || placeholder === "folder") return "folders";
-  return placeholder.includes("|") ? words(placeholder.split("|")) : undefined;
 };

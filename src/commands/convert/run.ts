@@ -1,4 +1,5 @@
-/** What `rollcall convert` does: reads, checks, and writes the groups as lines. */
+/** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
+import { contradiction } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
@@ -7,125 +8,93 @@ import type { ReceiptData } from "../../formats/index.ts";
 import { groupLines, type Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { type CheckResult, checkResult, type StopOrSkip, writeRejected } from "../../send/index.ts";
-import { printFacts, sayWarnings, withFrames } from "../log/findings.ts";
-import type { TypedJudging } from "../log/judging.ts";
-import { judgementTyped } from "../log/options.ts";
-import { choosingTyped, type TypedChoosing } from "./choosing.ts";
-import { fetchedText, foreignTyped, type TypedForeign, tellConversion, writeReceipt } from "./foreign.ts";
-import { readInputs } from "./inputs.ts";
-
-/** The options as commander gives them. */
-export interface TypedConvert extends TypedForeign, TypedJudging, TypedChoosing {
-  readonly out: string;
-  readonly receipt?: string;
-  readonly exact?: boolean;
-  readonly groupBy?: string;
-  readonly onInvalid?: StopOrSkip;
-  readonly rejects?: string;
-}
+import { type CheckResult, checkResult, writeRejected } from "../../send/index.ts";
+import { printFacts, sayWarnings, withFrames } from "../inputs/findings.ts";
+import { fetchedText, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
+import type { TypedConvert } from "./command.ts";
 
 /** Converts and prints. @throws Failure `input-invalid`, `conversion-inexact`, `out-exists`, `out-unwritable` */
-export const convert = async (
-  context: Context,
-  { files, typed }: { readonly files: readonly string[]; readonly typed: TypedConvert },
-): Promise<void> => {
-  const { screen } = context;
-  requirePlaces(context, typed);
-  const foreign = foreignTyped(typed, { receipt: true });
+export const convert = async (context: Context, typed: TypedConvert): Promise<void> => {
+  requireOutputs(context, typed);
   const settings = await settingsInForce(context);
-  const progress = screen.progress("converting");
-  const choosing = await choosingTyped(typed);
+  const progress = context.screen.progress("converting");
   const reading = await readInputs(context, {
     settings,
-    choosing,
-    files,
-    foreign,
+    typed,
+    files: typed.file,
+    receipt: true,
     split: undefined,
-    judgement: judgementTyped(typed),
     goesOn: typed.onInvalid === "skip",
     groupBy: typed.groupBy,
     onFetched: (fetched) => progress.update(fetchedText(fetched)),
   }).finally(progress.stop);
   try {
-    tellConversion(context, reading);
+    sayConversion(context, reading);
     await convertReading(context, reading, typed);
   } finally {
     await reading.close();
   }
 };
 
+/** Refuses a terminal, and files that exist. */
+const requireOutputs = ({ screen, host }: Context, { out, receipt }: TypedConvert): void => {
+  if (out === "-" && screen.isForProgram)
+    throw contradiction("--out -", "--json", "standard output holds one of them: name a file");
+  if (out === "-" && host.terminal.stdout)
+    throw contradiction("--out -", "a terminal", "its lines are for a file or a program: name one, or use > or |");
+  for (const file of [out, receipt]) if (file !== undefined && file !== "-") requireFree(file);
+};
+
 const convertReading = async (context: Context, reading: Reading, typed: TypedConvert): Promise<void> => {
   const { conversion } = reading;
   const result = checkResult(reading);
   await sayWarnings(context, reading, result.problems);
-  const skips = typed.onInvalid === "skip";
-  const redact = context.screen.safe.verbatimJson;
-  if (result.failure !== undefined && !skips) throw await withFrames(context, reading, result.failure);
+  if (result.failure !== undefined && typed.onInvalid !== "skip")
+    throw await withFrames(context, reading, result.failure);
   const receipt = conversion?.receipt?.data(conversion.format);
   if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
-  if (typed.exact === true && receipt !== undefined && receipt.leaves.left_out > 0) throw inexact(receipt);
-  const rejectsFile =
-    result.failure === undefined ? undefined : await writeRejected(reading, { rejects: typed.rejects, redact });
-  const pieces = groupLines(reading);
-  await (typed.out === "-" ? writePieces(context, pieces) : writeFile(typed.out, pieces, modeOf(reading.sources)));
+  if (typed.exact && receipt !== undefined && receipt.leaves.left_out > 0) {
+    const paths = [...new Set(receipt.left_out.map(({ path }) => path))];
+    throw new Failure("conversion-inexact", { count: receipt.leaves.left_out, paths });
+  }
+  const { rejects } = typed;
+  const redact = context.screen.safe.verbatimJson;
+  const rejectsFile = result.failure === undefined ? undefined : await writeRejected(reading, { rejects, redact });
+  await writeGroups(context, reading, typed.out);
   await printResult(context, { result, receipt, typed, rejectsFile });
-  if (rejectsFile !== undefined) throw await withFrames(context, reading, rejected(result, rejectsFile));
+  if (rejectsFile !== undefined) throw await withFrames(context, reading, rejectedFailure(result, rejectsFile));
 };
 
-const rejected = ({ groups, unreadable, failure }: CheckResult, file: string): Failure =>
+const rejectedFailure = ({ groups, unreadable, failure }: CheckResult, file: string): Failure =>
   new Failure(
     "convert-rejected",
     { written: groups.read - groups.rejected, rejected: groups.rejected, unreadable, file },
     { ...failure?.about, stoppedBy: "invalid_input", retryable: false },
   );
 
-const inexact = ({ leaves, left_out }: ReceiptData): Failure =>
-  new Failure("conversion-inexact", { count: leaves.left_out, paths: [...new Set(left_out.map(({ path }) => path))] });
-
-const writePieces = async ({ screen }: Context, pieces: AsyncIterable<Buffer>): Promise<void> => {
-  for await (const piece of pieces) await screen.bytes(piece);
-};
-
-const writeFile = async (file: string, pieces: AsyncIterable<Buffer>, mode: number): Promise<void> => {
-  const draft = writeOut(file, () => openDraft(file, mode));
+const writeGroups = async ({ screen }: Context, reading: Reading, file: string): Promise<void> => {
+  if (file === "-") {
+    for await (const piece of groupLines(reading)) await screen.bytes(piece);
+    return;
+  }
+  const draft = writeOut(file, () => openDraft(file, modeOf(reading.sources)));
   try {
-    for await (const piece of pieces) writeOut(file, () => draft.write(piece));
+    for await (const piece of groupLines(reading)) writeOut(file, () => draft.write(piece));
     writeOut(file, () => draft.commit());
   } finally {
     draft.discard();
   }
 };
 
-/** Nothing that is there is written over. */
-const requirePlaces = ({ screen, host }: Context, { out, receipt }: TypedConvert): void => {
-  const { isForProgram } = screen;
-  if (out === "-" && (isForProgram || host.terminal.stdout)) {
-    const [second, why] = isForProgram
-      ? ["--json", "standard output holds one of them: name a file"]
-      : ["a terminal", "its lines are for a file or a program: name one, or use > or |"];
-    throw new Failure("options-contradict", { first: "--out -", second, why });
-  }
-  for (const file of [out, receipt]) {
-    if (file !== undefined && file !== "-") requireFree(file);
-  }
-};
+interface Converted {
+  readonly result: CheckResult;
+  readonly receipt: ReceiptData | undefined;
+  readonly typed: TypedConvert;
+  readonly rejectsFile: string | undefined;
+}
 
-const printResult = async (
-  context: Context,
-  {
-    result: { groups, trajectories, leftOut },
-    receipt,
-    typed,
-    rejectsFile,
-  }: {
-    readonly result: CheckResult;
-    readonly receipt: ReceiptData | undefined;
-    readonly typed: TypedConvert;
-    readonly rejectsFile: string | undefined;
-  },
-): Promise<void> => {
-  const { screen } = context;
+const printResult = async ({ screen }: Context, { result, receipt, typed, rejectsFile }: Converted): Promise<void> => {
+  const { groups, trajectories, leftOut } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
       status: "converted",
@@ -139,7 +108,7 @@ const printResult = async (
       not_chosen: leftOut,
     });
   }
-  if (receipt !== undefined && receipt.leaves.left_out > 0) tellLeft(context, receipt, typed);
+  if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(withoutPlaceText(receipt, typed));
   if (typed.out === "-") return;
   const facts = [
     { name: "groups", value: groups.read - groups.rejected },
@@ -151,15 +120,15 @@ const printResult = async (
   await printFacts(screen, { facts, metrics: {} });
 };
 
-/** Paths of values without a place that are named. */
-const mostNamed = 5;
+/** Paths of values without a place that are named at most. */
+const maxPaths = 5;
 
-const tellLeft = ({ screen }: Context, { leaves, left_out }: ReceiptData, { receipt }: TypedConvert): void => {
-  const byPath = new Map<string, number>();
-  for (const { path, count } of left_out) byPath.set(path, (byPath.get(path) ?? 0) + count);
-  const paths = [...byPath].sort(([, a], [, b]) => b - a);
-  const named = paths.slice(0, mostNamed).map(([path, count]) => `${path} (${count})`);
-  const more = paths.length > mostNamed ? ` and ${paths.length - mostNamed} more` : "";
+const withoutPlaceText = ({ leaves, left_out }: ReceiptData, { receipt }: TypedConvert): string => {
+  const counts = new Map<string, number>();
+  for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
+  const paths = [...counts].sort(([, a], [, b]) => b - a);
+  const named = paths.slice(0, maxPaths).map(([path, count]) => `${path} (${count})`);
+  const more = paths.length > maxPaths ? ` and ${paths.length - maxPaths} more` : "";
   const where = receipt === undefined ? ": --receipt <file> lists all with their reasons" : "";
-  screen.notice(`${leaves.left_out} of ${leaves.read} values have no place: ${named.join(", ")}${more}${where}`);
+  return `${leaves.left_out} of ${leaves.read} values have no place: ${named.join(", ")}${more}${where}`;
 };

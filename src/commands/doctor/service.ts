@@ -14,8 +14,7 @@ import {
   type Settings,
   type SettingsSources,
 } from "../../settings/index.ts";
-import { tryRead } from "../auth/try.ts";
-
+import { tryRead } from "../auth.ts";
 import { error, type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 /** What the checks need to know. */

@@ -12,7 +12,7 @@ import {
   type Section,
   textColumn,
 } from "../../output/index.ts";
-import { type Topic, topics } from "./pages.ts";
+import { type Topic, topics } from "./topics.ts";
 
 /** Lists all topics, or explains those of a name. @throws Failure `option-value-wrong` */
 export const run = async (context: Context, name: string | undefined): Promise<void> => {

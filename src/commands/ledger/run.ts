@@ -1,6 +1,5 @@
-/** What the verbs of `rollcall ledger` do (promises.md, "What the ledger promises"). */
-
-import { judgementOf } from "../../check/index.ts";
+/** The runs of the verbs of `rollcall ledger` (promises.md, "What the ledger promises"). */
+import { contradiction } from "../../cli/index.ts";
 import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
@@ -20,42 +19,17 @@ import {
 import { printDocument, printList } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
-import { choosingTyped, type TypedChoosing } from "../convert/choosing.ts";
-import { foreignTyped, type TypedForeign } from "../convert/foreign.ts";
-import { readInputs } from "../convert/inputs.ts";
-import { parseMoment } from "../lists/moment.ts";
-import { limitOf } from "../lists/selection.ts";
-import { withFrames } from "../log/findings.ts";
+import { withFrames } from "../inputs/findings.ts";
+import { readInputs } from "../inputs/read.ts";
+import type { Moment } from "../lists/options.ts";
 import { isNowhere } from "../log/options.ts";
 import { callsView, entriesView, type LoggedCall } from "./columns.ts";
-
-/** The options of all verbs, as typed. */
-export interface TypedLedger extends TypedForeign, TypedChoosing {
-  readonly ledger?: string;
-  readonly model?: string;
-  readonly split?: string;
-  readonly batch?: string;
-  readonly groupBy?: string;
-  readonly since?: string;
-  readonly until?: string;
-  readonly before?: string;
-  readonly limit?: string;
-  readonly yes?: boolean;
-  readonly allDestinations?: boolean;
-  readonly assumeLogged?: boolean;
-  readonly resend?: boolean;
-}
-
-/** Files as they were given to `log`, and the options. */
-interface WithFiles {
-  readonly files: readonly string[];
-  readonly typed: TypedLedger;
-}
+import type { TypedCalls, TypedFiles, TypedForget, TypedPlace, TypedResolve } from "./command.ts";
 
 /** Lists the requests of the ledger, or those that hold groups of files. */
-export const showStatus = async (context: Context, { files, typed }: WithFiles): Promise<void> => {
-  const everywhere = typed.allDestinations === true;
-  if (files.length === 0) {
+export const showStatus = async (context: Context, typed: TypedFiles): Promise<void> => {
+  const everywhere = typed.allDestinations;
+  if (typed.file.length === 0) {
     const { ledger, filter, elsewhere } = await open(context, typed, { toRead: true });
     const entries = await listOf(ledger?.entries(filter));
     const left = await countOf(ledger?.entries(elsewhere));
@@ -67,7 +41,7 @@ export const showStatus = async (context: Context, { files, typed }: WithFiles):
     await printList(context.screen, entriesView(entries, { everywhere }));
     return;
   }
-  const standing = await verifyFiles(context, { files, typed }, { perScope: true });
+  const standing = await verifyFiles(context, typed, { perScope: true });
   const { read, logged, repeated, unknown, refused, not_sent } = standing;
   context.screen.notice(
     `${counted(read, "group")}: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
@@ -80,16 +54,11 @@ const settledByLog =
   "the same `rollcall log` command settles it within 24 hours, where the service honours Idempotency-Key; else look into the service, and give one of them";
 
 /** Settles requests whose outcome is unknown. @throws Failure `option-of-two-missing`; `options-contradict`; `entries-missing`, before anything is changed */
-export const resolve = async (
-  context: Context,
-  { ids, typed }: { readonly ids: readonly string[]; readonly typed: TypedLedger },
-): Promise<void> => {
+export const resolve = async (context: Context, typed: TypedResolve): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
-  if (typed.assumeLogged !== true && typed.resend !== true)
-    throw new Failure("option-of-two-missing", { first, second, way: settledByLog });
-  if (typed.assumeLogged === true && typed.resend === true) {
-    throw new Failure("options-contradict", { first, second, why: "a request was logged or it was not" });
-  }
+  const { assumeLogged, resend, id: ids } = typed;
+  if (!assumeLogged && !resend) throw new Failure("option-of-two-missing", { first, second, way: settledByLog });
+  if (assumeLogged && resend) throw contradiction(first, second, "a request was logged or it was not");
   const { ledger, filter } = await open(context, typed, { toRead: false });
   if (ledger === undefined) throw new Failure("entries-missing", { ids });
   try {
@@ -97,7 +66,7 @@ export const resolve = async (
     for await (const { id } of ledger.entries({ ...filter, states: ["unknown"] })) unknown.add(id);
     const missing = ids.filter((id) => !unknown.has(id));
     if (missing.length > 0) throw new Failure("entries-missing", { ids: missing });
-    const state = typed.resend === true ? "released" : "assumed_logged";
+    const state = resend ? "released" : "assumed_logged";
     for (const id of new Set(ids)) await ledger.resolve(id, state);
     if (context.screen.isForProgram) await printDocument(context.screen, { resolved: [...new Set(ids)], state });
     else context.screen.notice(`settled: ${[...new Set(ids)].join(", ")}`);
@@ -107,8 +76,8 @@ export const resolve = async (
 };
 
 /** Says whether every group of the files was logged exactly once. @throws Failure `ledger-differs`, once the result was printed */
-export const verify = async (context: Context, options: WithFiles): Promise<void> => {
-  const standing = await verifyFiles(context, options, { perScope: false });
+export const verify = async (context: Context, typed: TypedFiles): Promise<void> => {
+  const standing = await verifyFiles(context, typed, { perScope: false });
   const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts } = standing;
   const same = logged === read;
   if (standing.files.length > 1 && !context.screen.isForProgram) {
@@ -135,12 +104,12 @@ const runText = ({ first, last, files, state, read, logged }: StandingRun): stri
 };
 
 /** Takes settled requests out of the ledger, once somebody said yes to what they are. @throws Failure `ledger-filter-missing`, `forget-unconfirmed` */
-export const forget = async (context: Context, typed: TypedLedger): Promise<void> => {
+export const forget = async (context: Context, typed: TypedForget): Promise<void> => {
   const { model, batch, before } = typed;
   if ((model ?? batch ?? before) === undefined) throw new Failure("ledger-filter-missing", {});
   const { ledger, filter } = await open(context, typed, { toRead: false });
   try {
-    await forgetOf(context, { ledger, filter, isAsked: typed.yes !== true });
+    await forgetOf(context, { ledger, filter, isAsked: !typed.yes });
   } finally {
     await ledger?.close();
   }
@@ -189,8 +158,8 @@ const forgetOf = async (
 };
 
 /** Prints the ids of calls. */
-export const listCalls = async (context: Context, typed: TypedLedger): Promise<void> => {
-  const most = limitOf(typed.limit);
+export const listCalls = async (context: Context, typed: TypedCalls): Promise<void> => {
+  const { limit: most } = typed;
   const { ledger, filter } = await open(context, typed, { toRead: true });
   const calls: LoggedCall[] = [];
   for await (const entry of ledger?.entries(filter) ?? []) {
@@ -202,7 +171,7 @@ export const listCalls = async (context: Context, typed: TypedLedger): Promise<v
     const isBound = typed.since !== undefined || typed.until !== undefined;
     context.screen.notice(isBound ? "no calls were logged in that time" : "the ledger knows of no calls here");
   }
-  await printList(context.screen, callsView(calls, { everywhere: typed.allDestinations === true }));
+  await printList(context.screen, callsView(calls, { everywhere: typed.allDestinations }));
 };
 
 /** A ledger, and what of it is meant. */
@@ -218,15 +187,15 @@ interface Opened {
 /** Opens the ledger that is meant. */
 const open = async (
   context: Context,
-  typed: TypedLedger,
+  typed: TypedFilter,
   { toRead }: { readonly toRead: boolean },
 ): Promise<Opened> => {
   const settings = await settingsInForce(context);
   const place = settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw new Failure("ledger-placeless", { needed: true });
   const filter = filterOf(context, typed);
-  const isEverywhere = typed.allDestinations === true || (toRead && isNowhere(settings));
-  if (isEverywhere && typed.allDestinations !== true) {
+  const isEverywhere = typed.allDestinations || (toRead && isNowhere(settings));
+  if (isEverywhere && !typed.allDestinations) {
     context.screen.notice("no address is set: requests to every destination count");
   }
   const isOf = isEverywhere ? () => true : await isOfDestination(context, settings);
@@ -255,32 +224,26 @@ const countOf = async (entries: AsyncIterable<Entry> | readonly Entry[] = []): P
   return count;
 };
 
-const filterOf = ({ host }: Context, { model, split, batch, since, until, before }: TypedLedger): EntryFilter => {
-  const now = host.now();
-  const momentOf = (option: string, value: string | undefined) =>
-    value === undefined ? undefined : parseMoment(value, { option, now });
-  return {
-    model,
-    split,
-    batch,
-    since: momentOf("--since", since),
-    before: momentOf("--before", before) ?? momentOf("--until", until),
-  };
+/** The options that pick requests of a ledger. */
+interface TypedFilter extends TypedPlace {
+  readonly model?: string | undefined;
+  readonly split?: string | undefined;
+  readonly batch?: string | undefined;
+  readonly since?: Moment | undefined;
+  readonly until?: Moment | undefined;
+  readonly before?: Moment | undefined;
+}
+
+const filterOf = ({ host }: Context, typed: TypedFilter): EntryFilter => {
+  const { model, split, batch, since, until, before = until } = typed;
+  return { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
 };
 
-/** Reads files as `log` would. @throws Failure `input-invalid` where nothing is left of them for which the ledger could be asked */
-const readFiles = async (context: Context, { files, typed }: WithFiles): Promise<Reading> => {
+/** Reads files as `log` would. @throws Failure `input-invalid` if none of their groups is valid */
+const readFiles = async (context: Context, typed: TypedFiles): Promise<Reading> => {
   const settings = await settingsInForce(context);
-  const choosing = await choosingTyped(typed);
-  const reading = await readInputs(context, {
-    settings,
-    choosing,
-    files,
-    judgement: judgementOf({ strict: false, allow: [] }),
-    split: typed.split,
-    groupBy: typed.groupBy,
-    foreign: foreignTyped(typed, { receipt: false }),
-  });
+  const { file: files, split, groupBy } = typed;
+  const reading = await readInputs(context, { settings, typed, files, split, groupBy });
   const { failure } = checkResult(reading);
   if (reading.groups.count > 0 || failure === undefined) return reading;
   throw await withFrames(context, reading, failure).finally(reading.close);
@@ -289,11 +252,11 @@ const readFiles = async (context: Context, { files, typed }: WithFiles): Promise
 /** What the ledger that is meant has of the files. */
 const verifyFiles = async (
   context: Context,
-  options: WithFiles,
+  typed: TypedFiles,
   scopes: Parameters<typeof verifyReading>[2],
 ): Promise<Verification> => {
-  const reading = await readFiles(context, options);
-  const { ledger, filter } = await open(context, options.typed, { toRead: true });
+  const reading = await readFiles(context, typed);
+  const { ledger, filter } = await open(context, typed, { toRead: true });
   try {
     return await verifyReading(reading, ledger?.entries(filter) ?? [], scopes);
   } finally {

@@ -1,85 +1,110 @@
-/** The options that commands which list models have in common: what picks the models, their order, where catalogs come from. */
-import { type Command, Option } from "commander";
+/** The options that commands with lists have in common, and the kinds of their values: times, ages, tokens. */
+import { choice, count, each, flag, type Kind, list, parsed, text, type Values, wrongValue } from "../../cli/index.ts";
 
-/** The options that pick models, as typed. */
-export interface TypedFilter {
-  readonly inputModality?: readonly string[];
-  readonly outputModality?: readonly string[];
-  readonly feature?: readonly string[];
-  readonly parameter?: readonly string[];
-  readonly quantization?: readonly string[];
-  readonly country?: readonly string[];
-  readonly onlyCountry?: readonly string[];
-  readonly minContext?: string;
-  readonly minOutput?: string;
-  readonly maxPrice?: readonly string[];
-  readonly free?: boolean;
-  readonly deprecated?: boolean;
-  readonly notDeprecated?: boolean;
-  readonly deprecatedWithin?: string;
-  readonly createdSince?: string;
-}
+const dayMs = 86_400_000;
 
-/** The heading of the options that pick models. */
-const filters = "filters";
+const unitMs: ReadonlyMap<string, number> = new Map([
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", dayMs],
+  ["w", 604_800_000],
+]);
 
-/** Declares the options that pick models, in a group of their own. */
-export const filterOptions = (command: Command): Command =>
-  command
-    .optionsGroup(filters)
-    .option("--input-modality <name>", "takes it: text, image, audio, …; several: all of them", gathered)
-    .option("--output-modality <name>", "gives it; several: all of them", gathered)
-    .option("--feature <name>", "has it, such as tools; several: all of them", gathered)
-    .option("--parameter <name>", "takes this sampling parameter; several: all of them", gathered)
-    .option("--quantization <name>", "runs in it, such as fp8; several: one of them", gathered)
-    .option("--country <code>", "has a data centre there, such as FI or EU; several: in one of them", gathered)
-    .option("--only-country <code>", "has all its data centres there; several: in one of them", gathered)
-    .option("--min-context <tokens>", "has room for so many, such as 128k")
-    .option("--min-output <tokens>", "gives up to so many")
-    .option("--max-price <prices>", "costs at most, in the table's units: prompt=0.5,completion=2", gathered)
-    .option("--free", "costs nothing")
-    .option("--deprecated", "its deprecation date has come")
-    .option("--not-deprecated", "it has not, or none is set")
-    .option("--deprecated-within <duration>", "it has come, or comes within such a time: 30d, or by a date")
-    .option("--created-since <when>", "came since then: a date, or an age such as 90d");
+/** Milliseconds of `30m` or `7d`; undefined for anything else. */
+export const ageMs = (value: string): number | undefined => {
+  const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
+  const factor = unitMs.get(unit);
+  return factor === undefined ? undefined : Number(digits) * factor;
+};
 
-/** The first of those options that was typed. */
-export const filterTyped = (command: Command): string | undefined =>
-  command.options.find(
-    (option) => option.helpGroupHeading === filters && command.getOptionValue(option.attributeName()) !== undefined,
-  )?.long;
+/** An age such as `7d`, in milliseconds. */
+export const age = (about: string): Kind<number | undefined> =>
+  parsed(about, "duration", (word, option) => {
+    const ms = ageMs(word);
+    if (ms === undefined) throw wrongValue(option, word, "a duration such as 30m, 12h or 7d");
+    return ms;
+  });
 
-/** Gathers the values of an option that stands several times, or lists its values with commas. */
-const gathered = (value: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  ...value.split(",").map((one) => one.trim()),
-];
+/** A time as people type it: milliseconds since 1970, for the time of now. */
+export type Moment = (now: number) => number;
 
-/** `--sort` and `--limit` as typed. */
-export interface TypedOrder {
-  readonly sort?: readonly string[];
-  readonly limit?: string;
-}
+/** `30d` ago, the start of `yesterday` or `today`, or an ISO 8601 date; days begin at midnight, UTC. */
+export const momentIn = (word: string, option: string): Moment => {
+  const ms = ageMs(word);
+  if (ms !== undefined) return (now) => now - ms;
+  const daysAgo = ["today", "yesterday"].indexOf(word);
+  if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
+  const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
+  if (!Number.isNaN(date)) return () => date;
+  throw wrongValue(option, word, "an age such as 12h or 30d, yesterday, or a date such as 2026-01-31");
+};
 
-/** Declares `--sort` and `--limit`, in a group of their own. */
-export const orderOptions = (command: Command): Command =>
-  command
-    .optionsGroup("order")
-    .option("--sort <columns>", "by a column, then by others; -column for descending", gathered)
-    .option("--limit <n>", "only the first of them");
+/** A time. */
+export const moment = (about: string, value = "time"): Kind<Moment | undefined> => parsed(about, value, momentIn);
 
-/** The options that say where catalogs come from, as typed. */
-export interface TypedSource {
-  readonly maxAge?: string;
-  readonly offline?: boolean;
-}
+/** A time from now on: an age is in the future. */
+const deadline = (word: string, option: string): Moment => {
+  const ms = ageMs(word);
+  return ms === undefined ? momentIn(word, option) : (now) => now + ms;
+};
 
-/** Declares the options that say where catalogs come from. */
-export const sourceOptions = (command: Command): Command =>
-  command
-    .option("--max-age <duration>", "use a copy no older than this, such as 1h")
-    .option("--offline", "use the copy, however old, and ask nobody");
+/** Thousands and millions, as people write them. */
+const factors: ReadonlyMap<string, number> = new Map([
+  ["", 1],
+  ["k", 1000],
+  ["m", 1_000_000],
+]);
 
-/** Declares the option that names one catalog. */
-export const catalogOption = (command: Command): Command =>
-  command.addOption(new Option("--catalog <analysis|router>", "only that catalog").choices(["analysis", "router"]));
+/** A number of tokens, such as `128k`. */
+export const tokens = (about: string, value = "n"): Kind<number | undefined> =>
+  parsed(about, value, (word, option) => {
+    const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
+    const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
+    if (factor === undefined) throw wrongValue(option, word, "a number of tokens, such as 131072, 128k or 1M");
+    return Number(digits) * factor;
+  });
+
+/** The options that pick models. */
+export const filters = each(
+  { group: "filters" },
+  {
+    "input-modality": list("takes it: text, image, audio, …; several: all of them", "name"),
+    "output-modality": list("gives it; several: all of them", "name"),
+    feature: list("has it, such as tools; several: all of them", "name"),
+    parameter: list("takes this sampling parameter; several: all of them", "name"),
+    quantization: list("runs in it, such as fp8; several: one of them", "name"),
+    country: list("has a data centre there, such as FI or EU; several: in one of them", "code"),
+    "only-country": list("has all its data centres there; several: in one of them", "code"),
+    "min-context": tokens("has room for so many, such as 128k", "tokens"),
+    "min-output": tokens("gives up to so many", "tokens"),
+    "max-price": list("costs at most, in the table's units: prompt=0.5,completion=2", "prices"),
+    free: flag("costs nothing"),
+    deprecated: flag("its deprecation date has come"),
+    "not-deprecated": flag("it has not, or none is set"),
+    "deprecated-within": parsed("it has come, or comes within such a time: 30d, or by a date", "duration", deadline),
+    "created-since": moment("came since then: a date, or an age such as 90d", "when"),
+  },
+);
+
+export const limit = count("only the first of them", { wanted: "a whole number from 1 on" });
+
+/** The order of a list, and its end. */
+export const order = each(
+  { group: "order" },
+  { sort: list("by a column, then by others; -column for descending", "columns"), limit },
+);
+
+/** Where catalogs come from. */
+export const source = {
+  "max-age": age("use a copy no older than this, such as 1h"),
+  offline: flag("use the copy, however old, and ask nobody"),
+};
+
+export const catalogName = choice("only that catalog", ["analysis", "router"]);
+
+export const pattern = text("words of the id or name, or a glob over the id such as 'qwen*'");
+
+export type TypedFilter = Values<typeof filters>;
+export type TypedOrder = Values<typeof order>;
+export type TypedSource = Values<typeof source>;

@@ -13,10 +13,8 @@ interface Order<Row> {
 }
 
 /** What `--sort <columns>` means; `-column` is descending. @throws Failure `option-value-wrong` */
-export const orderOf = <Row>(
-  typed: readonly string[] | undefined,
-  columns: readonly Column<Row>[],
-): readonly Order<Row>[] => (typed ?? []).map((one) => orderBy(one, columns));
+export const orderOf = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
+  typed.map((one) => orderBy(one, columns));
 
 const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row> => {
   const descending = typed.startsWith("-");
@@ -43,13 +41,6 @@ export const withAskedSeen = <Row>(
     const most = filtered.includes(column.name) ? 0 : sorted.has(column.name) ? 1 : column.rank;
     return { ...column, rank: Math.min(column.rank, most) };
   });
-};
-
-/** What `--limit <n>` means. @throws Failure `option-value-wrong` */
-export const limitOf = (typed: string | undefined): number | undefined => {
-  if (typed === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(typed)) return Number(typed);
-  throw new Failure("option-value-wrong", { option: "--limit", value: typed, wanted: "a whole number from 1 on" });
 };
 
 /** The entries shown, and their positions in the list. */

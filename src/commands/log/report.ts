@@ -9,8 +9,8 @@ import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf }
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { type Fact, unreadableFact, unreadableText } from "./findings.ts";
-import type { LogOptions } from "./options.ts";
+import { type Fact, unreadableFact, unreadableText } from "../inputs/findings.ts";
+import type { Run } from "./run.ts";
 
 /** The document of `log --json`; the service's answers stand in it as they came. */
 export const logDocument = (result: LogResult, target: PlanTarget | undefined): Uint8Array => {
@@ -170,25 +170,22 @@ const fateWords = [
   ["not_sent", "not sent"],
 ] as const;
 
-/** What of a run its next command needs. */
-interface Run {
-  readonly context: Context;
-  readonly settings: Settings;
-  readonly options: LogOptions;
-}
-
 /** The failure that a run ends with, and what to run next where something is left to be done. */
-export const withNext = ({ context, settings, options }: Run, result: LogResult, failure: Failure): Failure => {
+export const withNext = (
+  { context, settings, typed, ledger: place }: Run,
+  result: LogResult,
+  failure: Failure,
+): Failure => {
   const { host, flags } = context;
   const { modelId, split = "", batch, rejectsFile, ledger } = result;
-  const path = options.delivery.ledger?.path;
+  const path = place?.path;
   const kept = path === undefined ? ["--no-ledger"] : path === settings.ledgerPlace()?.path ? [] : ["--ledger", path];
   const again = (): Failure => failure.also({ next: commandLine(["rollcall", ...host.words]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
     if (failure.data.isConverted === true) return ledger === null ? failure : again();
     const words = ["rollcall", "log", modelId, rejectsFile, "--split", split];
     // Without them its groups would be other groups.
-    const identity = [...option("--batch", batch ?? undefined), ...option("--group-by", options.groupBy)];
+    const identity = [...option("--batch", batch ?? undefined), ...option("--group-by", typed.groupBy)];
     return failure.also({ next: commandLine([...words, ...identity, ...kept, ...placeWords(flags)]) });
   }
   if (failure.code === "unknown_outcome" && !(isFailure(failure, "log-unknown") && failure.data.settles)) {

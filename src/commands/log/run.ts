@@ -1,9 +1,11 @@
 /** What `rollcall log` does: reads, plans, sends and prints. */
+import { judgementOf } from "../../check/index.ts";
+import { contradiction } from "../../cli/index.ts";
 import { logDestination, openClient, readyClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { requireFree } from "../../files.ts";
-import { type Choosing, drawnOf, type Reading } from "../../groups/index.ts";
+import { drawnOf, type Reading } from "../../groups/index.ts";
 import { type Meter, printPicture, printRaw } from "../../output/index.ts";
 import {
   checkCompression,
@@ -15,11 +17,10 @@ import {
   unreadResult,
 } from "../../send/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import { choosingTyped } from "../convert/choosing.ts";
-import { tellConversion, writeReceipt } from "../convert/foreign.ts";
-import { readInputs } from "../convert/inputs.ts";
-import { printFacts, sayWarnings, tellGrouping, withFrames } from "./findings.ts";
-import { type FollowChoice, isNowhere, type LogOptions, logOptions, type Typed } from "./options.ts";
+import { printFacts, sayGrouping, sayWarnings, withFrames } from "../inputs/findings.ts";
+import { readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
+import type { TypedLog } from "./command.ts";
+import { checkModelId, type FollowChoice, followMeant, isNowhere, ledgerMeant } from "./options.ts";
 import {
   againNotice,
   logDocument,
@@ -34,34 +35,34 @@ import {
 } from "./report.ts";
 
 /** What a run is made of. */
-interface Run {
+export interface Run {
   readonly context: Context;
   readonly settings: Settings;
-  readonly options: LogOptions;
+  readonly typed: TypedLog;
+  readonly ledger: DeliverOptions["ledger"];
   readonly meter: Meter;
-  /** What of the input is wanted; undefined where all is. */
-  readonly choosing: Choosing | undefined;
 }
 
 /** Logs trajectories. @throws Failure what the run ends with, once its result was printed */
-export const log = async (context: Context, typed: Typed): Promise<void> => {
-  const { split, batch, maxRequestSize, compress } = typed.typed;
+export const log = async (context: Context, typed: TypedLog): Promise<void> => {
+  const { split, batch, maxRequestSize, compress } = typed;
   const settings = await settingsInForce(context, { split, batch, max_request_size: maxRequestSize, compress });
-  const options = logOptions(typed, settings);
-  const choosing = await choosingTyped(typed.typed);
-  const run = { context, settings, options, choosing, meter: context.screen.meter(options.progress) };
-  const { follow } = options;
+  const follow = followMeant(typed);
+  const ledger = ledgerMeant(typed, settings);
+  checkModelId(typed.modelId);
+  const run = { context, settings, typed, ledger, meter: context.screen.meter(typed.progress) };
   await (follow === undefined ? logFiles(run) : logGrowing(run, follow));
 };
 
 /** Logs what files hold. */
 const logFiles = async (run: Run): Promise<void> => {
-  if (run.options.receipt !== undefined) requireFree(run.options.receipt);
+  const { receipt, groupBy } = run.typed;
+  if (receipt !== undefined) requireFree(receipt);
   const reading = await readRun(run);
   await ending(run, reading, async () => {
-    tellConversion(run.context, reading);
-    tellGrouping(run.context, reading, run.options.groupBy);
-    if (run.options.receipt !== undefined) writeReceipt(run.context, run.options.receipt, reading);
+    sayConversion(run.context, reading);
+    sayGrouping(run.context, reading, groupBy);
+    if (receipt !== undefined) writeReceipt(run.context, receipt, reading);
     const delivery = { ...deliveryOf(run), split: reading.split ?? "" };
     const body = bodyTo(run);
     const result = await deliverReading(reading, { ...delivery, body })
@@ -84,7 +85,7 @@ const logFiles = async (run: Run): Promise<void> => {
 
 /** Logs what is written to a file, as it comes. */
 const logGrowing = async (run: Run, follow: FollowChoice): Promise<void> => {
-  const { context, settings, options, meter } = run;
+  const { context, settings, typed, meter } = run;
   const split = settings.get("split");
   // Nobody knows yet what all of the file will say.
   if (split === undefined) throw new Failure("split-missing", { found: [] });
@@ -96,9 +97,9 @@ const logGrowing = async (run: Run, follow: FollowChoice): Promise<void> => {
     ...delivery,
     ...follow,
     split,
-    groupBy: options.groupBy,
-    judgement: options.judgement,
-    onEvent: (event) => tellEvent(context.screen, meter, { event, file: follow.file, progress: options.progress }),
+    groupBy: typed.groupBy,
+    judgement: judgementOf({ strict: typed.strict, allow: typed.allow }),
+    onEvent: (event) => tellEvent(context.screen, meter, { event, file: follow.file, progress: typed.progress }),
     onRead: (bytes) => {
       state.bytes = bytes;
       meter.show(state);
@@ -128,29 +129,27 @@ const ending = async (run: Run, reading: Reading, work: () => Promise<LogResult>
 };
 
 /** Where the body goes that was asked for: standard output, byte for byte. */
-const bodyTo = ({ context: { screen, host }, options }: Run): DeliverOptions["body"] => {
-  const { body: number } = options;
+const bodyTo = ({ context: { screen, host }, typed: { body: number } }: Run): DeliverOptions["body"] => {
   if (number === undefined) return undefined;
   if (host.terminal.stdout) {
-    const why = "its bytes are for a file or a program: give it one with > or |";
-    throw new Failure("options-contradict", { first: "--body", second: "a terminal", why });
+    throw contradiction("--body", "a terminal", "its bytes are for a file or a program: give it one with > or |");
   }
   return { number, write: screen.bytes };
 };
 
 /** How a run delivers, but for what is read. */
-const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOptions, "split"> => {
+const deliveryOf = ({ context, settings, typed, ledger, meter }: Run): Omit<DeliverOptions, "split"> => {
   const maxWaitMs = settings.require("max_wait");
-  const onAgain = againNotice(context.screen, { progress: options.progress, maxWaitMs });
+  const onAgain = againNotice(context.screen, { progress: typed.progress, maxWaitMs });
+  const { onInvalid = "stop", onRefused = "stop", onUnknown = "stop", concurrency = 1 } = typed;
+  const { dryRun, oneRequest, rejects, resendLogged, modelId } = typed;
   return {
-    ...options.delivery,
+    ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
     host: context.host,
     redact: context.screen.safe.verbatimJson,
-    modelId: options.modelId,
     batch: settings.get("batch"),
     account: settings.require("account"),
-    destination: async () =>
-      options.delivery.dryRun && isNowhere(settings) ? "" : await logDestination(context, settings, options.modelId),
+    destination: async () => (dryRun && isNowhere(settings) ? "" : await logDestination(context, settings, modelId)),
     client: () => openClient(context, settings),
     maxRequestBytes: settings.require("max_request_size"),
     idempotency: settings.require("idempotency") === "auto",
@@ -171,7 +170,7 @@ const deliveryOf = ({ context, settings, options, meter }: Run): Omit<DeliverOpt
     onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups } = progress;
-      if (options.follow === undefined) meter.show({ phase: "sending", bytes, ofBytes, groups });
+      if (!typed.follow) meter.show({ phase: "sending", bytes, ofBytes, groups });
       tellSending(meter, progress, onAgain);
     },
   };
@@ -182,25 +181,25 @@ const compressionIn = (settings: Settings): DeliverOptions["compress"] => {
   return form === "none" ? undefined : form;
 };
 
-const readRun = async ({ context, settings, options, choosing }: Run): Promise<Reading> => {
-  const { modelId, files, groupBy, foreign, judgement, delivery } = options;
-  const meter = context.screen.meter(options.progress);
+const readRun = async ({ context, settings, typed, ledger }: Run): Promise<Reading> => {
+  const { modelId, file: files, groupBy, dryRun, strict, allow } = typed;
+  const meter = context.screen.meter(typed.progress);
   await checkCompression(compressionIn(settings));
   try {
     return await readInputs(context, {
       settings,
-      choosing,
+      typed,
       files,
+      receipt: typed.receipt !== undefined,
       split: settings.get("split"),
       splitNeeded: true,
       groupBy,
-      foreign,
-      judgement: { ...judgement, setsAside: delivery.onInvalid === "skip" },
+      judgement: { ...judgementOf({ strict, allow }), setsAside: typed.onInvalid === "skip" },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // What a large input would be checked for in vain is asked before.
-      onOpened: () => void (delivery.dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([loadDelivery(delivery.ledger?.path), readyClient()])),
+      onOpened: () => void (dryRun || settings.local || settings.address("log")),
+      meanwhile: async () => void (await Promise.all([loadDelivery(ledger?.path), readyClient()])),
     });
   } catch (thrown) {
     meter.stop();

@@ -1,23 +1,17 @@
 /** What `rollcall mcp` does: serves tools that only read. */
 import { Readable, Writable } from "node:stream";
+import { obey, type Program, readWords } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
-import { type Context, openContext, type Tree } from "../../context.ts";
+import { type Context, openContext } from "../../context.ts";
 import { failureOf } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
 import { openRoot, serveTools } from "../../mcp/index.ts";
 import { openScreen, screenWords } from "../../output/index.ts";
+import type { TypedMcp } from "./command.ts";
 import { type Ran, type Runner, toolsOf } from "./tools.ts";
 
-/** What `mcp` was asked for. */
-export interface McpOptions {
-  /** The folder that `check` may read files below; undefined: there is no such tool. */
-  readonly root: string | undefined;
-  /** Whether what went into calls and came out may be read. */
-  readonly content: boolean;
-}
-
 /** Serves until the client or a signal ends it. @throws Failure `option-value-wrong`, `message-too-long` */
-export const serve = async (given: Context, tree: Tree, { root, content }: McpOptions): Promise<void> => {
+export const serve = async (given: Context, { root, content }: TypedMcp, program: Program): Promise<void> => {
   const { screen, flags } = given;
   const opened = root === undefined ? undefined : openRoot(root);
   // When the last answer is written, whatever still waits for a service ends too.
@@ -27,11 +21,11 @@ export const serve = async (given: Context, tree: Tree, { root, content }: McpOp
   if (host.terminal.stdin) screen.notice("an agent starts this command and speaks to it; Ctrl-D ends it");
   // Whoever starts the server is warned of loose files; what can't be read is said in answers.
   await settingsInForce(context).catch(() => undefined);
-  const run: Runner = async (words, signal) => await runVerb(context, tree, words, signal);
+  const run: Runner = async (words, signal) => await runVerb(context, program, words, signal);
   try {
     await serveTools({
       host,
-      tools: await toolsOf({ tree, screen, run, list: keptLists(run, host), root: opened, content }),
+      tools: await toolsOf({ program, screen, run, list: keptLists(run, host), root: opened, content }),
       instructions,
       clean: screen.safe.json,
       notice: screen.notice,
@@ -72,7 +66,12 @@ const defaults = { max_wait: "10s" };
 const noTerminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, sizeless: false };
 
 /** Runs a verb on a screen of its own. */
-const runVerb = async (server: Context, tree: Tree, words: readonly string[], signal: AbortSignal): Promise<Ran> => {
+const runVerb = async (
+  server: Context,
+  program: Program,
+  words: readonly string[],
+  signal: AbortSignal,
+): Promise<Ran> => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
   // One for each run, since each screen listens to its streams for good.
@@ -83,8 +82,8 @@ const runVerb = async (server: Context, tree: Tree, words: readonly string[], si
   const screen = openScreen({ host, words: screenWords({ json: true }) });
   // What a command keeps for the next one is not kept: a tool only reads.
   const context = { ...openContext({ host, screen, flags: server.flags }), afterwards: () => undefined, defaults };
-  const failure = await tree
-    .obey(words, () => context)
+  const failure = await readWords(program, words)
+    .then(async (typed) => await obey(program, typed, () => context))
     .then(() => undefined, failureOf)
     .finally(context.close);
   return { printed: Buffer.concat(printed), failure, screen };

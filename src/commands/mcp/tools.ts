@@ -1,13 +1,13 @@
 /** The tools of `rollcall mcp`: which verbs they run, and pages of the JSON that these print. */
 
 import { quietMessage } from "../../check/index.ts";
-import type { Tree } from "../../context.ts";
-import { exitCodeOf, type Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
-import type { Root, RootFile, Tool } from "../../mcp/index.ts";
+import { type Command, type Kind, type Program, wrongValue } from "../../cli/index.ts";
+import { exitCodeOf, Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
+import { faultIn, type Root, type RootFile, type Tool } from "../../mcp/index.ts";
+import { nearest } from "../../nearest.ts";
 import { failureDocument, type Screen } from "../../output/index.ts";
 import type { CheckDocument } from "../check/run.ts";
 import { pageOf } from "./page.ts";
-import { requireFit, type Schema, type Sent, verbOf } from "./verb.ts";
 
 /** What a verb did. */
 export interface Ran {
@@ -24,7 +24,7 @@ export type Runner = (words: readonly string[], signal: AbortSignal) => Promise<
 
 /** What tools are made of. */
 interface Parts {
-  readonly tree: Tree;
+  readonly program: Program;
   readonly screen: Screen;
   readonly run: Runner;
   /** The same for a list, which serves the pages after its first for a while. */
@@ -34,6 +34,10 @@ interface Parts {
   /** Whether what went into calls and came out may be read. */
   readonly content: boolean;
 }
+
+/** JSON Schemas of parameters, and what a client sent, by the parameters' names. */
+type Schemas = Tool["parameters"];
+type Sent = Readonly<Record<string, unknown>>;
 
 /** How a verb is offered. */
 interface Offer {
@@ -47,7 +51,7 @@ interface Offer {
   /** The list of its document that is given page by page. */
   readonly paged: string;
   /** Parameters beside those of the verb. */
-  readonly more?: Readonly<Record<string, Schema>>;
+  readonly more?: Schemas;
   readonly run: (asked: Asked) => Promise<Ran>;
 }
 
@@ -157,7 +161,7 @@ const quiet = (ran: Ran, nameOf: (path: string) => string): Ran => {
 };
 
 /** Which part of its list a tool gives, and how much of it. */
-const paging: Readonly<Record<string, Schema>> = {
+const paging: Schemas = {
   limit: { type: "integer", minimum: 1, maximum: 500, description: "most entries to give (20)" },
   offset: { type: "integer", minimum: 0, maximum: 1e9, description: "next_offset of the page before" },
   max_characters: { type: "integer", minimum: 100, maximum: 20_000, description: "longest text given whole (2000)" },
@@ -165,28 +169,67 @@ const paging: Readonly<Record<string, Schema>> = {
 
 const numberOr = (value: unknown, usual: number): number => (typeof value === "number" ? value : usual);
 
-const toolOf = async (offer: Offer, { tree, screen }: Parts): Promise<Tool> => {
+/** `--input-modality` is `input_modality`. */
+const parameterOf = (name: string): string => name.replaceAll("-", "_");
+
+/** A text of a parameter. Ids, names and paths are shorter. */
+const text = { type: "string", minLength: 1, maxLength: 1024 };
+
+/** Values of a parameter that takes several, at most. */
+const maxValues = 100;
+
+const schemaOf = ({ about: description, value, choices, repeatable }: Kind<unknown>, isArgument: boolean): object => {
+  if (!isArgument && value === undefined) return { type: "boolean", description };
+  const one = choices === undefined ? text : { type: "string", enum: choices };
+  if (repeatable === true)
+    return { type: "array", items: one, minItems: isArgument ? 1 : 0, maxItems: maxValues, description };
+  return { ...one, ...(isArgument || choices !== undefined ? {} : { type: ["string", "number"] }), description };
+};
+
+/** A value is one word with its option, so that none is taken for another option. */
+const optionWords = (name: string, value: unknown): readonly string[] =>
+  typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
+
+const findVerb = async ({ nouns }: Program, words: string): Promise<Command> => {
+  const noun = await nouns[words.replace(/ .*/, "")]?.();
+  const verb = [noun, ...(noun?.verbs ?? [])].find((one) => one?.words === words);
+  if (verb === undefined) throw new Error(`no verb ${words}`);
+  return verb;
+};
+
+const toolOf = async (offer: Offer, { program, screen }: Parts): Promise<Tool> => {
   const { name, verbs, takes, note, paged, more = {} } = offer;
-  const verb = verbOf(await tree.open(verbs[0].replace(/ .*/, "")), verbs[0], takes.split(" "));
+  const { about, args, options } = await findVerb(program, verbs[0]);
+  const named = Object.entries(options).filter(([option]) => takes.split(" ").includes(`--${option}`));
   const which = verbs.map((words) => words.replace(/^.* /, ""));
-  const choice: Readonly<Record<string, Schema>> =
-    verbs.length === 1 ? {} : { [name]: { type: "string", enum: which } };
-  const parameters = { ...choice, ...verb.parameters, ...more, ...paging };
-  const required = [...Object.keys(choice), ...verb.required];
+  const choice: Schemas = verbs.length === 1 ? {} : { [name]: { type: "string", enum: which } };
+  const parameters: Schemas = {
+    ...choice,
+    ...Object.fromEntries(Object.entries(args).map(([arg, kind]) => [parameterOf(arg), schemaOf(kind, true)])),
+    ...Object.fromEntries(named.map(([option, kind]) => [parameterOf(option), schemaOf(kind, false)])),
+    ...more,
+    ...paging,
+  };
+  // Standard input is the client's: arguments that could come from there must be named.
+  const needed = Object.entries(args).filter(([, kind]) => kind.required === true || kind.repeatable === true);
+  const required = [...Object.keys(choice), ...needed.map(([arg]) => parameterOf(arg))];
   const errorOf = async (of: Screen, failure: Failure): Promise<string> =>
     JSON.stringify(await failureDocument(of, { failure, exitCode: exitCodeOf(failure) }));
   return {
     name,
-    description: `${verb.about}. ${note}`,
+    description: `${about}. ${note}`,
     parameters,
     required,
     asksService: name !== "check",
     run: async (sent, signal) => {
       try {
-        requireFit(name, { parameters, required }, sent);
-        const { options, values } = verb.words(sent);
-        const words = verbs[which.indexOf(String(sent[name]))] ?? verbs[0];
-        const ran = await offer.run({ words: [...words.split(" "), ...options], values, sent, signal });
+        requireFit({ name, parameters, required }, sent);
+        const verb = (verbs[which.indexOf(String(sent[name]))] ?? verbs[0]).split(" ");
+        const words = [...verb, ...named.flatMap(([option]) => optionWords(option, sent[parameterOf(option)]))];
+        const values = Object.keys(args)
+          .flatMap((arg) => sent[parameterOf(arg)] ?? [])
+          .map(String);
+        const ran = await offer.run({ words, values, sent, signal });
         const { offset, limit, max_characters: longest } = sent;
         const page = {
           paged,
@@ -203,4 +246,31 @@ const toolOf = async (offer: Offer, { tree, screen }: Parts): Promise<Tool> => {
       }
     },
   };
+};
+
+/** Length at which a value that is quoted is cut. */
+const maxQuoted = 100;
+
+/** Refuses what does not fit the schemas of a tool. @throws Failure `words-wrong`, `option-value-wrong` */
+const requireFit = (tool: Pick<Tool, "name" | "parameters" | "required">, sent: Sent): void => {
+  const fault = faultIn(tool, sent);
+  if (fault === undefined) return;
+  const { parameter } = fault;
+  if (fault.isUnknown) {
+    const names = Object.keys(tool.parameters);
+    const near = nearest(parameter, names);
+    throw new Failure("words-wrong", {
+      text: `${tool.name} has no parameter "${parameter.slice(0, maxQuoted)}"`,
+      suggestion: near === undefined ? `it takes ${names.join(", ")}` : `did you mean ${near}?`,
+      command: "rollcall mcp",
+    });
+  }
+  const { description: _, ...schema }: { description?: string; enum?: readonly string[] } = {
+    ...tool.parameters[parameter],
+  };
+  const value = sent[parameter];
+  const suggestion = typeof value === "string" ? nearest(value, schema.enum ?? []) : undefined;
+  // What is nested is not quoted, however deep it is.
+  const quoted = typeof value === "object" ? typeof value : String(value ?? "").slice(0, maxQuoted);
+  throw wrongValue(parameter, quoted, `what its schema says: ${JSON.stringify(schema)}`, suggestion);
 };

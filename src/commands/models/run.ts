@@ -1,38 +1,36 @@
-/** What `rollcall models` does. */
-
+/** The run of `rollcall models`. */
 import { matchesPattern } from "../../catalogs/index.ts";
 import { openClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { known, mistypedNames } from "../../contract/fields.ts";
 import { type InferenceModel, listModels } from "../../contract/models.ts";
 import { printList } from "../../output/index.ts";
-import type { TypedList } from "../catalog/list.ts";
 import { openMistypings, withoutNullEntries } from "../lists/mistyped.ts";
-import { limitOf, orderOf, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
+import { orderOf, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
 import { modelColumns } from "./columns.ts";
+import type { TypedModels } from "./command.ts";
 
-/** The arguments and options as typed. */
-export interface TypedModels extends TypedList {
-  readonly withPrices?: boolean;
-}
-
-/** Lists the models that can be called, with `--with-prices` joined with what the catalogs say of them. @throws Failure */
+/** Lists the models that can be called, with `--with-prices` joined with the catalogs. @throws Failure */
 export const run = async (context: Context, typed: TypedModels): Promise<void> => {
-  if (typed.withPrices === true) {
+  if (typed.withPrices) {
     const { listPriced } = await import("../catalog/list.ts");
     return await listPriced(context, typed, async () => await readModels(context));
   }
   const { screen } = context;
-  const { pattern } = typed;
-  const [order, limit] = [orderOf(typed.sort, modelColumns), limitOf(typed.limit)];
+  const { pattern, limit } = typed;
+  const order = orderOf(typed.sort, modelColumns);
   const progress = screen.progress("listing the models");
   const { entries, bytes } = await readModels(context).finally(progress.stop);
-  const matches = matcherOf(pattern);
+  const matches = matcherFor(pattern);
   const mistyped = openMistypings({ fieldsOf: mistypedNames, isMeant: matches, what: "shown as it came" });
   const selection = selected({ entries, see: mistyped.add, matches, order, limit });
-  const about = { pattern, of: entries.length, filtered: false, none: "the service lists no models" };
   mistyped.tell(screen);
-  tellSelection(screen, selection, about);
+  tellSelection(screen, selection, {
+    pattern,
+    of: entries.length,
+    filtered: false,
+    none: "the service lists no models",
+  });
   await printList(screen, {
     columns: withAskedSeen(modelColumns, { order }),
     rows: selection.rows,
@@ -51,7 +49,7 @@ const readModels = async (context: Context) => {
   return { entries, bytes: withoutNullEntries(context.screen, { entries, bytes, where: "the list of models" }) };
 };
 
-const matcherOf = (pattern = ""): ((model: InferenceModel) => boolean) => {
+const matcherFor = (pattern = ""): ((model: InferenceModel) => boolean) => {
   if (pattern === "") return () => true;
   const matches = matchesPattern(pattern);
   return ({ id }) => matches({ id: known(id) ?? "", name: "" });

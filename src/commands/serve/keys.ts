@@ -1,38 +1,27 @@
 /** What the verbs of `rollcall serve keys` do: keys for the people of a team, kept in the service's store. */
 
+import { wrongValue } from "../../cli/index.ts";
 import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
 import { newKey, openStore, type Store, type StoredKey, storePath } from "../../service/index.ts";
-import { parseProject } from "../../settings/index.ts";
-
-/** Where the store is, as it was typed for `serve`. */
-export interface TypedPlace {
-  readonly dataDir?: string;
-  readonly store?: string;
-}
-
-/** What a key is to be made for. */
-interface Wanted {
-  readonly name: string;
-  readonly uses: readonly CredentialUse[];
-  readonly projects: readonly string[];
-}
+import { credentialUses, parseProject } from "../../settings/index.ts";
+import type { TypedKey, TypedPlace } from "./command.ts";
 
 /** Makes a key, and prints it this once. @throws Failure `key-exists`, `option-value-wrong` */
-export const addKey = async (context: Context, { name, uses, projects }: Wanted, typed: TypedPlace): Promise<void> => {
+export const addKey = async (context: Context, typed: TypedKey): Promise<void> => {
+  const { name } = typed;
+  const uses = typed.use.length === 0 ? credentialUses : typed.use;
   const { screen, host } = context;
   if (!/^[\w.@-]{1,64}$/.test(name)) {
-    const wanted = "a name of letters, digits and . @ _ -, at most 64";
-    throw new Failure("option-value-wrong", { option: "<name>", value: name, wanted });
+    throw wrongValue("<name>", name, "a name of letters, digits and . @ _ -, at most 64");
   }
-  const meant = projects.flatMap((text) => text.split(",")).map(projectOf);
+  const projects = typed.project.flatMap((text) => text.split(",")).map(projectIn);
   const { keys } = await storeOf(context, typed);
   const { key, digest } = newKey();
-  const added = { name, digest, projects: [...new Set(meant)], uses, created: host.now(), revoked: undefined };
+  const added = { name, digest, projects: [...new Set(projects)], uses, created: host.now(), revoked: undefined };
   if (!(await keys.add(added))) throw new Failure("key-exists", { name });
   screen.notice(`this is the only time that the key of ${name} is shown: only a digest of it is stored`);
   if (screen.isForProgram) await printDocument(screen, { name, key, projects: added.projects, uses });
@@ -79,10 +68,10 @@ const storeOf = async (
   return { keys, place: storePath(place) };
 };
 
-const projectOf = (text: string): string => {
+const projectIn = (text: string): string => {
   const parsed = parseProject(text);
   if (parsed.ok) return parsed.value;
-  throw new Failure("option-value-wrong", { option: "--project", value: text, wanted: parsed.wanted });
+  throw wrongValue("--project", text, parsed.wanted);
 };
 
 const momentOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());

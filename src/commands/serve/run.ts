@@ -1,4 +1,5 @@
 /** What `rollcall serve` does: runs the local service until a signal. */
+import { wrongValue } from "../../cli/index.ts";
 import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, isFailure, type Problem } from "../../failure.ts";
@@ -6,34 +7,14 @@ import { aborted, type Host, isLoopback } from "../../host.ts";
 import { type Ended, openService } from "../../service/index.ts";
 import type { ServiceSettings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
-
-/** What `serve` was asked for. */
-interface ServeOptions {
-  readonly address: string;
-  readonly port: number;
-  readonly allowHosts: readonly string[];
-  readonly dataDir: string | undefined;
-  readonly store: string | undefined;
-  readonly maxBodySize: string | undefined;
-}
-
-/** The options as commander gives them. */
-export interface TypedServe {
-  readonly host: string;
-  readonly port: string;
-  readonly allowHost: readonly string[];
-  readonly dataDir?: string;
-  readonly store?: string;
-  readonly log: "text" | "json";
-  readonly maxBodySize?: string;
-}
+import type { TypedServe } from "./command.ts";
 
 /** Serves until a signal: answers what is in flight then, and ends well. @throws Failure `interrupted` where it can't */
 export const serve = async (context: Context, typed: TypedServe): Promise<void> => {
   const { host, screen } = context;
-  const options = meant(typed);
+  checkAddresses(typed);
   const warnings = openWarnings();
-  const { address, port, allowHosts, dataDir, store, maxBodySize } = options;
+  const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = (await localSettings(context, flags, { warn: warnings.warn })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
@@ -45,7 +26,7 @@ export const serve = async (context: Context, typed: TypedServe): Promise<void> 
   if (lines === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
   else lines.listening(service.url);
   warnings.to(lines?.warning ?? screen.warn);
-  const sentences = lines === undefined ? howToUse(service, settings, reachedAt(service.url, options)) : [];
+  const sentences = lines === undefined ? howToUse(service, settings, reachedAt(service.url, typed)) : [];
   for (const sentence of sentences) screen.notice(sentence);
   await aborted(host.signal);
   lines?.stopping();
@@ -57,17 +38,10 @@ export const serve = async (context: Context, typed: TypedServe): Promise<void> 
 };
 
 /** @throws Failure `option-value-wrong` */
-const meant = ({ host, port, allowHost, dataDir, store, maxBodySize }: TypedServe): ServeOptions => {
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-    throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
-  }
+const checkAddresses = ({ host, allowHost }: TypedServe): void => {
   const odd = allowHost.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
-  if (odd !== undefined) {
-    const wanted = "a name or an address, without a scheme and a port";
-    throw new Failure("option-value-wrong", { option: "--allow-host", value: odd, wanted });
-  }
-  if (host === "") throw new Failure("option-value-wrong", { option: "--host", value: host, wanted: "an address" });
-  return { address: host, port: Number(port), allowHosts: allowHost, dataDir, store, maxBodySize };
+  if (odd !== undefined) throw wrongValue("--allow-host", odd, "a name or an address, without a scheme and a port");
+  if (host === "") throw wrongValue("--host", host, "an address");
 };
 
 /** Warnings that wait until there is somebody to tell. */
@@ -101,9 +75,9 @@ const howToUse = (
 const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
 
 /** The address that the service answers to: not every one that it listens on is a name it goes by. */
-const reachedAt = (url: string, { address, allowHosts }: ServeOptions): string => {
+const reachedAt = (url: string, { host, allowHost }: TypedServe): string => {
   const { port, hostname } = new URL(url);
-  const name = everywhere[address] ?? (isLoopback(address) ? hostname : (allowHosts[0] ?? hostname));
+  const name = everywhere[host] ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname));
   return `http://${name}:${port}`;
 };
 

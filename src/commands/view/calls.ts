@@ -8,18 +8,14 @@ import { commandLine } from "../../shell-words.ts";
 import type { CallRead } from "../../view/index.ts";
 import { type CallShown, usualConcurrency } from "../call/options.ts";
 import { type CallOutcome, openCallReader, openPatience } from "../call/reader.ts";
-import type { Asked } from "./read.ts";
+import type { TypedView } from "./command.ts";
 import { servePage } from "./serve.ts";
-
-/** Whether the calls of the local service are meant: nothing else is named. */
-export const wantsCalls = ({ flags }: Context, { files }: Asked): boolean =>
-  files.length === 0 && (flags.local || flags.profile === "local");
 
 /** What a page of calls asks for beside them. */
 const shown: CallShown = { costs: true, storageSize: true, totalStorageSize: false, full: true, content: true };
 
 /** Serves a page of the calls of the local service until a signal. @throws Failure `options-contradict`; as `servePage` */
-export const viewCalls = async (context: Context, { typed }: Asked): Promise<void> => {
+export const viewCalls = async (context: Context, typed: TypedView): Promise<void> => {
   requireNothingOfFiles(typed);
   const settings = await settingsInForce(context);
   const project = settings.require("project");
@@ -51,8 +47,8 @@ export const viewCalls = async (context: Context, { typed }: Asked): Promise<voi
 };
 
 /** @throws Failure `options-contradict` for options of inputs */
-const requireNothingOfFiles = ({ port: _port, open: _open, ...others }: Asked["typed"]): void => {
-  const [other] = Object.keys(others);
+const requireNothingOfFiles = ({ port: _port, noOpen: _noOpen, file: _file, ...others }: TypedView): void => {
+  const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other === undefined) return;
   const way =
     "a page in a file shows trajectories: rollcall ledger calls --local | rollcall call read - --local --as trajectory | rollcall view - --html <file>";

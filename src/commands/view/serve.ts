@@ -1,16 +1,10 @@
 /** Serves a page at once, has it filled in the background, and ends with a signal. */
 
 import type { Context } from "../../context.ts";
-import { Failure } from "../../failure.ts";
 import { aborted } from "../../host.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { openViewer, type Viewer } from "../../view/index.ts";
-
-/** How a page is served, in words as they are typed. */
-export interface TypedServing {
-  readonly port: string;
-  readonly open: boolean;
-}
+import type { TypedView } from "./command.ts";
 
 /** How long an input has to turn out as none before the page is opened. */
 const firstLookMs = 200;
@@ -18,11 +12,14 @@ const firstLookMs = 200;
 /** Fills a page; `onOpened` is told once something of the input was there. */
 type Show = (viewer: Viewer, onOpened: () => void) => Promise<void>;
 
-/** Serves until a signal. @throws Failure `option-value-wrong`, `address-unusable`; what filling the page ends with */
-export const servePage = async (context: Context, typed: TypedServing, show: Show): Promise<void> => {
+/** Serves until a signal. @throws Failure `address-unusable`; what filling the page ends with */
+export const servePage = async (
+  context: Context,
+  typed: Pick<TypedView, "port" | "noOpen">,
+  show: Show,
+): Promise<void> => {
   const { host, screen, flags } = context;
-  const port = portTyped(typed.port);
-  const viewer = await openViewer({ host, port, trace: flags.debug ? screen.trace : undefined });
+  const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const opened = new AbortController();
   // It ends only where it fails: what was read is looked at until a signal.
   const failed = show(viewer, () => opened.abort()).then(async () => await new Promise<never>(() => undefined));
@@ -31,7 +28,7 @@ export const servePage = async (context: Context, typed: TypedServing, show: Sho
   try {
     await Promise.race([failed, ended, aborted(opened.signal), host.sleep(firstLookMs)]);
     await announce(context, viewer.url);
-    if (typed.open) browser = openPage(context, viewer);
+    if (!typed.noOpen) browser = openPage(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
@@ -41,12 +38,6 @@ export const servePage = async (context: Context, typed: TypedServing, show: Sho
     browser?.close();
     await viewer.close();
   }
-};
-
-/** @throws Failure `option-value-wrong` */
-const portTyped = (port: string): number => {
-  if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
-  throw new Failure("option-value-wrong", { option: "--port", value: port, wanted: "a number from 0 to 65535" });
 };
 
 const announce = async ({ screen }: Context, url: string): Promise<void> => {

@@ -13,19 +13,21 @@ export interface ScreenWords {
   readonly color: ColorWhen;
   readonly pager: boolean;
   readonly debug: boolean;
+  /** Whether standard error is a line of JSON for everything that is said: `--progress json`. */
+  readonly events?: boolean;
 }
 
-/** The global options that are about the screen, as commander gives them. */
+/** The global options that are about the screen, as typed. */
 export interface TypedScreen {
-  readonly json?: boolean;
-  readonly output?: string;
-  readonly fields?: string;
-  readonly header?: boolean;
-  readonly quiet?: boolean;
+  readonly json?: boolean | undefined;
+  readonly output?: string | undefined;
+  readonly fields?: string | undefined;
+  readonly header?: boolean | undefined;
+  readonly quiet?: boolean | undefined;
   /** False for `--no-color`. */
-  readonly color?: string | boolean;
-  readonly pager?: boolean;
-  readonly debug?: boolean;
+  readonly color?: string | boolean | undefined;
+  readonly pager?: boolean | undefined;
+  readonly debug?: boolean | undefined;
 }
 
 /** When there is colour. */
@@ -81,35 +83,6 @@ const fieldsOf = (typed: string): readonly string[] => {
     wanted: "names separated by commas, such as id,name",
   });
 };
-
-/**
- * What words that were not understood yet look like: enough to print a usage error in the form asked for.
- * Never throws.
- */
-export const screenWordsOf = (argv: readonly string[]): ScreenWords => {
-  const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
-  const asked = words.flatMap((word, at) => {
-    const [, value] = /^(?:--output=|-o=?)(.+)$/.exec(word) ?? [];
-    return word === "-o" || word === "--output" ? [words[at + 1] ?? ""] : value === undefined ? [] : [value];
-  });
-  return {
-    ...screenWords({ color: colorTyped(words), quiet: words.includes("-q") || words.includes("--quiet") }),
-    format: words.includes("--json") ? "json" : formats.find((format) => asked.includes(format)),
-  };
-};
-
-/** Whether words ask for progress, or what a service does, as events: everything on standard error is one then, a usage error too. */
-export const asksEvents = (words: readonly string[]): boolean =>
-  words.some(
-    (word, at) => /^--(?:progress|log)(?:=json)?$/.test(word) && (word.includes("=") || words[at + 1] === "json"),
-  );
-
-/** What words say of colour, the last of them. */
-const colorTyped = (words: readonly string[]): string | boolean =>
-  words.reduce<string | boolean>((color, word, at) => {
-    if (word === "--no-color") return false;
-    return word === "--color" ? (words[at + 1] ?? "") : word.startsWith("--color=") ? word.slice(8) : color;
-  }, true);
 
 /** The forms of a report. */
 export const reportForms = ["github", "junit"] as const;

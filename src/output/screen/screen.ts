@@ -2,7 +2,7 @@
 import { type Failure, type Problem, problemFacts } from "../../failure.ts";
 import { type Host, secretsOf } from "../../host.ts";
 import type { Format } from "../view.ts";
-import { asksEvents, type ScreenWords } from "./options.ts";
+import type { ScreenWords } from "./options.ts";
 import { type Meter, type MeterForm, openMeter, openProgress, type Progress, silent } from "./progress.ts";
 import { type Cleaner, isBuildSystem, oneLine, openCleaner } from "./safe.ts";
 import { secretsIn } from "./secrets.ts";
@@ -67,7 +67,7 @@ export class Screen {
     for (const secret of [...typed, ...secretsOf(host.env)]) this.safe.hide(secret);
     this.behindJson = argv.includes("--json") ? argv[argv.indexOf("--json") + 1] : undefined;
     this.isForProgram = words.format === "json" || words.format === "jsonl";
-    this.tellsEvents = asksEvents(argv);
+    this.tellsEvents = words.events === true;
     this.frames = !this.tellsEvents && host.terminal.stderr && !this.isForProgram;
     this.#inBuild = isBuildSystem(host.env);
     this.paged = words.pager && host.terminal.stdout && !this.#inBuild;

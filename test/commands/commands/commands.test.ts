@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { screenHelp } from "../../../src/commands/help.ts";
+import { nameOf, readWords, wholeTree } from "../../../src/cli/index.ts";
 import { exitCodes } from "../../../src/failure.ts";
 import { program } from "../../../src/program.ts";
 import { commandPaths } from "../../project/docs/commands.ts";
@@ -96,38 +96,21 @@ describe("rollcall commands", () => {
   });
 });
 
-const notRun = () => {
-  throw new Error("no command is run here");
-};
-
-const whole = await program(notRun);
-
 describe("the command tree", () => {
-  it.each(whole.commands.map((command) => [command.name(), command] as const))(
-    "contains the same help for %s if the command line has only that command",
-    async (name, command) => {
-      const root = await program(notRun, ["--json", "-o", "json", name, "--local"]);
-      const found = root.commands.find((one) => one.name() === name);
-      const helps = [command, ...command.commands].map((one) => screenHelp(one));
-      expect(found && [found, ...found.commands].map((one) => screenHelp(one))).toEqual(helps);
-    },
-  );
-
-  it("contains only the command of the command line, or all commands if that is unclear", async () => {
-    const names = async (words: readonly string[]) => (await program(notRun, words)).commands.map((one) => one.name());
-    const all = whole.commands.map((one) => one.name());
-    expect(await names(["models"])).toEqual(["models"]);
-    expect(await names(["--profile", "log", "check", "log"])).toEqual(["check"]);
-    expect(await names(["completion"])).toEqual(["completion", "__complete"]);
+  it("has only the command of the command line, or all commands if that is unclear", async () => {
+    const all = (await wholeTree(program)).verbs.map(nameOf);
+    const loaded = async (words: readonly string[]) => {
+      const { command, above } = await readWords(program, words);
+      return (above[0] ?? command).verbs.map(nameOf);
+    };
+    expect(await loaded(["models"])).toEqual(["models"]);
+    expect(await loaded(["--profile", "log", "check", "log"])).toEqual(["check"]);
     for (const words of [
       ["-h", "log"],
       ["-qo", "json", "log", "check"],
     ])
-      expect(await names(words)).toEqual(["log"]);
-    for (const words of [[], ["help", "log"], ["toString"], ["__complete"]]) {
-      expect(await names(words)).toEqual(all);
-    }
-    expect(await names(["commands"])).toEqual(all);
+      expect(await loaded(words)).toEqual(["log"]);
+    for (const words of [[], ["help", "log"], ["toString"]]) expect(await loaded(words)).toEqual(all);
   });
 });
 

@@ -1,10 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
-import { globalFlags, openContext } from "../../../src/context.ts";
-import { openScreen, screenWords } from "../../../src/output/index.ts";
+import { describeCommands } from "../../../src/cli/index.ts";
 import { program } from "../../../src/program.ts";
+import { runOn } from "../../../src/run.ts";
 import { testHost } from "../../support/host.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { scriptedServer } from "../../support/server.ts";
@@ -38,20 +37,14 @@ describe("rollcall completion", () => {
   });
 });
 
-let host = testHost();
-const root = await program(() => {
-  const screen = openScreen({ host, words: screenWords({}) });
-  return openContext({ host, screen, flags: globalFlags({}) });
-});
-
 /** Completes `current` after these words. Returns the text of each candidate. */
 const asked = async (
   before: readonly string[],
   current: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> => {
-  host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
-  await root.parseAsync(["__complete", "zsh", "--", `:${current}`, ...before], { from: "user" });
+  const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
+  await runOn(host, ["__complete", "zsh", "--", `:${current}`, ...before]);
   return host
     .printed()
     .trimEnd()
@@ -59,32 +52,20 @@ const asked = async (
     .map((line) => line.split("\t")[0] ?? "");
 };
 
-interface Listed {
-  readonly path: readonly string[];
-  readonly command: Command;
-}
-
 /** Every command of the help. */
-const listed = (command: Command, path: readonly string[] = []): readonly Listed[] => [
-  { path, command },
-  ...command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((one) => one.name() !== "help")
-    .flatMap((one) => listed(one, [...path, one.name()])),
-];
+const tree = (await describeCommands(program)).map((command) => ({
+  path: command.name.split(" ").filter((word) => word !== ""),
+  command,
+}));
 
-const tree = listed(root);
+type Described = (typeof tree)[number]["command"];
 
-const optionsOf = (command: Command): readonly Option[] => [...command.createHelp().visibleOptions(command)];
+const optionsOf = ({ options }: Described) => options;
 
 const listening = ["--host", "--port", "--allow-host", "--max-body-size", "--log"];
 
 /** Options of a command that have no effect on those below it. */
-const ofServiceAlone: Readonly<Record<string, readonly string[]>> = {
-  "serve keys": listening,
-  "serve store": [...listening, "--data-dir", "--store"],
-};
+const ofServiceAlone: Readonly<Record<string, readonly string[]>> = { "serve keys": listening };
 
 describe("the completions of a command", () => {
   it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
@@ -94,10 +75,8 @@ describe("the completions of a command", () => {
         (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
       );
       const refused = ["--version", ...(ofServiceAlone[path.slice(0, 2).join(" ")] ?? [])];
-      const inherited = above
-        .flatMap((one) => optionsOf(one.command))
-        .filter(({ long }) => !refused.includes(`${long}`));
-      const names = [...optionsOf(command), ...inherited].flatMap(({ long, short }) => [long, short]);
+      const inherited = above.flatMap((one) => optionsOf(one.command)).filter(({ name }) => !refused.includes(name));
+      const names = [...optionsOf(command), ...inherited].flatMap(({ name, short }) => [name, short]);
       const offered = await asked(path, "-");
       expect(offered[0]).toBe("words");
       expect(offered.slice(1).toSorted()).toEqual(
@@ -117,11 +96,12 @@ describe("the completions of a command", () => {
       commandsOf.set(line, [...(commandsOf.get(line) ?? []), path.join(" ")]);
     };
     for (const { path, command } of tree) {
-      for (const option of command.options.filter(({ required, optional }) => required || optional)) {
-        await add(path, option.flags, [...path, option.long ?? ""]);
+      for (const { short, name, value } of command.options) {
+        if (value === null) continue;
+        await add(path, `${short === null ? "" : `${short}, `}${name} <${value.name}>`, [...path, name]);
       }
-      for (const [at, argument] of command.registeredArguments.entries()) {
-        await add(path, `<${argument.name()}>`, [...path, ...Array<string>(at).fill("x")]);
+      for (const [at, argument] of command.arguments.entries()) {
+        await add(path, `<${argument.name}>`, [...path, ...Array<string>(at).fill("x")]);
       }
     }
     const lines = Array.from(commandsOf, ([line, commands]) => `${commands.join(", ") || "rollcall"}: ${line}`);
@@ -132,8 +112,8 @@ describe("the completions of a command", () => {
     const takers = ["filters", "order"].flatMap((group) =>
       tree.flatMap(({ path, command }) =>
         command.options
-          .filter(({ helpGroupHeading, required }) => required && helpGroupHeading === group)
-          .map(({ long }) => ({ path, option: long ?? "" })),
+          .filter((option) => option.value !== null && option.group === group)
+          .map(({ name }) => ({ path, option: name })),
       ),
     );
     expect(takers.length).toBeGreaterThan(50);

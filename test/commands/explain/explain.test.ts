@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { topics } from "../../../src/commands/explain/pages.ts";
+import { topics } from "../../../src/commands/explain/topics.ts";
 import { runRollcall } from "../../support/run.ts";
 
 const names = [...new Set(topics.map(({ name }) => name))];

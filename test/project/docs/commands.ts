@@ -1,24 +1,17 @@
 /** The reference of all commands, which is made from the help that they print. */
-import type { Command } from "commander";
 import { type HelpSection, parseHelp } from "../../../build/help.js";
+import { commandsIn, wholeTree } from "../../../src/cli/index.ts";
 import { program } from "../../../src/program.ts";
 import { runRollcall } from "../../support/run.ts";
 
 /** Words that lead to a command, from the program's name on. */
 export type CommandPath = readonly string[];
 
+const commands = commandsIn(await wholeTree(program));
+
 /** Every command, a noun before its verbs. */
-export const commandPaths = (): readonly CommandPath[] => pathsBelow(commandTree, []);
-
-const commandTree: Command = await program(() => {
-  throw new Error("no command is run here");
-});
-
-const pathsBelow = (command: Command, above: CommandPath): readonly CommandPath[] => {
-  const path = [...above, command.name()];
-  const shown = command.createHelp().visibleCommands(command);
-  return [path, ...command.commands.filter((one) => shown.includes(one)).flatMap((child) => pathsBelow(child, path))];
-};
+export const commandPaths = (): readonly CommandPath[] =>
+  commands.map(({ words }) => ["rollcall", ...words.split(" ").filter((word) => word !== "")]);
 
 type Item = HelpSection["items"][number];
 
@@ -64,10 +57,9 @@ const helpOf = async (words: CommandPath): Promise<CommandHelp> => {
   };
 };
 
-const summaryOf = (words: CommandPath): string => {
-  let command = commandTree;
-  for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
-  return command.createHelp().subcommandDescription(command);
+const summaryOf = (path: CommandPath): string => {
+  const { summary, about } = commands.find(({ words }) => words === path.join(" ")) ?? { about: "" };
+  return summary ?? about;
 };
 
 /** Options that the same commands describe in the same words under the same title. */

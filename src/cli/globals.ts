@@ -1,0 +1,91 @@
+/** The global options, and what they mean for the screen and for the settings. */
+import type { GlobalFlags } from "../context.ts";
+import { colorWhens, formats, type ScreenWords, screenWords } from "../output/index.ts";
+import { choice, each, flag, text, type Values } from "./kinds.ts";
+import type { Typed } from "./words.ts";
+
+/** The global options, in the order of the help. */
+export const globals = {
+  ...each(
+    { group: "service" },
+    {
+      profile: text("the saved profile to use", "name"),
+      local: flag("use the service inside this program: nothing leaves the machine"),
+      project: text("the project that calls and usage belong to", "team/project"),
+      "base-url": text("the service's main address", "url"),
+      "inference-base-url": text("the address of the models", "url"),
+      "log-base-url": text("the address that trajectories are logged to", "url"),
+    },
+  ),
+  ...each(
+    { group: "results" },
+    {
+      json: flag("print one JSON document, and errors as JSON"),
+      output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
+      fields: text("only these columns or keys, separated by commas", "names"),
+      header: flag("a header line in tsv"),
+      quiet: { ...flag("no notices and no progress"), short: "q" },
+      color: choice("auto, always or never", colorWhens, "when"),
+      "no-color": flag("no colour"),
+      "no-pager": flag("no pager"),
+      debug: flag("show requests and replies, without bodies or secrets"),
+    },
+  ),
+  ...each(
+    { group: "network" },
+    {
+      timeout: text("longest silence of the service, such as 30s", "duration"),
+      "max-wait": text("bound of all retries together, such as 5m", "duration"),
+      "insecure-http": flag("send credentials over plain http"),
+    },
+  ),
+  ...each(
+    { group: "help" },
+    {
+      version: { ...flag("print the version"), short: "V" },
+      help: { ...flag("print the help of a command: -h one screen, --help all of it"), short: "h" },
+    },
+  ),
+};
+
+/** The values of the global options. */
+export type Globals = Values<typeof globals>;
+
+/** The global options that choose settings, under the settings' own names. */
+export const flagsFrom = (typed: Globals): GlobalFlags => ({
+  local: typed.local,
+  debug: typed.debug,
+  profile: typed.profile,
+  base_url: typed.baseUrl,
+  inference_base_url: typed.inferenceBaseUrl,
+  log_base_url: typed.logBaseUrl,
+  project: typed.project,
+  timeout: typed.timeout,
+  max_wait: typed.maxWait,
+  insecure_http: typed.insecureHttp ? true : undefined,
+});
+
+/** What the global options mean for the screen. @throws Failure `option-value-wrong`, `options-contradict` */
+export const screenFor = (globals: Globals, { given }: Pick<Typed, "given">): ScreenWords => ({
+  ...screenWords({
+    ...globals,
+    color: globals.noColor ? false : globals.color,
+    pager: !globals.noPager,
+  }),
+  events: asksEvents(given),
+});
+
+/** The screen for words that may be wrong: a usage error with --json is JSON too. */
+export const screenForWrong = ({ given }: Pick<Typed, "given">): ScreenWords => {
+  const asked = given.get("output") ?? [];
+  const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
+  return {
+    ...screenWords({ quiet: given.has("quiet"), color }),
+    format: given.has("json") ? "json" : formats.find((format) => asked.includes(format)),
+    events: asksEvents(given),
+  };
+};
+
+/** True if everything on standard error is to be an event, a usage error too. */
+const asksEvents = (given: Typed["given"]): boolean =>
+  [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

@@ -1,0 +1,165 @@
+/** The kinds of options and arguments: how the words of each are read, how it is shown, and which values there are. */
+import { Failure } from "../failure.ts";
+import { nearest } from "../nearest.ts";
+
+/** What an option or an argument takes. */
+export interface Kind<Value> {
+  /** A noun phrase for the help. */
+  readonly about: string;
+  /** The placeholder of the value; undefined for an option that takes none. */
+  readonly value?: string;
+  /** The only values there are. */
+  readonly choices?: readonly string[];
+  /** True if it takes several values, one each time. */
+  readonly repeatable?: boolean;
+  /** The value without it, as the help shows it. */
+  readonly default?: string;
+  /** True for an argument that must be given. */
+  readonly required?: boolean;
+  /** One letter, without its dash. */
+  readonly short?: string;
+  /** Heading in the help, which names an option of a group without its text. */
+  readonly group?: string;
+  /** The option, without its dashes, that it has no effect without. */
+  readonly needs?: string;
+  /** Reads what was typed, nothing if it was not; `name` is for a failure. @throws Failure */
+  readonly read: (words: readonly string[], name: string) => Value;
+}
+
+/** Kinds by their names: kebab-case, as typed. */
+export type Kinds = Readonly<Record<string, Kind<unknown>>>;
+
+type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+
+/** The values of kinds, by their names in camel case. */
+export type Values<Of extends Kinds> = {
+  readonly [Name in keyof Of & string as Camel<Name>]: Of[Name] extends Kind<infer Value> ? Value : never;
+};
+
+/** The failure for a value that an option does not take. */
+export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
+  new Failure("option-value-wrong", { option, value, wanted, suggestion });
+
+/** An option that takes no value. */
+export const flag = (about: string): Kind<boolean> => ({ about, read: (words) => words.length > 0 });
+
+/** One value, parsed; the last one, if it was typed more than once. */
+export const parsed = <Value>(
+  about: string,
+  value: string,
+  parse: (word: string, name: string) => Value,
+): Kind<Value | undefined> => ({
+  about,
+  value,
+  read: (words, name) => {
+    const word = words.at(-1);
+    return word === undefined ? undefined : parse(word, name);
+  },
+});
+
+/** Any text. */
+export const text = (about: string, value = "text"): Kind<string | undefined> => parsed(about, value, (word) => word);
+
+/** A kind with a value for an option that was not typed. */
+export const withDefault = <Value>(kind: Kind<Value>, usual: string): Kind<Exclude<Value, undefined>> => ({
+  ...required(kind),
+  required: false,
+  default: usual,
+  read: (words, name) => required(kind).read(words.length === 0 ? [usual] : words, name),
+});
+
+/** An argument that must be given. */
+export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefined>> => ({
+  ...kind,
+  required: true,
+  read: (words, name) => {
+    const value = kind.read(words, name);
+    if (isGiven(value)) return value;
+    throw new Error(`nothing was typed for ${name}`);
+  },
+});
+
+const isGiven = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
+
+/** A whole number between two bounds. `wanted` describes it in a failure. */
+export const count = (
+  about: string,
+  { value = "n", least = 1, most = 999_999_999, wanted = wantedCount(least, most) } = {},
+): Kind<number | undefined> =>
+  parsed(about, value, (word, name) => {
+    const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
+    if (number >= least && number <= most) return number;
+    throw wrongValue(name, word, wanted);
+  });
+
+const wantedCount = (least: number, most: number): string =>
+  most === 999_999_999 ? `a number from ${least} on` : `a number from ${least} to ${most}`;
+
+/** A port to listen on. */
+export const port = (usual: string): Kind<number> =>
+  withDefault(count("the port to listen on; 0 is any free one", { value: "number", least: 0, most: 65_535 }), usual);
+
+/** One of some words. */
+export const choice = <const Word extends string>(
+  about: string,
+  choices: readonly Word[],
+  value = choices.join("|"),
+): Kind<Word | undefined> => ({
+  ...parsed(about, value, (word, name) => chosen(word, name, choices)),
+  choices,
+});
+
+const chosen = <Word extends string>(word: string, name: string, choices: readonly Word[]): Word => {
+  const found = choices.find((each) => each === word);
+  if (found !== undefined) return found;
+  const wanted = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  throw wrongValue(name, word, wanted, nearest(word, choices));
+};
+
+/** Any number of values, one each time. */
+export const several = (about: string, value = ""): Kind<readonly string[]> => ({
+  about,
+  value,
+  repeatable: true,
+  read: (words) => words,
+});
+
+/** Any number of some words, one each time. */
+export const choices = <const Word extends string>(
+  about: string,
+  words: readonly Word[],
+  value: string,
+): Kind<readonly Word[]> => ({
+  ...several(about, value),
+  choices: words,
+  read: (typed, name) => typed.map((word) => chosen(word, name, words)),
+});
+
+/** Any number of values, one each time or separated by commas. */
+export const list = (about: string, value: string): Kind<readonly string[]> => ({
+  ...several(about, value),
+  read: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
+});
+
+/** Kinds with the same `extra`, such as a group or the option that they need. */
+export const each = <Of extends Kinds>(extra: Pick<Kind<unknown>, "group" | "needs">, kinds: Of): Of =>
+  Object.fromEntries(Object.entries(kinds).map((entry): readonly unknown[] => [entry[0], { ...entry[1], ...extra }]));
+
+/** Reads kinds from what was typed, by their names. @throws Failure `option-value-wrong`, `option-needs` */
+export const readKinds = <Of extends Kinds>(
+  kinds: Of,
+  { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },
+): Values<Of> =>
+  Object.fromEntries(
+    Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
+      const words = typed(name);
+      if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0) {
+        throw new Failure("option-needs", { option: nameOf(name), needs: nameOf(kind.needs) });
+      }
+      return [camelCase(name), kind.read(words, nameOf(name))];
+    }),
+  );
+
+const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,0 +1,182 @@
+/** Reads argv, with commander: where its words lead in the tree of commands, and what was typed for each option. */
+import { Argument, CommanderError, Option, Command as Parser } from "commander";
+import { Failure } from "../failure.ts";
+import { nearest } from "../nearest.ts";
+import { argumentText, type Command, flagsOf, nameOf, type Program, pathOf, wholeTree } from "./command.ts";
+import { screenHelp } from "./help.ts";
+import type { Kinds } from "./kinds.ts";
+
+/** What was typed. */
+export interface Typed {
+  /** The command that the words lead to, and those above it, the program first. */
+  readonly command: Command;
+  readonly above: readonly Command[];
+  /** The words of each option of these commands, by its name without dashes; those of a flag are empty. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
+  /** Arguments of the command. */
+  readonly operands: readonly string[];
+  /** The first word that is no option of these commands, and what follows it. */
+  readonly unknown: readonly string[];
+  /** The help that is asked for: `-h` for one screen of it, `--help` or the word `help` for all of it. */
+  readonly help: "screen" | "whole" | undefined;
+  /** Refuses what the command does not take. @throws Failure `words-wrong`, `verb-missing` */
+  check(): void;
+}
+
+/** Reads the words after the program's name. Never throws for what was typed: `check` does. */
+export const readWords = async (program: Program, argv: readonly string[]): Promise<Typed> => {
+  const given = new Map<string, readonly string[]>();
+  let [command, parser] = [program.root, parserOf(program.root, given)];
+  const above: Command[] = [];
+  let operands: readonly string[] = [];
+  let unknown = argv;
+  let [hasHelp, wrong]: [boolean, CommanderError | undefined] = [false, undefined];
+  for (;;) {
+    try {
+      const read = parser.parseOptions([...unknown]);
+      operands = [...operands, ...read.operands];
+      unknown = read.unknown;
+    } catch (thrown) {
+      if (!(thrown instanceof CommanderError)) throw thrown;
+      wrong = thrown;
+      break;
+    }
+    if (command === program.root) {
+      command = await treeFor(program, operands[0]);
+      addVerbs(parser, command, given);
+    }
+    const takesHelp = command.verbs.length > 0 && operands[0] === "help";
+    if (takesHelp) operands = operands.slice(1);
+    hasHelp ||= takesHelp;
+    const [word] = operands;
+    const next = command.verbs.find((verb) => nameOf(verb) === word);
+    if (next === undefined) break;
+    above.push(command);
+    command = next;
+    parser = parser.commands.find((child) => child.name() === word) ?? parser;
+    operands = operands.slice(1);
+  }
+  const isWhole = hasHelp || given.has("help");
+  const help: Typed["help"] = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
+  const place = { command, above, given, operands, unknown, help };
+  return { ...place, check: () => checkWords(place, parser, wrong) };
+};
+
+/** The program with the noun that a word names; with all of them if it names none. */
+const treeFor = async (program: Program, word = ""): Promise<Command> => {
+  const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
+  return load === undefined ? await wholeTree(program) : { ...program.root, verbs: [await load()] };
+};
+
+/** The parser of a command and those below it. What its options are given goes into `given`. */
+const parserOf = (command: Command, given: Map<string, readonly string[]>): Parser => {
+  const parser = new Parser(nameOf(command) || "rollcall").exitOverride();
+  parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
+  for (const [name, kind] of Object.entries(command.options)) {
+    // Which of both was typed makes a difference.
+    const flags = name === "help" ? ["-h", "--help"] : [flagsOf(name, kind)];
+    for (const option of flags.map((one) => new Option(one, kind.about).hideHelp(one === "-h"))) {
+      parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
+        given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
+        given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
+      });
+    }
+  }
+  for (const [name, kind] of Object.entries(command.args)) {
+    parser.addArgument(new Argument(argumentText(name, kind, "...")));
+  }
+  addVerbs(parser, command, given);
+  return command.run === undefined ? parser : parser.action(() => undefined);
+};
+
+const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>): void => {
+  for (const verb of verbs) parser.addCommand(parserOf(verb, given), { hidden: verb.hidden === true });
+};
+
+type Place = Omit<Typed, "check">;
+
+const checkWords = (place: Place, parser: Parser, wrong: CommanderError | undefined): void => {
+  const { command, given, operands, unknown } = place;
+  if (place.help !== undefined) {
+    if (operands[0] !== undefined && command.verbs.length > 0) throw commandUnknown(command, operands[0]);
+    return;
+  }
+  if (given.has("version")) return;
+  if (wrong !== undefined) throw wordsWrong(place, wrong);
+  if (command.run === undefined && operands.length + unknown.length === 0) {
+    throw new Failure("verb-missing", {
+      command: pathOf(command),
+      verbs: command.verbs.map(nameOf),
+      help: screenHelp(command),
+    });
+  }
+  try {
+    parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
+  } catch (thrown) {
+    throw thrown instanceof CommanderError ? wordsWrong(place, thrown) : thrown;
+  }
+  checkAbove(place);
+};
+
+/** Refuses options of a command above that have no effect on this one. */
+const checkAbove = ({ command, above, given }: Place): void => {
+  for (const parent of above.slice(1)) {
+    const stray = Object.keys(parent.options).find((name) => given.has(name) && !takes(command, name));
+    if (stray !== undefined) throw wrongWords(command, `unknown option '--${stray}'`);
+  }
+};
+
+const takes = ({ options, above }: Command, name: string): boolean =>
+  Object.hasOwn(options, name) || Object.hasOwn(above, name);
+
+/** The options that a command takes: its own, those of the command above it, and the global ones but `--version`. */
+export const allOptions = (command: Command, { options: globals }: Command): Kinds => {
+  if (command.words === "") return globals;
+  const { version: _, help, ...others } = globals;
+  const own: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
+  const inherited = Object.entries(others).filter(([name]) => !Object.hasOwn(own, name));
+  return { ...own, ...Object.fromEntries(inherited) };
+};
+
+const wrongWords = (command: Command, text: string, suggestion?: string): Failure =>
+  new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
+
+/** What commander ended with, as a failure. */
+const wordsWrong = (place: Place, reason: CommanderError): Failure => {
+  const { command, above, unknown } = place;
+  if (reason.code === "commander.unknownOption") {
+    // What follows `--with-token=` may be a key, and is not printed.
+    const options = [...above, command].flatMap((one) => Object.entries(one.options));
+    const valued = options.find(([name, { value }]) => value === undefined && startsAny(unknown, `--${name}=`));
+    if (valued !== undefined) return wrongWords(command, `--${valued[0]} takes no value`);
+  }
+  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
+  const elsewhere = reason.code === "commander.unknownCommand" ? meantElsewhere(place) : undefined;
+  return wrongWords(command, text, elsewhere ?? near);
+};
+
+const startsAny = (words: readonly string[], start: string): boolean => words.some((word) => word.startsWith(start));
+
+const commandUnknown = (command: Command, word: string): Failure => {
+  const meant = nearest(word, command.verbs.filter(({ hidden }) => hidden !== true).map(nameOf));
+  return wrongWords(command, `unknown command '${word}'`, meant === undefined ? undefined : `(Did you mean ${meant}?)`);
+};
+
+/** What people look for under another noun. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ["calls", "ledger calls"],
+  ["call list", "ledger calls"],
+  ["call ls", "ledger calls"],
+  ["call calls", "ledger calls"],
+  ["signin", "auth login"],
+  ["whoami", "auth status"],
+  ["init", "auth login"],
+]);
+
+/** The command that a word without its noun was meant for: `auth login` for `login`. */
+const meantElsewhere = ({ command, operands: [word = ""] }: Place): string | undefined => {
+  const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => nameOf(verb) === word);
+  const meant =
+    otherNames.get(`${command.words} ${word}`.trimStart()) ?? (below.length === 1 ? below[0]?.words : undefined);
+  return meant === undefined ? undefined : `(Did you mean ${meant}?)`;
+};

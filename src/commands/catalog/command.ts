@@ -1,0 +1,161 @@
+/** `rollcall catalog`: the public catalogs of models (interface 4.4 and 4.5). */
+import {
+  type Command,
+  command,
+  each,
+  flag,
+  parsed,
+  required,
+  several,
+  text,
+  type Values,
+  withDefault,
+  wrongValue,
+} from "../../cli/index.ts";
+import { type Decimal, parseDecimal } from "../../decimal.ts";
+import { report } from "../inputs/options.ts";
+import { age, catalogName, filters, limit, moment, order, pattern, source, tokens } from "../lists/options.ts";
+
+const listArgs = { pattern };
+const listOptions = { ...filters, ...order, ...each({ group: "source" }, source) };
+
+const diffArgs = { file: several("two saved catalogs; one, with --catalog, for that file and now") };
+const diffOptions = {
+  since: moment("from the history: what changed since then, such as 30d or 2026-10-01"),
+  until: { ...moment("up to then, instead of now"), needs: "since" },
+  catalog: catalogName,
+  "exit-code": flag("exit 10 where they differ"),
+  ...source,
+};
+
+const models = (about: string) => ({ model: several(about) });
+const costOptions = {
+  ...each(
+    { group: "usage" },
+    {
+      "prompt-tokens": tokens("tokens in, such as 10k"),
+      "completion-tokens": tokens("tokens out"),
+      cached: tokens("of the tokens in, those that are read from a cache"),
+      images: tokens("images in"),
+      requests: tokens("requests"),
+      "from-call": text("what a traced call used", "id"),
+    },
+  ),
+  ...filters,
+  ...each({ group: "source" }, { catalog: catalogName, limit, ...source }),
+};
+
+const lockFile = withDefault(text("the lock file", "file"), "rollcall.lock.json");
+const lockOptions = { file: lockFile, catalog: catalogName, ...source };
+
+const percentIn = (word: string, option: string): Decimal => {
+  const percent = parseDecimal(word.replace(/\s*%$/, ""));
+  if (percent !== undefined && percent.digits >= 0n) return percent;
+  throw wrongValue(option, word, "a percentage such as 10%");
+};
+
+const verifyOptions = {
+  file: lockFile,
+  "max-rise": withDefault(parsed("how much a price may rise", "percent", percentIn), "0%"),
+  within: withDefault(age("how near a deprecation may not be"), "30d"),
+  strict: flag("warnings fail too: features, parameters, what is not stated"),
+  allow: several("nothing of a rule; more than once for several", "rule"),
+  report,
+  ...source,
+};
+
+/** What was typed for the verbs. */
+export type TypedList = Values<typeof listArgs & typeof listOptions>;
+export type TypedShow = Values<typeof source> & { readonly id: string };
+export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
+export type TypedCost = Values<typeof costOptions> & { readonly model: readonly string[] };
+export type TypedLock = Values<typeof lockOptions> & { readonly model: readonly string[] };
+export type TypedVerify = Values<typeof verifyOptions>;
+
+const listOf = (catalog: "analysis" | "router", of: string): Command =>
+  command({
+    words: `catalog ${catalog}`,
+    about: `list the models in the catalog of ${of}`,
+    args: listArgs,
+    options: listOptions,
+    examples: [
+      `rollcall catalog ${catalog} kimi --local`,
+      `rollcall catalog ${catalog} --feature tools --max-price prompt=0.5 --local`,
+      `rollcall catalog ${catalog} --sort -context_length,id --limit 3 --local`,
+    ],
+    run: async (context, typed) => await (await import("./list.ts")).listCatalog(context, catalog, typed),
+  });
+
+/** `catalog` and its verbs. */
+export const catalog = command({
+  words: "catalog",
+  about: "list the public catalogs of models",
+  examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
+  verbs: [
+    listOf("analysis", "the analysis provider"),
+    listOf("router", "the routing provider"),
+    command({
+      words: "catalog all",
+      about: "list the models of both catalogs, and which catalog has them",
+      args: listArgs,
+      options: listOptions,
+      examples: [
+        "rollcall catalog all kimi --local",
+        "rollcall catalog all --feature tools --sort pricing.prompt --local",
+        "rollcall catalog all --country EU --limit 3 --json --local",
+      ],
+      run: async (context, typed) => await (await import("./list.ts")).listCatalogs(context, typed),
+    }),
+    command({
+      words: "catalog show",
+      about: "show one model, with everything that the catalogs say of it",
+      args: { id: required(text("the whole id, such as moonshotai/Kimi-K2.5")) },
+      options: source,
+      examples: [
+        "rollcall catalog show moonshotai/Kimi-K2.5 --local",
+        "rollcall catalog show openai/gpt-oss-120b --json --local",
+      ],
+      run: async (context, typed) => await (await import("./show.ts")).run(context, typed),
+    }),
+    command({
+      words: "catalog diff",
+      about: "compare the two catalogs, two dates, or two files",
+      args: diffArgs,
+      options: diffOptions,
+      examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
+      run: async (context, typed) => await (await import("./diff.ts")).run(context, typed),
+    }),
+    command({
+      words: "catalog cost",
+      about: "price a usage at each model, cheapest first",
+      args: models("ids, or globs over them; none: all models"),
+      options: costOptions,
+      examples: [
+        "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
+        "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11",
+      ],
+      run: async (context, typed) => await (await import("./cost.ts")).run(context, typed),
+    }),
+    command({
+      words: "catalog lock",
+      about: "write the facts of models into a lock file, for catalog verify",
+      args: models("ids, or globs over them; none: those of the lock file, else all"),
+      options: lockOptions,
+      examples: [
+        "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
+        "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
+      ],
+      run: async (context, typed) => await (await import("./lock.ts")).run(context, typed),
+    }),
+    command({
+      words: "catalog verify",
+      about: "exit 10 where a locked model is gone, dearer, smaller or about to end",
+      options: verifyOptions,
+      examples: [
+        "rollcall catalog verify --max-rise 10% --within 60d",
+        "rollcall catalog verify --report github --allow country-left",
+      ],
+      run: async (context, typed) => await (await import("./verify.ts")).run(context, typed),
+    }),
+  ],
+});

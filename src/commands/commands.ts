@@ -1,0 +1,45 @@
+/** `rollcall commands`: the whole command tree, for programs that call rollcall. */
+import { version } from "../../package.json" with { type: "json" };
+import { command, describeCommands } from "../cli/index.ts";
+import { printList, textColumn } from "../output/index.ts";
+
+type Facts = Awaited<ReturnType<typeof describeCommands>>[number];
+
+const columns = [
+  textColumn<Facts>("name", { heading: "command", rank: 0, text: ({ name }) => name }),
+  textColumn<Facts>("about", { heading: "what it does", rank: 0, text: ({ about }) => about }),
+  textColumn<Facts>("usage", { rank: 2, text: ({ usage }) => usage }),
+];
+
+/** `commands`. A command's `schema` is the name that `rollcall schema` knows its output by. */
+export const commands = command({
+  words: "commands",
+  about: "list every command; with --json, its arguments, options, values and examples too",
+  examples: ["rollcall commands", "rollcall commands --json"],
+  run: async ({ screen }, _, program) => {
+    const { codeTopics } = await import("./explain/topics.ts");
+    const { outputs } = await import("./schema/schemas.ts");
+    const [root, ...rows] = await describeCommands(program);
+    const document = {
+      name: "rollcall",
+      version,
+      about: root?.about ?? "",
+      options: root?.options ?? [],
+      exit_codes: [
+        { exit_code: 0, code: null, when: "All of it is done, or nothing was left to do." },
+        ...codeTopics.flatMap(({ name, about, exitCodes }) =>
+          exitCodes.map((exit) => ({ exit_code: exit, code: name, when: about })),
+        ),
+      ],
+      commands: rows.map((row) => ({
+        ...row,
+        schema: outputs.some(({ name }) => name === row.name) ? row.name : null,
+      })),
+    };
+    await printList(screen, {
+      columns,
+      rows,
+      wire: { bytes: Buffer.from(JSON.stringify(document)), member: "commands" },
+    });
+  },
+});

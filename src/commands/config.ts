@@ -1,0 +1,204 @@
+/** `rollcall config`: the settings of a profile, never secrets. */
+import { command, flag, required, several, text } from "../cli/index.ts";
+import { settingsInForce, settingsSources } from "../connect.ts";
+import type { Context } from "../context.ts";
+import type { CredentialUse } from "../contract/endpoint.ts";
+import { Failure } from "../failure.ts";
+import { type Column, printDocument, printList, textColumn } from "../output/index.ts";
+import {
+  addressNames,
+  type Changed,
+  canAsk,
+  credentialUses,
+  exportSettings,
+  importSettings,
+  listProfiles,
+  listSettings,
+  newProfile,
+  originOf,
+  type SettingRow,
+  setSetting,
+  settingMissing,
+  settingsFile,
+  showSetting,
+  unsetSettings,
+} from "../settings/index.ts";
+import { commandLine } from "../shell-words.ts";
+import { confirm } from "./confirm.ts";
+
+const columns: readonly Column<SettingRow>[] = [
+  textColumn("name", { heading: "setting", rank: 0, text: ({ name }) => name }),
+  {
+    ...textColumn("value", { rank: 0, text: ({ value }) => value }),
+    mark: ({ problem }) => (problem === undefined ? undefined : { text: "unusable", tone: "bad" }),
+  },
+  textColumn("source", { rank: 2, text: ({ source }) => source }),
+  textColumn("from", { rank: 3, text: ({ from }) => from }),
+];
+
+const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({
+  name,
+  value: value ?? null,
+  source: source ?? null,
+  from: from ?? null,
+  problem: problem?.message ?? null,
+});
+
+const list = command({
+  words: "config list",
+  about: "every setting: its value, and where that comes from",
+  examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
+  run: async (context) => {
+    const { profile, rows, unknown } = listSettings(settingsSources(context));
+    for (const { problem } of rows) if (problem !== undefined) context.screen.warn(problem);
+    if (unknown.length > 0) context.screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
+    const bytes = Buffer.from(JSON.stringify({ profile, settings: rows.map(rowDocument) }));
+    await printList(context.screen, { columns, rows, wire: { bytes, member: "settings" } });
+  },
+});
+
+/** Prints a document for a program, and a line for a person. */
+const printEither = async ({ screen }: Context, document: unknown, line: string): Promise<void> =>
+  screen.isForProgram ? await printDocument(screen, document) : await screen.text(`${line}\n`);
+
+const get = command({
+  words: "config get",
+  about: "print the value of one setting",
+  args: { name: required(text("a setting, such as base_url")) },
+  examples: ["rollcall config get max_request_size"],
+  run: async (context, { name }) => {
+    const row = showSetting(settingsSources(context), name);
+    if (row.value === undefined) throw settingMissing(row.name, row.profile);
+    await printEither(context, rowDocument(row), row.value);
+  },
+});
+
+const create = flag("make the profile where it is not there");
+const site = "https://api.example.com";
+
+const set = command({
+  words: "config set",
+  about: "save one setting in the profile",
+  args: {
+    name: required(text("a setting, such as base_url; config list lists them")),
+    value: required(text("its value")),
+  },
+  options: { create },
+  examples: [`rollcall config set base_url ${site}`, "rollcall config set split train --profile work --create"],
+  run: async (context, typed) => {
+    await confirmProfile(context, typed);
+    await tellChanged(context, await setSetting(settingsSources(context), typed));
+  },
+});
+
+/** A profile is made only if it is confirmed: its name may be mistyped. @throws Failure `profile-unknown`, `not-confirmed` */
+const confirmProfile = async (context: Context, typed: { readonly create: boolean }): Promise<void> => {
+  const unknown = typed.create ? undefined : newProfile(settingsSources(context));
+  if (unknown === undefined) return;
+  if (!canAsk(context.host)) throw unknown;
+  const what = `there is no profile ${unknown.data.profile}: make it`;
+  await confirm(context, { what, option: "--create", yes: false });
+};
+
+/** Says what was saved, and what overrides it. */
+const tellChanged = async (context: Context, changed: Changed): Promise<void> => {
+  const { screen } = context;
+  const { profile, newProfile: isNew, file, names, overriding } = changed;
+  const what = names.length === 0 ? "nothing" : names.join(", ");
+  screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${what}`);
+  if (overriding.length > 0) screen.notice(`the environment goes before it: ${overriding.join(", ")}`);
+  if (names.includes("credential_command")) {
+    screen.notice("credential_command is run, as you, whenever a request needs a key");
+  }
+  await tellKeys(context, changed);
+};
+
+/** Names the uses that no saved key serves at the addresses in force now: each key goes only to its own origin. */
+const tellKeys = async (context: Context, { profile, names }: Pick<Changed, "profile" | "names">): Promise<void> => {
+  const keys = listProfiles(settingsSources(context)).find(({ name }) => name === profile)?.keys ?? [];
+  if (keys.length === 0 || !addressNames.some((name) => names.includes(name))) return;
+  const lacking = await usesWithoutKey(context);
+  if (lacking.length === 0) return;
+  const login = [
+    ...["rollcall", "auth", "login"],
+    ...(lacking.length === 1 ? ["--for", ...lacking] : []),
+    ...(profile === "default" ? [] : ["--profile", profile]),
+  ];
+  context.screen.notice(
+    `a saved key goes only to the address that it was entered for: for ${lacking.join(", ")} it must be entered again, with \`${commandLine(login)}\``,
+  );
+};
+
+const usesWithoutKey = async (context: Context): Promise<readonly CredentialUse[]> => {
+  const lacking: CredentialUse[] = [];
+  try {
+    const settings = await settingsInForce(context);
+    for (const use of credentialUses) {
+      const origin = originOf(settings, use);
+      if (origin === undefined) continue;
+      const { state } = await settings.credentialSource(use, origin);
+      if (state === "missing" || state === "elsewhere") lacking.push(use);
+    }
+    return lacking;
+  } catch (thrown) {
+    // What else is wrong with the settings prevents no change, and is reported where they are used.
+    if (thrown instanceof Failure) return [];
+    throw thrown;
+  }
+};
+
+const unset = command({
+  words: "config unset",
+  about: "take settings out of the profile",
+  args: { name: required(several("settings, such as split")) },
+  examples: ["rollcall config unset split batch"],
+  run: async (context, typed) => {
+    const { profile, names, absent } = await unsetSettings(settingsSources(context), typed.name);
+    if (names.length > 0) context.screen.notice(`taken out of the profile ${profile}: ${names.join(", ")}`);
+    await tellKeys(context, { profile, names });
+    if (absent.length > 0) context.screen.notice(`was not set in the profile ${profile}: ${absent.join(", ")}`);
+  },
+});
+
+const path = command({
+  words: "config path",
+  about: "print where the settings are saved",
+  examples: ["rollcall config path"],
+  run: async (context) => {
+    const settings = settingsFile(context.host);
+    await printEither(context, { settings }, settings);
+  },
+});
+
+/** Prints an object of settings in any form of output: what `import` reads. */
+const exported = command({
+  words: "config export",
+  about: "print the profile's settings as one JSON document, without secrets",
+  examples: ["rollcall config export > team.json"],
+  run: async (context) => {
+    const { profile, settings, unknown } = exportSettings(settingsSources(context));
+    if (unknown.length > 0) context.screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
+    if (Object.keys(settings).length === 0) context.screen.notice(`nothing is saved in the profile ${profile}`);
+    await context.screen.text(`${JSON.stringify(settings, undefined, 2)}\n`);
+  },
+});
+
+const imported = command({
+  words: "config import",
+  about: "save what `config export` printed in the profile: all of it, or nothing",
+  args: { file: required(text("a file, or - for standard input")) },
+  options: { create },
+  examples: ["rollcall config export | rollcall config import - --profile copy --create"],
+  run: async (context, typed) => {
+    await confirmProfile(context, typed);
+    await tellChanged(context, await importSettings(settingsSources(context), typed.file));
+  },
+});
+
+/** `config` and its verbs. */
+export const config = command({
+  words: "config",
+  about: "read and change the settings of a profile",
+  examples: ["rollcall config list", `rollcall config set base_url ${site}`],
+  verbs: [list, get, set, unset, path, exported, imported],
+});

@@ -1,0 +1,33 @@
+/** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt. */
+import { choice, command, flag, several, text, type Values, withDefault } from "../../cli/index.ts";
+import { choosing, foreign, groupBy, judging } from "../inputs/options.ts";
+
+const args = { file: several("files or folders of rollouts, or their addresses; - or none is standard input") };
+
+const options = {
+  out: withDefault(text("where the groups go; - is standard output", "file"), "-"),
+  receipt: text("a JSON file of what became of every value", "file"),
+  exact: flag("fail where a value has no place"),
+  "group-by": groupBy,
+  "on-invalid": choice("skip: write the valid groups, and the rest aside", ["stop", "skip"]),
+  rejects: text("where rejected records go (<file>.rejected)", "file"),
+  ...choosing,
+  ...foreign,
+  ...judging,
+};
+
+/** What was typed for `convert`. */
+export type TypedConvert = Values<typeof args & typeof options>;
+
+/** `convert`. */
+export const convert = command({
+  words: "convert",
+  about: "make trajectories of other tools' rollouts, offline",
+  args,
+  options,
+  examples: [
+    "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
+    "rollcall convert runs/ --exact | rollcall check",
+  ],
+  run: async (context, typed) => await (await import("./run.ts")).convert(context, typed),
+});

@@ -1,0 +1,28 @@
+/** `rollcall models`: the models that can be called (interface 4.2). */
+import { command, each, flag, text, type Values } from "../../cli/index.ts";
+import { filters, order } from "../lists/options.ts";
+
+const args = { pattern: text("words of the id, or a glob such as 'qwen*'") };
+
+const options = {
+  "with-prices": flag("joined with the catalogs: prices, deprecation and the rest"),
+  ...each({ needs: "with-prices" }, filters),
+  ...order,
+};
+
+/** What was typed for `models`. */
+export type TypedModels = Values<typeof args & typeof options>;
+
+/** `models`. */
+export const models = command({
+  words: "models",
+  about: "list the models that can be called",
+  args,
+  options,
+  examples: [
+    "rollcall models --local",
+    "rollcall models 'qwen*' --sort -created --json --local",
+    "rollcall models --with-prices --sort pricing.prompt --local",
+  ],
+  run: async (context, typed) => await (await import("./run.ts")).run(context, typed),
+});

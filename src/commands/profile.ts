@@ -1,0 +1,103 @@
+/** `rollcall profile`: the profiles that are saved. */
+import { command, flag, required, text } from "../cli/index.ts";
+import { settingsSources } from "../connect.ts";
+import { type Column, printDocument, printList, textColumn } from "../output/index.ts";
+import {
+  deleteProfile,
+  findProfile,
+  listProfiles,
+  type ProfileRow,
+  renameProfile,
+  useProfile,
+} from "../settings/index.ts";
+import { confirm } from "./confirm.ts";
+
+const columns: readonly Column<ProfileRow>[] = [
+  textColumn("name", { heading: "profile", rank: 0, text: ({ name }) => name }),
+  textColumn("in_use", {
+    heading: "in use",
+    rank: 0,
+    text: ({ inUse }) => (inUse ? "yes" : ""),
+    value: ({ inUse }) => inUse,
+  }),
+  textColumn("base_url", { rank: 1, text: ({ address }) => address }),
+  textColumn("keys", {
+    heading: "keys for",
+    rank: 1,
+    text: ({ keys }) => keys.join(", "),
+    value: ({ keys }) => keys.join(";"),
+  }),
+];
+
+const list = command({
+  words: "profile list",
+  about: "every profile, its address and what it has keys for",
+  examples: ["rollcall profile list", "rollcall profile list --json"],
+  run: async (context) => {
+    const rows = listProfiles(settingsSources(context));
+    const profiles = rows.map(({ name, inUse, address, keys }) => {
+      return { name, in_use: inUse, base_url: address ?? null, keys };
+    });
+    const bytes = Buffer.from(JSON.stringify({ profiles }));
+    await printList(context.screen, { columns, rows, wire: { bytes, member: "profiles" } });
+  },
+});
+
+const use = command({
+  words: "profile use",
+  about: "use a profile wherever none is named",
+  args: { name: required(text("a profile; profile list lists them")) },
+  examples: ["rollcall profile use work", "rollcall profile use default"],
+  run: async (context, { name }) => {
+    const { screen, host } = context;
+    await useProfile(settingsSources(context), name);
+    screen.notice(`the profile ${name} is used wherever none is named`);
+    const { ROLLCALL_PROFILE: other } = host.env;
+    if (other) screen.notice(`ROLLCALL_PROFILE is set, and goes before it: ${other}`);
+    if (screen.isForProgram) await printDocument(screen, { profile: name });
+  },
+});
+
+const remove = command({
+  words: "profile delete",
+  about: "forget the settings and the keys of a profile",
+  args: { name: required(text("a profile")) },
+  options: { yes: flag("do not ask") },
+  examples: ["rollcall profile delete work --yes"],
+  run: async (context, { name, yes }) => {
+    const { screen } = context;
+    const sources = settingsSources(context);
+    const { settings, keys } = findProfile(sources, name);
+    const parts = [
+      ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
+      ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),
+    ];
+    const what = `delete the profile ${name}${parts.length === 0 ? "" : ` with ${parts.join(" and ")}`}`;
+    await confirm(context, { what, option: "--yes", yes });
+    const { wasInUse } = await deleteProfile(sources, name);
+    screen.notice(`the profile ${name} is deleted`);
+    if (wasInUse) screen.notice("the profile default is used again wherever none is named");
+    if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
+  },
+});
+
+const rename = command({
+  words: "profile rename",
+  about: "give a profile another name; what it logged stays known",
+  args: { from: required(text("a profile")), to: required(text("its new name")) },
+  examples: ["rollcall profile rename work staging"],
+  run: async (context, { from, to }) => {
+    const { account } = await renameProfile(settingsSources(context), { from, to });
+    context.screen.notice(`the profile ${from} is now called ${to}`);
+    context.screen.notice(`its account stays ${account}, so that what it logged stays known`);
+    if (context.screen.isForProgram) await printDocument(context.screen, { from, to, account });
+  },
+});
+
+/** `profile` and its verbs. */
+export const profile = command({
+  words: "profile",
+  about: "the profiles that are saved: settings and keys by name",
+  examples: ["rollcall profile list", "rollcall profile use work"],
+  verbs: [list, use, remove, rename],
+});

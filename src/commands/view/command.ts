@@ -1,0 +1,34 @@
+/** `rollcall view`: shows rollouts in a browser. */
+import { command, flag, port, several, text, type Values } from "../../cli/index.ts";
+import { choosing, foreign, groupBy } from "../inputs/options.ts";
+
+const args = { file: several("files or folders of rollouts, or their addresses; - or none is standard input") };
+
+const options = {
+  "group-by": groupBy,
+  port: port("0"),
+  html: text("write the page to a file that needs no server, and open nothing", "file"),
+  "no-open": flag("print the address, and open no browser"),
+  ...choosing,
+  ...foreign,
+};
+
+/** What was typed for `view`. */
+export type TypedView = Values<typeof args & typeof options>;
+
+/** `view`. */
+export const view = command({
+  words: "view",
+  summary: "look at rollouts in a browser",
+  about:
+    "look at rollouts in a browser, offline: groups by their rewards, trajectories as conversations; --local without files: what was logged to the local service; ends with Ctrl-C",
+  args,
+  options,
+  examples: [
+    "rollcall view groups.jsonl",
+    "rollcall view rollouts/ --where 'reward > 0.5'",
+    "rollcall view results.jsonl --port 8750 --no-open",
+    "rollcall view groups.jsonl --sample 100 --html groups.html",
+  ],
+  run: async (context, typed) => await (await import("./run.ts")).view(context, typed),
+});
