@@ -3,26 +3,8 @@ import { json } from "../../support/server.ts";
 import { catalogOf, runWith, samples } from "./catalogs.ts";
 
 const { analysis, router } = samples;
-const widths = [60, 100];
-
-describe.each(["analysis", "router"] as const)("rollcall catalog %s", (name) => {
-  it.each(widths)("prints a table of the matching models that fits %i columns", async (columns) => {
-    const args = ["catalog", name, "--feature", "tools", "--sort", "deprecation_date,-context_length", "--limit", "8"];
-    const replies = { [name]: samples[name] };
-    const { code, stdout, stderr } = await runWith(replies, [...args, "-o", "table"], { COLUMNS: String(columns) });
-    expect(code).toBe(0);
-    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.${name}.${columns}.txt`);
-  });
-});
 
 describe("rollcall catalog all", () => {
-  it.each(widths)("prints one table of both catalogs that fits %i columns", async (columns) => {
-    const args = ["catalog", "all", "--input-modality", "image", "--sort", "pricing.prompt", "-o", "table"];
-    const { code, stdout, stderr } = await runWith({ analysis, router }, args, { COLUMNS: String(columns) });
-    expect(code).toBe(0);
-    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.all.${columns}.txt`);
-  });
-
   it("prints the catalog next to each entry in JSON, sorted by --sort, and keeps the spelling of numbers", async () => {
     const replies = {
       analysis: '{"data":[{"id":"b","context_length":1e5, "x":[1.0]},{"id":"d"}],"next":null}',
@@ -128,13 +110,6 @@ describe("rollcall catalog all", () => {
 });
 
 describe("rollcall models --with-prices", () => {
-  it.each(widths)("prints a table of callable models with their prices that fits %i columns", async (columns) => {
-    const args = ["models", "q", "--with-prices", "--sort", "pricing.prompt,id", "-o", "table"];
-    const { code, stdout, stderr } = await runWith(samples, args, { COLUMNS: String(columns) });
-    expect(code).toBe(0);
-    await expect(stdout + stderr).toMatchFileSnapshot(`golden/models.prices.${columns}.txt`);
-  });
-
   const models =
     '{"object":"list","data":[{"id":"a/x","created":0},{"id":"b/y","owned_by":"me"},{"id":"c/z","n":1.0},{}]}';
   const replies = {

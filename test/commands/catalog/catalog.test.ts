@@ -51,17 +51,6 @@ describe("rollcall catalog", () => {
     }
   });
 
-  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
-    const { code, stdout, stderr } = await router(["-o", "table"], { env: { COLUMNS: String(columns) } });
-    expect(code).toBe(0);
-    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog.${columns}.txt`);
-  });
-
-  it.each(["tsv", "csv"])("prints every column in the promised order in %s", async (form) => {
-    const { stdout } = await router(["-o", form, "--header"]);
-    await expect(stdout).toMatchFileSnapshot(`golden/catalog.${form}`);
-  });
-
   it("prints the service's JSON without its white space", async () => {
     const { stdout } = await router(["--json"], {
       body: '{ "data": [ {"id":"a","context_length":1e5,"x":[1.0, 2]} ], "next": null }',

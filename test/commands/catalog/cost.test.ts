@@ -40,13 +40,6 @@ const asking = async (exchanges: readonly Exchange[] = []) => {
 const tokens = ["--prompt-tokens", "10k", "--cached", "4000", "--completion-tokens", "2k"];
 
 describe("rollcall catalog cost", () => {
-  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
-    const cost = await asking();
-    const { code, stdout, stderr } = await cost([...tokens, "-o", "table"], { COLUMNS: String(columns) });
-    expect(code).toBe(0);
-    await expect(stdout + stderr).toMatchFileSnapshot(`golden/catalog-cost.${columns}.txt`);
-  });
-
   it("sorts deprecated models last, and marks past and near deprecation dates", async () => {
     const soon = new Date(nowHere + 86_400_000).toISOString().slice(0, 10);
     const model = (id: string, prompt: string, deprecation_date: string) => ({
