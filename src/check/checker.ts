@@ -227,7 +227,7 @@ export class Checker {
     const measured = isValid ? this.#measure([facts]) : unmeasured;
     const reward = facts?.reward ?? 0;
     this.#push(text, spanOf(unit), { kind: "trajectory", valid: isValid, trajectories: 1, reward }, measured);
-    if (key !== undefined) this.found.keys.set(this.found.parts.count - 1, key);
+    if (key !== undefined) this.found.parts.setKey(key);
   }
 
   /** Adds valid trajectories of the next part to the metrics and distributions; gives what the part keeps of them. */

@@ -64,7 +64,7 @@ function* alikeIn(parts: Parts): Generator<Alike, void> {
 /** Fingerprints that come more than once; 0 is none. */
 const repeatedIn = ({ prints }: Parts): ReadonlySet<number> => {
   const repeated = new Set<number>();
-  const sorted = prints.values().slice().sort();
+  const sorted = prints.values().sort();
   for (let at = 1; at < sorted.length; at++) {
     const print = sorted[at] ?? 0;
     if (print === sorted[at - 1] && print !== 0) repeated.add(print);

@@ -191,7 +191,7 @@ export const readSources = async (
   await reportInDoubt(read, groupBy !== undefined);
   await reportWholes(read, { outside, signal });
   // They were compared.
-  parts.prints.clear();
+  parts.prints.reset();
   await closeGroups(read);
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };

@@ -104,7 +104,7 @@ export class EarlierRuns {
   }
 
   #set(group: number, facts: number): void {
-    if (group >= this.#facts.length) this.#facts.append(new Uint8Array(group + 1 - this.#facts.length));
+    this.#facts.length = Math.max(this.#facts.length, group + 1);
     this.#facts.set(group, facts);
     this.#isEmpty = false;
   }

@@ -23,7 +23,7 @@ export class GroupOutcomes {
 
   /** Adds groups until there are so many. */
   grow(groups: number): void {
-    if (groups > this.count) this.#codes.append(new Uint8Array(groups - this.count));
+    this.#codes.length = Math.max(this.count, groups);
   }
 
   get count(): number {

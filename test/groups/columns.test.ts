@@ -5,7 +5,6 @@ import { Column } from "../../src/groups/parts/column.ts";
 import { Digests } from "../../src/groups/parts/digests.ts";
 import { Grouping } from "../../src/groups/parts/grouping.ts";
 import { Groups } from "../../src/groups/parts/groups.ts";
-import { PartKeys } from "../../src/groups/parts/part-keys.ts";
 import { Parts } from "../../src/groups/parts/parts.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -36,8 +35,6 @@ describe("a column", () => {
       expect(column.length).toBe(values.length);
       expect(values.every((value, at) => Object.is(column.at(at), value))).toBe(true);
       expect(column.at(values.length)).toBe(usual);
-      const all = [...column.pieces()].flatMap((block) => [...block]);
-      expect(all.every((value, at) => Object.is(value, values[at])) && all.length === values.length).toBe(true);
       const some = column.values(first >> 1, first);
       expect(some.length).toBe(first - (first >> 1));
       expect(some.every((value, at) => Object.is(value, values[(first >> 1) + at]))).toBe(true);
@@ -57,7 +54,6 @@ describe("a column", () => {
         column.set(place, 1);
         const wanted = Array.from({ length }, (_, at) => (at === place ? 1 : 0));
         expect([...column.values()]).toEqual(wanted);
-        expect([...column.pieces()].flatMap((block) => [...block])).toEqual(wanted);
       }
     },
   );
@@ -92,9 +88,9 @@ const partOf = (at: number) =>
 
 const digestOf = (at: number) => Uint8Array.from({ length: 32 }, (_, byte) => (at * 31 + byte) & 255);
 
-const groupsOf = (parts: Parts, keys: PartKeys): Groups => {
+const groupsOf = (parts: Parts): Groups => {
   const groups = new Groups(parts);
-  new Grouping({ found: { parts, keys }, groups, byKey: false }).take(0);
+  new Grouping({ found: { parts }, groups, byKey: false }).take(0);
   return groups;
 };
 
@@ -124,10 +120,9 @@ describe("the index", () => {
   it("groups parts without keys one by one, also if a single part has a key", () => {
     const parts = new Parts();
     for (let at = 0; at < 500; at++) parts.push(partOf(at), digestOf(at));
-    const without = groupsOf(parts, new PartKeys());
-    const keys = new PartKeys();
-    keys.set(499, '"a"');
-    const withOne = groupsOf(parts, keys);
+    const without = groupsOf(parts);
+    parts.setKey('"a"');
+    const withOne = groupsOf(parts);
     expect([without.count, withOne.count, without.haveKeys, withOne.haveKeys]).toEqual([500, 500, false, true]);
     for (let group = 0; group < 500; group++) {
       for (const groups of [without, withOne]) {
@@ -140,34 +135,27 @@ describe("the index", () => {
     expect(without.digests().slice(0, 500)).toEqual(withOne.digests().slice(0, 500));
   });
 
-  it("keeps the keys of parts range by range, until they are cleared", () => {
+  it("keeps the keys of parts range by range, until they are forgotten", () => {
     const key = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
     fc.assert(
-      fc.property(
-        fc.array(fc.array(key, { maxLength: 30 }), { maxLength: 6 }),
-        fc.array(fc.nat(200)),
-        (ranges, asked) => {
-          const all = new PartKeys();
-          let first = 0;
-          for (const range of ranges) {
-            const own = new PartKeys();
-            for (const [at, text] of range.entries()) if (text !== undefined) own.set(at, text);
-            all.append(own, first);
-            first += range.length;
-          }
-          const flat = ranges.flat();
-          expect(Array.from({ length: first + 3 }, (_, at) => all.at(at))).toEqual([
-            ...flat,
-            undefined,
-            undefined,
-            undefined,
-          ]);
-          for (const at of asked) expect(all.at(at)).toBe(flat[at]);
-          all.clear();
-          all.set(first, "d");
-          expect([all.at(first), all.at(first + 1)]).toEqual(["d", undefined]);
-        },
-      ),
+      fc.property(fc.array(fc.array(key, { maxLength: 30 }), { maxLength: 6 }), (ranges) => {
+        const all = new Parts();
+        const add = (parts: Parts, text: string | undefined) => {
+          parts.push(partOf(0), digestOf(0));
+          if (text !== undefined) parts.setKey(text);
+        };
+        for (const range of ranges) {
+          const own = new Parts();
+          for (const text of range) add(own, text);
+          all.append(own);
+        }
+        const keys = () => Array.from({ length: all.count }, (_, at) => all.keyOf(at));
+        const flat = ranges.flat();
+        expect(keys()).toEqual(flat);
+        all.forgetKeys();
+        add(all, "d");
+        expect(keys()).toEqual([...flat.map(() => undefined), "d"]);
+      }),
     );
   });
 
@@ -175,14 +163,13 @@ describe("the index", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(1, 2, 3, 4), { minLength: 1, maxLength: 40 }), (sizes) => {
         const parts = new Parts();
-        const keys = new PartKeys();
         for (const [group, size] of sizes.entries()) {
           for (let at = 0; at < size; at++) {
-            keys.set(parts.count, `"${group}"`);
             parts.push({ ...partOf(parts.count), kind: "trajectory", trajectories: 1 }, digestOf(parts.count));
+            parts.setKey(`"${group}"`);
           }
         }
-        const groups = groupsOf(parts, keys);
+        const groups = groupsOf(parts);
         expect(groups.count).toBe(sizes.length);
         let first = 0;
         for (const [group, size] of sizes.entries()) {

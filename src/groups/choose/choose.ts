@@ -117,7 +117,7 @@ const readKept = async (
     const scan = new Scan(alone, { index, groupBy: undefined, judgement, found: own });
     const at = parts.count;
     scan.takeLines({ kind: "lines", bytes, start, last: false });
-    found.keys.clear();
+    parts.forgetKeys();
     parts.columns.line.set(at, line);
     parts.digests.set(at, digest);
     place(group, at);
@@ -149,7 +149,7 @@ const readKept = async (
   }
   const read = { sources: await lines.sources(), found, groups, isOneFile: true };
   await reportWholes(read, { outside: outsideOf(found), signal });
-  parts.prints.clear();
+  parts.prints.reset();
   await closeGroups(read);
   return { read, from };
 };

@@ -13,19 +13,25 @@ const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
+/** Numbers that the first block has room for at first, and up to which it doubles. */
+const minLength = 16;
+const maxGrowing = 512;
+
 /** A column as data: another thread gets this of it. */
 export type ColumnData = Pick<Column, "blocks" | "length">;
 
-/** A column in blocks: growing copies nothing. A block that holds nothing but the default takes no memory. */
+/** A column in blocks: growing copies nothing. A block that contains nothing but the default takes no memory. */
 export class Column {
   readonly #type: ColumnType;
-  readonly #fallback: number;
+  readonly #default: number;
+  /** A block may be shorter than its part of the column: what it lacks is the default. */
   readonly blocks: (Values | undefined)[] = [];
+  /** May be increased: the new numbers are the default. */
   length = 0;
 
-  constructor(type: ColumnType, fallback = 0) {
+  constructor(type: ColumnType, byDefault = 0) {
     this.#type = type;
-    this.#fallback = fallback;
+    this.#default = byDefault;
   }
 
   /** True if no number but the default was ever set. */
@@ -34,14 +40,15 @@ export class Column {
   }
 
   includes(value: number): boolean {
-    for (const block of this.pieces()) if (block.includes(value)) return true;
+    if (this.isDefault) return this.length > 0 && Object.is(value, this.#default);
+    for (let at = 0; at < this.length; at++) if (this.at(at) === value) return true;
     return false;
   }
 
-  /** The number at a position; the default behind the end. */
+  /** The number at a position; the default after the end. */
   at(position: number): number {
     const block = this.blocks[position >>> blockBits];
-    return block === undefined ? this.#fallback : (block[position & blockMask] ?? this.#fallback);
+    return block === undefined ? this.#default : (block[position & blockMask] ?? this.#default);
   }
 
   /** Changes the number at a position before the end. */
@@ -50,7 +57,7 @@ export class Column {
     const at = position & blockMask;
     const block = this.blocks[index];
     if (block !== undefined && at < block.length) block[at] = value;
-    else if (block !== undefined || !Object.is(value, this.#fallback)) this.#grow(index, at + 1)[at] = value;
+    else if (block !== undefined || !Object.is(value, this.#default)) this.#grow(index, at + 1)[at] = value;
   }
 
   push(value: number): void {
@@ -58,69 +65,36 @@ export class Column {
   }
 
   append(values: Values): void {
-    for (let from = 0; from < values.length; ) {
-      const index = this.length >>> blockBits;
-      const at = this.length & blockMask;
-      const some = values.subarray(from, from + blockLength - at);
-      if (this.blocks[index] !== undefined || !some.every((value) => Object.is(value, this.#fallback))) {
-        this.#grow(index, at + some.length).set(some, at);
-      }
-      from += some.length;
-      this.length += some.length;
-    }
+    for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
   /** Adds the numbers of another column with the same default. */
   appendColumn({ blocks, length }: ColumnData): void {
     for (let from = 0; from < length; from += blockLength) {
-      const end = Math.min(blockLength, length - from);
-      const own = blocks[from >>> blockBits]?.subarray(0, end);
-      if (own !== undefined) this.append(own);
-      this.length += end - (own?.length ?? 0);
+      const end = this.length + Math.min(blockLength, length - from);
+      const block = blocks[from >>> blockBits];
+      if (block !== undefined) this.append(block.subarray(0, end - this.length));
+      this.length = end;
     }
   }
 
-  clear(): void {
-    this.blocks.length = 0;
-    this.length = 0;
+  /** Makes all numbers the default. */
+  reset(): void {
+    this.blocks.fill(undefined);
   }
 
-  /** The numbers from one position up to another; valid until the next one is added. */
+  /** A copy of the numbers from one position up to another. */
   values(from = 0, to = this.length): Values {
-    const index = from >>> blockBits;
-    const start = index * blockLength;
-    if (this.blocks[index] !== undefined && to <= start + blockLength) {
-      // A block may be shorter than its part of the column: what it lacks is the default.
-      return this.#grow(index, to - start).subarray(from - start, to - start);
-    }
-    const all = new arrays[this.#type](Math.max(0, to - from)).fill(this.#fallback);
-    for (let at = from; at < to; ) {
-      const end = Math.min(to, ((at >>> blockBits) + 1) * blockLength);
-      if (this.blocks[at >>> blockBits] !== undefined) all.set(this.values(at, end), at - from);
-      at = end;
-    }
-    return all;
+    const values = new arrays[this.#type](Math.max(0, to - from));
+    for (let at = from; at < to; at++) values[at - from] = this.at(at);
+    return values;
   }
 
-  /** All numbers, block by block; valid until the next one is added. */
-  *pieces(): Generator<Values, void> {
-    for (let from = 0; from < this.length; from += blockLength) {
-      yield this.values(from, Math.min(this.length, from + blockLength));
-    }
-  }
-
-  /** A block with room for as many numbers. The first one grows; behind it there will be many. */
   #grow(index: number, wanted: number): Values {
-    const block = this.blocks[index];
-    if (block !== undefined && block.length >= wanted) return block;
     const length = index > 0 || wanted > maxGrowing ? blockLength : Math.max(minLength, 2 * wanted);
-    const larger = new arrays[this.#type](length).fill(this.#fallback);
-    if (block !== undefined) larger.set(block);
+    const larger = new arrays[this.#type](length).fill(this.#default);
+    larger.set(this.blocks[index] ?? []);
     this.blocks[index] = larger;
     return larger;
   }
 }
-
-/** Numbers that the first block has room for at first, and up to which it doubles. */
-const minLength = 16;
-const maxGrowing = 512;

@@ -3,7 +3,6 @@ import type { Judgement } from "../../check/rules/judgement.ts";
 import { type PackedProblems, Problems } from "../../check/rules/problems.ts";
 import { type Extremes, mergeExtremes, newExtremes } from "../metrics/extremes.ts";
 import { Tally, type TallyData } from "../metrics/metrics.ts";
-import { PartKeys, type PartKeysData } from "./part-keys.ts";
 import { Parts, type PartsData } from "./parts.ts";
 import { Requests, type RequestsData } from "./requests.ts";
 
@@ -13,8 +12,6 @@ export type Shape = "requests" | "groups" | "trajectories";
 /** What was found in a range of a source: the index, the metrics, the problems. */
 export interface Found {
   readonly parts: Parts;
-  /** Keys of the groups that trajectories belong to, until their parts are grouped. */
-  readonly keys: PartKeys;
   /** Metrics and distributions of the valid trajectories. */
   readonly tally: Tally;
   readonly problems: Problems;
@@ -27,7 +24,6 @@ export interface Found {
 /** The same as data, which can be handed to another thread. */
 export interface PackedFound extends Pick<Found, "extremes"> {
   readonly parts: PartsData;
-  readonly keys: PartKeysData;
   readonly tally: TallyData;
   readonly problems: PackedProblems;
   readonly requests: RequestsData;
@@ -45,7 +41,6 @@ interface Keeping {
 /** Nothing yet. */
 export const nothingFound = (judgement: Judgement, { enough, isMarked }: Keeping = {}): Found => ({
   parts: new Parts(isMarked),
-  keys: new PartKeys(),
   tally: new Tally(),
   problems: new Problems(judgement, enough),
   requests: new Requests(),
@@ -59,7 +54,6 @@ export const packFound = (found: Found): PackedFound => ({ ...found, problems: f
 /** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
 export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => {
   mergeExtremes(into.extremes, later.extremes, into.parts.count);
-  into.keys.append(later.keys, into.parts.count);
   into.parts.append(later.parts, lines);
   into.tally.merge(later.tally);
   into.problems.merge(later.problems, lines);

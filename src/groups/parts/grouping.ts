@@ -12,7 +12,7 @@ export interface Scattered {
 
 /** What is grouped, and how. */
 export interface GroupingOptions {
-  readonly found: Pick<Found, "parts" | "keys">;
+  readonly found: Pick<Found, "parts">;
   readonly groups: Groups;
   /** True if trajectories belong together wherever they are, false if they have to be adjacent. */
   readonly byKey: boolean;
@@ -34,10 +34,10 @@ export class Grouping<Options extends GroupingOptions = GroupingOptions> {
 
   /** Takes the parts from one on: all of them, or those on lines before one. Their keys are not needed any more. */
   take(first: number, before = Number.POSITIVE_INFINITY): void {
-    const { parts, keys } = this.options.found;
+    const { parts } = this.options.found;
     const { line } = parts.columns;
-    for (let at = first; at < parts.count && line.at(at) < before; at++) this.#take(at, keys.at(at));
-    keys.clear();
+    for (let at = first; at < parts.count && line.at(at) < before; at++) this.#take(at, parts.keyOf(at));
+    parts.forgetKeys();
   }
 
   #take(part: number, key: string | undefined): void {

@@ -27,6 +27,8 @@ const newColumns = () => ({
   version: new Column("f64", Number.NaN),
   /** What its trajectories have to train on, and what they lack, in bits (metrics/constants.ts). */
   training: new Column("u8"),
+  /** Position in `keys`, from 1, of its group's key; 0 if it has none. Keys are forgotten when the parts are grouped. */
+  key: new Column("u32"),
   /** Fingerprints of its trajectories, one for each; 0 if there is none. They are dropped once they were compared. */
   fingerprint: new Column("u32"),
 });
@@ -40,7 +42,7 @@ const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
 /** A part of the input: a group, or a trajectory that becomes part of one. The facts are those of the columns. */
 export interface Part
-  extends Readonly<Record<Exclude<keyof Columns, "digest" | "fingerprint" | "kind" | "valid" | "equal">, number>> {
+  extends Readonly<Record<Exclude<keyof Columns, "digest" | "fingerprint" | "key" | "kind" | "valid" | "equal">, number>> {
   readonly kind: PartKind;
   readonly valid: boolean;
   readonly equal: boolean;
@@ -49,6 +51,7 @@ export interface Part
 /** Parts as data: another thread gets this of them. */
 export interface PartsData {
   readonly columns: Readonly<Record<string, ColumnData>>;
+  readonly keys: readonly string[];
 }
 
 /** The memory of parts, which another thread may take over. */
@@ -58,6 +61,8 @@ export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
 /** All parts of the input, in its order. */
 export class Parts {
   readonly columns = newColumns();
+  /** Keys of groups; adjacent parts mostly have the same. */
+  readonly keys: string[] = [];
   /**
    * True if parts have checksums and digests. To send, choose or compare with other inputs needs them; what is only
    * looked at doesn't, and takes a quarter less time.
@@ -99,19 +104,41 @@ export class Parts {
     columns.reward.push(part.reward);
     columns.version.push(part.version);
     columns.training.push(part.training);
+    columns.key.push(0);
     if (!this.isMarked) return;
     this.#digests.append(hash.subarray(0, digestBytes));
   }
 
   /** Adds later parts, whose lines are counted from the last of `lines` lines on. */
-  append({ columns }: PartsData, lines = 0): void {
+  append({ columns, keys }: PartsData, lines = 0): void {
     const before = this.count;
+    const keysBefore = this.keys.length;
+    for (const key of keys) this.keys.push(key);
     for (const [name, column] of this.#entries) {
       const later = columns[name];
       if (later !== undefined) column.appendColumn(later);
     }
-    const { line } = this.columns;
+    const { line, key } = this.columns;
     for (let at = before; lines > 0 && at < this.count; at++) line.set(at, line.at(at) + lines);
+    for (let at = before; keys.length > 0 && at < this.count; at++) {
+      if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
+    }
+  }
+
+  /** Sets the key of the group that the last part belongs to. */
+  setKey(key: string): void {
+    if (this.keys.at(-1) !== key) this.keys.push(key);
+    this.columns.key.set(this.count - 1, this.keys.length);
+  }
+
+  /** The key of the group of the part at a position; undefined if the part is a group alone, or grouped. */
+  keyOf(position: number): string | undefined {
+    return this.keys[this.columns.key.at(position) - 1];
+  }
+
+  forgetKeys(): void {
+    this.columns.key.reset();
+    this.keys.length = 0;
   }
 
   kindOf(position: number): PartKind {
