@@ -3,8 +3,8 @@ import type { ChooseOptions } from "./choose/choose.ts";
 import type { Reading } from "./read.ts";
 
 export type { Sought } from "./choose/search.ts";
-export type { RewardsKnown } from "./choose/seen.ts";
 export type { Choosing } from "./choose/selection.ts";
+export type { RewardsKnown } from "./choose/where.ts";
 export {
   beginningOf,
   type GroupPart,
@@ -42,7 +42,7 @@ export {
 
 /** Parses an expression before anything is read. @throws Failure `where-wrong` */
 export const checkWhere = async (text: string): Promise<void> =>
-  void (await import("./choose/expression.ts")).parseWhere(text);
+  void (await import("./choose/where.ts")).parseWhere(text);
 
 /** Searches the groups of a reading. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
 export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>

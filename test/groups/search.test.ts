@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { searchGroups } from "../../src/groups/index.ts";
 import { filesOf, read } from "../support/inputs.ts";
 
-/** The bytes that are searched at once. */
-const windowBytes = 2 ** 22;
+/** The bytes that are read at once. */
+const windowBytes = 2 ** 20;
 
 describe("the search of groups", () => {
   it("finds a text that begins in one window and ends in the next", async () => {

@@ -1,12 +1,10 @@
 /** Finds groups: by a text in their bytes, or by an expression about their trajectories. */
 import { setImmediate } from "node:timers/promises";
-import { lineText } from "../../check/rules/places.ts";
 import { inputChanged } from "../../input/index.ts";
 import { spellingsOf } from "../../json/spellings.ts";
-import { partAt, spotOfGroup } from "../positions.ts";
+import { partOf, Window } from "../contents.ts";
 import type { Reading } from "../read.ts";
-import { factsOf, neededBy, parseWhere } from "./expression.ts";
-import { openSeen, type RewardsKnown } from "./seen.ts";
+import { openWhere, type RewardsKnown } from "./where.ts";
 
 /** What is looked for: a case-sensitive substring, or CEL that is true for one of a group's trajectories. */
 export interface Sought {
@@ -14,102 +12,61 @@ export interface Sought {
   readonly where?: string | undefined;
 }
 
-/** Trajectories that an expression is asked about before others get their turn. */
-const trajectoriesAtOnce = 100;
-
-/** Told each group that was found, in their order, and how far the search is: a share from 0 to 1. */
-interface Finder {
+/** How a search reports: each group that was found, in their order, and a share from 0 to 1. */
+interface SearchOptions {
+  readonly signal: AbortSignal;
+  readonly rewardsKnown: RewardsKnown;
+  /** May be called more than once for a group with several parts. */
   found(group: number): void;
   progress(share: number): void;
 }
 
-/** Searches until all was looked at. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
+/** Trajectories, and bytes, that are searched before others get their turn. */
+const trajectoriesAtOnce = 100;
+const bytesAtOnce = 2 ** 22;
+
+/** Searches all groups. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
 export const searchGroups = async (
   reading: Reading,
   { text = "", where }: Sought,
-  { signal, rewardsKnown, ...finder }: Finder & { readonly signal: AbortSignal; readonly rewardsKnown: RewardsKnown },
+  { signal, rewardsKnown, found, progress }: SearchOptions,
 ): Promise<void> => {
-  const isWanted = where === undefined ? undefined : wantedBy(reading, where, rewardsKnown);
-  if (text === "" && isWanted === undefined) return;
-  const candidates = text === "" ? allGroups(reading) : groupsWith(reading, text);
-  for await (const { group, share } of candidates) {
-    signal.throwIfAborted();
-    if (group !== undefined && (isWanted === undefined || (await isWanted(group)))) finder.found(group);
-    finder.progress(share);
+  const { groups } = reading;
+  const { parts } = reading.found;
+  const see = where === undefined ? undefined : openWhere(reading, where, rewardsKnown);
+  const isWanted = async (group: number): Promise<boolean> => {
+    if (see === undefined) return true;
+    if (!groups.isValid(group)) return false;
+    const { trajectories, isWanted } = await see(group);
+    return trajectories.some((_, at) => isWanted(at));
+  };
+  if (text === "" && see === undefined) return;
+  const hasText = openText(reading, text);
+  for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
+    trajectories += parts.columns.trajectories.at(at);
+    bytes += parts.columns.length.at(at);
+    if (trajectories >= trajectoriesAtOnce || bytes >= bytesAtOnce) {
+      [trajectories, bytes] = [0, 0];
+      progress(at / parts.count);
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    const group = groups.groupOf(at);
+    // A text is looked for in each part, and an expression is about all of them.
+    const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
+    if (isCandidate && (await isWanted(group))) found(group);
   }
 };
 
-/** A group that may be wanted, and how far the search is. */
-interface Candidate {
-  readonly group?: number;
-  readonly share: number;
-}
-
-async function* allGroups({ groups }: Reading): AsyncGenerator<Candidate, void> {
-  let asked = 0;
-  for (let group = 0; group < groups.count; group++) {
-    asked += groups.trajectoriesOf(group);
-    if (asked >= trajectoriesAtOnce) {
-      asked = 0;
-      await setImmediate();
-    }
-    yield { group, share: (group + 1) / groups.count };
-  }
-}
-
-const wantedBy = (
-  reading: Reading,
-  where: string,
-  rewardsKnown: RewardsKnown,
-): ((group: number) => Promise<boolean>) => {
-  const isWanted = parseWhere(where);
-  const seenOf = openSeen(reading, neededBy(where), rewardsKnown);
-  return async (group) => {
-    if (!reading.groups.isValid(group)) return false;
-    const { trajectories, ...value } = await seenOf(group);
-    const facts = factsOf(value, { trajectories, group });
-    const place = () => lineText(spotOfGroup(reading, group));
-    return trajectories.some((trajectory) => isWanted(trajectory, facts, place));
+/** Opens the search for a text in parts, one after the other. */
+const openText = (reading: Reading, text: string): ((part: number) => Promise<boolean>) => {
+  const needles = spellingsOf(text).map((spelled) => Buffer.from(spelled));
+  const window = new Window();
+  return async (position) => {
+    const own = partOf(reading, position);
+    if (own === undefined) return false;
+    const bytes = await window.at(own.source, own.part.start, own.part.length);
+    if (bytes.length < own.part.length) throw inputChanged(own.source.name);
+    return needles.some((needle) => bytes.includes(needle));
   };
 };
-
-/** Bytes that are searched at once. */
-const windowBytes = 2 ** 22;
-
-/** Groups that contain a text; a group more than once if parts of it do that are apart. */
-async function* groupsWith({ sources, found, groups }: Reading, text: string): AsyncGenerator<Candidate, void> {
-  const needles = spellingsOf(text).map((spelled) => Buffer.from(spelled));
-  const longest = Math.max(...needles.map(({ length }) => length));
-  // One window after the other is read into the same memory: new memory costs as much as the search.
-  const room = Buffer.allocUnsafe(windowBytes);
-  const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  const { start: starts, length: lengths } = found.parts.columns;
-  let before = 0;
-  for (const [index, source] of sources.entries()) {
-    const { size } = source.bytes;
-    for (let start = 0; start < size; ) {
-      const bytes = room.subarray(0, size - start);
-      if ((await source.bytes.read(bytes, start)) < bytes.length) throw inputChanged(source.name);
-      let next = start + Math.max(1, bytes.length - longest + 1);
-      for (let at = firstOf(bytes, needles, 0); at >= 0; ) {
-        const part = partAt(found.parts, index, { offset: start + at });
-        const end = part === undefined ? 0 : starts.at(part) + lengths.at(part);
-        // Between groups is what belongs to none of them.
-        if (part !== undefined && start + at < end) yield { group: groups.groupOf(part), share: (before + start) / of };
-        // One match in a group is enough.
-        const from = Math.max(at + 1, end - start);
-        next = Math.max(next, end);
-        at = from < bytes.length ? firstOf(bytes, needles, from) : -1;
-      }
-      start = start + bytes.length === size ? size : next;
-      yield { share: (before + Math.min(start, size)) / of };
-    }
-    before += size;
-  }
-}
-
-const firstOf = (bytes: Buffer, needles: readonly Buffer[], from: number): number =>
-  needles
-    .map((needle) => bytes.indexOf(needle, from))
-    .filter((at) => at >= 0)
-    .reduce((first, at) => (first < 0 || at < first ? at : first), -1);

@@ -1,10 +1,7 @@
 /** Decides which groups and trajectories are kept: by an expression, by their rewards, by chance, by shard. */
 import { createHash } from "node:crypto";
-import { lineText } from "../../check/rules/places.ts";
-import { spotOfGroup } from "../positions.ts";
 import type { LeftOutBy, Reading } from "../read.ts";
-import { factsOf, neededBy, parseWhere, rewardOf } from "./expression.ts";
-import { openSeen } from "./seen.ts";
+import { openWhere, rewardOf } from "./where.ts";
 
 /** What is wanted of an input; all of it if nothing is given. */
 export interface Choosing {
@@ -48,25 +45,23 @@ export const select = async (reading: Reading, choosing: Choosing, signal: Abort
   const sampled = sampleOf(reading, choosing);
   const isOfShard = (group: number): boolean =>
     shard === undefined || Buffer.from(groups.digestOf(group)).readUIntBE(0, lotBytes) % shard.of === shard.part - 1;
-  const positionsOf = positionsBy(reading, choosing, leave);
+  const keptOf = keptBy(reading, choosing, leave);
   const kept = new Uint8Array(groups.count);
   const cut = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
-    const isValid = groups.isValid(group);
-    const omits = !isValid
-      ? undefined
-      : sampled?.has(group) === false
-        ? "sample"
-        : isOfShard(group)
-          ? undefined
-          : "shard";
-    if (omits !== undefined) {
-      leave(omits, groups.trajectoriesOf(group), 1);
+    if (!groups.isValid(group)) {
+      kept[group] = 1;
       continue;
     }
-    const positions = isValid ? await positionsOf?.(group) : undefined;
-    const isCut = positions !== undefined && positions.length < groups.trajectoriesOf(group);
+    const trajectories = groups.trajectoriesOf(group);
+    const isSampled = sampled?.has(group) !== false;
+    if (!isSampled || !isOfShard(group)) {
+      leave(isSampled ? "shard" : "sample", trajectories, 1);
+      continue;
+    }
+    const positions = await keptOf?.(group);
+    const isCut = positions !== undefined && positions.length < trajectories;
     kept[group] = isCut && positions.length === 0 ? 0 : 1;
     if (isCut && positions.length > 0) cut.set(group, positions);
   }
@@ -87,24 +82,18 @@ const sampleOf = ({ groups }: Reading, { sample, seed }: Choosing): ReadonlySet<
 };
 
 /** Finds the positions of the trajectories that are kept of a group; undefined if no option is about trajectories. */
-const positionsBy = (
+const keptBy = (
   reading: Reading,
   { where, best }: Choosing,
   leave: (by: "where" | "best", trajectories: number, groups: number) => void,
 ): ((group: number) => Promise<readonly number[]>) | undefined => {
   if (where === undefined && best === undefined) return undefined;
-  const isWanted = where === undefined ? undefined : parseWhere(where);
-  const seenOf = openSeen(reading, neededBy(where ?? ""));
+  const see = openWhere(reading, where);
   return async (group) => {
-    const { trajectories, ...value } = await seenOf(group);
-    let kept = trajectories.map((_, at) => at);
-    if (isWanted !== undefined) {
-      const facts = factsOf(value, { trajectories, group });
-      const place = () => lineText(spotOfGroup(reading, group));
-      kept = kept.filter((at) => isWanted(trajectories[at] ?? {}, facts, place));
-      const isGone = kept.length === 0 && trajectories.length > 0;
-      leave("where", trajectories.length - kept.length, isGone ? 1 : 0);
-    }
+    const { trajectories, isWanted } = await see(group);
+    const kept = trajectories.map((_, at) => at).filter(isWanted);
+    const isGone = kept.length === 0 && trajectories.length > 0;
+    leave("where", trajectories.length - kept.length, isGone ? 1 : 0);
     if (best === undefined || kept.length <= best) return kept;
     leave("best", kept.length - best, 0);
     const byReward = kept.toSorted((a, b) => rewardOf(trajectories[b]) - rewardOf(trajectories[a]) || a - b);

@@ -42,7 +42,9 @@ const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
 /** A part of the input: a group, or a trajectory that becomes part of one. The facts are those of the columns. */
 export interface Part
-  extends Readonly<Record<Exclude<keyof Columns, "digest" | "fingerprint" | "key" | "kind" | "valid" | "equal">, number>> {
+  extends Readonly<
+    Record<Exclude<keyof Columns, "digest" | "fingerprint" | "key" | "kind" | "valid" | "equal">, number>
+  > {
   readonly kind: PartKind;
   readonly valid: boolean;
   readonly equal: boolean;
