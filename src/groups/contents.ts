@@ -107,22 +107,20 @@ export async function* groupLines(read: GroupsRead): AsyncGenerator<Buffer, void
   }
 }
 
-/** Where the trajectories are in the bytes of a group. */
-export const trajectorySpans = (bytes: Uint8Array): readonly Span[] => trajectoriesIn(bytes).map(spanOf);
+/** Where the trajectories are in the bytes of a part; of what is not a group, all of it is one. */
+export const trajectorySpans = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly Span[] =>
+  kind === "group" ? trajectoriesIn(bytes).map(spanOf) : [{ start: 0, end: bytes.length }];
 
 const trajectoriesIn = (group: Uint8Array): readonly Place[] => elementsOf(memberAt(rootOf(group), "trajectories"));
 
 /** The trajectories in the bytes of a part, with nothing but some members. */
-export const membersIn = (bytes: Uint8Array, { kind }: Part, names: Iterable<string>): readonly JsonObject[] => {
-  const own = kind === "group" ? trajectoriesIn(bytes) : [rootOf(bytes)];
-  return own.map((trajectory) =>
-    Object.fromEntries(
-      Array.from(names).flatMap((name) => {
-        const value = memberAt(trajectory, name);
-        return value === undefined ? [] : [[name, parsedAt(value)]];
-      }),
-    ),
-  );
+export const membersIn = (bytes: Uint8Array, { kind }: Part, names: readonly string[]): readonly JsonObject[] => {
+  const all = kind === "group" ? trajectoriesIn(bytes) : [rootOf(bytes)];
+  const memberOf = (trajectory: Place | undefined, name: string): readonly (readonly [string, unknown])[] => {
+    const value = memberAt(trajectory, name);
+    return value === undefined ? [] : [[name, parsedAt(value)]];
+  };
+  return all.map((trajectory) => Object.fromEntries(names.flatMap((name) => memberOf(trajectory, name))));
 };
 
 /** A trajectory as it is in the input. */
@@ -139,10 +137,8 @@ export const trajectoriesOf = async (read: GroupsRead, group: number): Promise<r
     const own = partOf(read, at);
     if (own === undefined) continue;
     const bytes = await bytesOf(own);
-    const isGroup = own.part.kind === "group";
-    const spans = isGroup ? trajectorySpans(bytes) : [{ start: 0, end: bytes.length }];
-    for (const [index, { start, end }] of spans.entries()) {
-      const spot = await spotOf(read, at, isGroup ? ["trajectories", index] : []);
+    for (const [index, { start, end }] of trajectorySpans(bytes, own.part).entries()) {
+      const spot = await spotOf(read, at, own.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...placeOfLine(own.source, own.part.line), ...spot };
       looked.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
@@ -157,6 +153,26 @@ export const beginningOf = async (read: GroupsRead, group: number, most: number)
   return await rangeOf(own.source, { start: own.part.start, length: Math.min(own.part.length, most) });
 };
 
+/** A part of a valid group. */
+interface PartRead {
+  readonly group: number;
+  readonly part: Part;
+  readonly bytes: Buffer;
+}
+
+/** The parts of valid groups that are of a kind, in their order. */
+async function* readParts(read: GroupsRead, kind: Part["kind"], signal: AbortSignal): AsyncGenerator<PartRead, void> {
+  const { groups, found } = read;
+  const window = new Window();
+  for (let at = 0; at < found.parts.count; at++) {
+    const group = groups.groupOf(at);
+    if (found.parts.kindOf(at) !== kind || !groups.isValid(group)) continue;
+    signal.throwIfAborted();
+    const own = partOf(read, at);
+    if (own !== undefined) yield { group, part: own.part, bytes: await window.of(own) };
+  }
+}
+
 /** The rewards of a group. */
 interface GroupRewards {
   readonly group: number;
@@ -166,43 +182,25 @@ interface GroupRewards {
   readonly bytes: Buffer | undefined;
 }
 
-/** The rewards of the valid groups, in their order. @throws Failure `input-changed`; the signal's reason */
+/** The rewards of the valid groups: those that are in the index, then those that are read. @throws Failure `input-changed`; the signal's reason */
 export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGenerator<GroupRewards, void> {
   const { groups, found } = read;
   const { parts } = found;
-  const window = new Window();
   for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    if (parts.kindOf(groups.firstOf(group)) === "trajectory") {
-      const rewards = Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at));
-      yield { group, rewards, bytes: undefined };
-      continue;
-    }
-    signal.throwIfAborted();
-    const own = partOf(read, groups.firstOf(group));
-    if (own === undefined) continue;
-    const bytes = await window.of(own);
-    const values = membersIn(bytes, own.part, ["reward"]);
+    if (!groups.isValid(group) || parts.kindOf(groups.firstOf(group)) !== "trajectory") continue;
+    const rewards = Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at));
+    yield { group, rewards, bytes: undefined };
+  }
+  for await (const { group, part, bytes } of readParts(read, "group", signal)) {
+    const values = membersIn(bytes, part, ["reward"]);
     const rewards = values.map(({ reward }) => (typeof reward === "number" ? reward : Number.NaN));
     yield { group, rewards, bytes };
   }
 }
 
 /** The bare trajectories of valid groups, as in the files. @throws Failure `input-changed`; the signal's reason */
-export async function* singleTrajectories(
-  read: GroupsRead,
-  signal: AbortSignal,
-): AsyncGenerator<{ readonly group: number; readonly bytes: Buffer }, void> {
-  const { groups, found } = read;
-  const window = new Window();
-  for (let at = 0; at < found.parts.count; at++) {
-    const group = groups.groupOf(at);
-    if (found.parts.kindOf(at) !== "trajectory" || !groups.isValid(group)) continue;
-    signal.throwIfAborted();
-    const own = partOf(read, at);
-    if (own !== undefined) yield { group, bytes: await window.of(own) };
-  }
-}
+export const singleTrajectories = (read: GroupsRead, signal: AbortSignal): AsyncGenerator<PartRead, void> =>
+  readParts(read, "trajectory", signal);
 
 /** Names of files whose lines are not the lines that were read. */
 const compressed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;

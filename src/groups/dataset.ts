@@ -1,5 +1,4 @@
-/** Reports what only the whole input shows: groups without signal, versions that lag, outliers. */
-
+/** Reports what only the whole input shows: groups without signal, versions that lag, outliers, groups in doubt. */
 import { groupingKeysOf, surenessOf } from "../check/group-key.ts";
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
 import { partOf, partValue } from "./contents.ts";
@@ -12,46 +11,49 @@ import type { Scattered } from "./parts/grouping.ts";
 import { fileNumberOf, type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
 import { reportTraining } from "./training.ts";
 
-/** What groups are compared with, and what ends that. */
-interface Among {
+/** What groups are compared with. */
+interface Comparison {
   readonly outside: readonly Outside[];
-  /** Finding what comes twice reads again: that takes seconds if nearly all does. */
+  /** Ends the search for duplicates, which reads again: that takes seconds if nearly all are. */
   readonly signal?: AbortSignal;
 }
 
 /** Reports what is wrong with groups as wholes; an error makes the group invalid. @throws the signal's reason */
-export const reportWholes = async (read: GroupsRead, among: Among): Promise<void> => {
-  const { groups, found } = read;
-  const { areUsual, columns } = found.parts;
-  const isQuiet = groups.areParts && areUsual && columns.version.isDefault && !columns.trajectories.includes(1);
-  const count = isQuiet ? 0 : groups.count;
+export const reportWholes = async (read: GroupsRead, comparison: Comparison): Promise<void> => {
+  const { groups } = read;
   const report = groupReporter(read);
-  for (let group = 0; group < count; group++) {
+  for (let group = 0; group < groups.count; group++) {
     // Hardly ever is there something to report: a million groups are not waited for.
-    const isAlone = groups.trajectoriesOf(group) === 1;
-    const isUnusual = isAlone || hasNoSignal(read, group) || versionsOf(read, group).length > 0;
+    const isUnusual =
+      groups.trajectoriesOf(group) === 1 || hasNoSignal(read, group) || versionsOf(read, group).length > 0;
     if (isUnusual && groups.isValid(group)) await report(group);
   }
-  await reportAmong(read, among);
+  await reportAmong(read, comparison);
 };
 
 /** Opens what reports what is wrong with one group. */
 export const groupReporter = (read: GroupsRead): ((group: number) => Promise<void>) => {
-  let found: Promise<string | undefined> | undefined;
-  const key = async () => {
-    // The file may change meanwhile: what can no longer be found is not looked at.
-    found ??= findGroupingKey(read).catch(() => undefined);
-    return await found;
-  };
+  let key: Promise<string | undefined> | undefined;
   return async (group) => {
     const trajectories = read.groups.trajectoriesOf(group);
-    if (trajectories === 1) await reportOfGroup(read, "group-of-one", { data: { key: await key() }, group });
-    else if (hasNoSignal(read, group)) await reportOfGroup(read, "group-no-signal", { data: { trajectories }, group });
-    const versions = versionsOf(read, group);
-    const least = versions.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-    const most = versions.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+    if (trajectories === 1) {
+      // The file may change meanwhile: then no key is named.
+      key ??= findGroupingKey(read).catch(() => undefined);
+      await reportOfGroup(read, "group-of-one", { data: { key: await key }, group });
+    } else if (hasNoSignal(read, group))
+      await reportOfGroup(read, "group-no-signal", { data: { trajectories }, group });
+    const { least, most } = boundsOf(versionsOf(read, group));
     if (least < most) await reportOfGroup(read, "policy-mixed", { data: { least, most }, group });
   };
+};
+
+const boundsOf = (values: readonly number[]): { readonly least: number; readonly most: number } => {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  return { least, most };
 };
 
 /** Groups of one that are looked at for a key that repeats. */
@@ -60,22 +62,22 @@ const maxLookedAt = 64;
 /** A key that would group trajectories that are alone in their groups: several of the first have the same value. */
 const findGroupingKey = async (read: GroupsRead): Promise<string | undefined> => {
   const { groups } = read;
-  const seen = new Map<string, Set<string>>();
-  const repeated = new Set<string>();
+  const values = new Map<string, string[]>();
   for (let group = 0, looked = 0; group < groups.count && looked < maxLookedAt; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
     looked++;
     const own = partOf(read, groups.firstOf(group));
     if (own?.part.kind !== "trajectory" || !own.part.valid) continue;
     for (const { name, text } of groupingKeysOf(await partValue(own.source, own.part))) {
-      const values = seen.get(name) ?? new Set();
-      if (values.has(text)) repeated.add(name);
-      seen.set(name, values.add(text));
+      values.set(name, [...(values.get(name) ?? []), text]);
     }
   }
-  // What all of them have alike names the task, not the prompt.
-  const fit = [...repeated].filter((name) => (seen.get(name)?.size ?? 0) > 1);
-  return fit.sort((a, b) => surenessOf(a) - surenessOf(b))[0];
+  const fit = Array.from(values).filter(([, texts]) => {
+    const different = new Set(texts).size;
+    // A value that all of them share names the task, not the prompt.
+    return different > 1 && different < texts.length;
+  });
+  return fit.map(([name]) => name).sort((a, b) => surenessOf(a) - surenessOf(b))[0];
 };
 
 /** The policy versions of a group's bare trajectories; those of a group on a line were compared with the line. */
@@ -85,7 +87,7 @@ const versionsOf = ({ found: { parts }, groups }: GroupsRead, group: number): re
     : Array.from(groups.partsOf(group), (at) => parts.columns.version.at(at)).filter((one) => !Number.isNaN(one));
 
 /** Reports what is wrong with groups compared with the others. @throws the signal's reason */
-export const reportAmong = async (read: GroupsRead, { outside, signal }: Among): Promise<void> => {
+export const reportAmong = async (read: GroupsRead, { outside, signal }: Comparison): Promise<void> => {
   await reportLags(read);
   for (const far of outside) await reportOutliers(read, far);
   await reportTraining(read);
@@ -102,19 +104,14 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
     const first = groups.firstOf(group);
     const source = fileNumberOf(read, first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    let version = Number.NEGATIVE_INFINITY;
-    for (const at of groups.partsOf(group)) {
-      const own = columns.version.at(at);
-      if (own > version) version = own;
+    const versions = Array.from(groups.partsOf(group), (at) => columns.version.at(at));
+    // Minus infinity if it names none.
+    const version = boundsOf(versions.filter((one) => !Number.isNaN(one))).most;
+    if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
+    else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
+      const data = { version, newest: newest.version, line: newest.line };
+      await reportOfGroup(read, "policy-lags", { data, group });
     }
-    // It names none.
-    if (version === Number.NEGATIVE_INFINITY) continue;
-    if (version < newest.version) {
-      await reportOfGroup(read, "policy-lags", {
-        data: { version, newest: newest.version, line: newest.line },
-        group,
-      });
-    } else if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
   }
 };
 
@@ -122,12 +119,7 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
 export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const at of groups.partsOf(group)) {
-    const reward = parts.columns.reward.at(at);
-    least = Math.min(least, reward);
-    most = Math.max(most, reward);
-  }
+  const { least, most } = boundsOf(Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at)));
   return most - least <= rewardTolerance;
 };
 
@@ -195,7 +187,7 @@ export const outsideOf = ({ extremes }: Pick<Found, "extremes">): readonly Outsi
   const distances = weights
     .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
     .sort((a, b) => a.value - b.value);
-  // Where most rewards are the same, the usual distance is that of the others.
+  // If most rewards are the same, the usual distance is that of the others.
   const others = distances.filter(({ value }) => value > 0);
   const distance = (quantileOf(distances, 0.5) || quantileOf(others, 0.5)) * farOutside;
   const outside = countOf(others.filter(({ value }) => value > distance));
@@ -204,7 +196,10 @@ export const outsideOf = ({ extremes }: Pick<Found, "extremes">): readonly Outsi
 
 const reportOutliers = async (read: GroupsRead, { median, distance, extremes }: Outside): Promise<void> => {
   const { found, groups } = read;
-  for (const { reward, part, trajectory } of [...extremes.smallest, ...extremes.largest]) {
+  // Of few rewards, one can be at both ends.
+  const below = extremes.smallest.filter(({ reward }) => reward < median);
+  const above = extremes.largest.filter(({ reward }) => reward > median);
+  for (const { reward, part, trajectory } of [...below, ...above]) {
     const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
     const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];

@@ -1,19 +1,18 @@
-/** Finds what comes twice: trajectories, and groups that another reading has too. */
+/** Finds duplicates: trajectories of a reading, and groups that another reading has too. */
 import { hash } from "node:crypto";
-import { lineText } from "../check/rules/places.ts";
+import { lineText, type Path } from "../check/rules/places.ts";
 import { readRange } from "../input/index.ts";
 import { partOf, trajectorySpans } from "./contents.ts";
 import { DigestTable } from "./parts/digests.ts";
 import type { Parts } from "./parts/parts.ts";
 import { type GroupsRead, locatingInOrder, placeOfPart, reportOfGroup, spotOfGroup } from "./positions.ts";
 
-/** Bytes that are read again at most to tell trajectories apart that look alike. */
+/** Bytes that are read again at most to tell trajectories apart that have the same fingerprint. */
 const maxReadAgain = 2 ** 26;
 
-/** A trajectory that looks like another. */
-interface Alike {
+/** A trajectory: its part, and its position in the part. */
+interface Placed {
   readonly part: number;
-  /** Position in the part. */
   readonly at: number;
 }
 
@@ -22,10 +21,11 @@ export const reportTwice = async (read: GroupsRead, signal?: AbortSignal): Promi
   const { groups, found } = read;
   const { parts } = found;
   const inOrder = { ...read, find: locatingInOrder() };
-  const firsts = new Map<string, Alike>();
+  const pathOf = ({ part, at }: Placed): Path => (parts.kindOf(part) === "group" ? ["trajectories", at] : []);
+  const firsts = new Map<string, Placed>();
   let bytesRead = 0;
-  let digests: { readonly part: number; readonly of: readonly string[] } | undefined;
-  for (const again of alikeIn(parts)) {
+  let digests: { readonly part: number; readonly all: readonly string[] } | undefined;
+  for (const again of repeatedIn(parts)) {
     const { part, at } = again;
     const group = groups.groupOf(part);
     if (!groups.isValid(group)) continue;
@@ -33,44 +33,34 @@ export const reportTwice = async (read: GroupsRead, signal?: AbortSignal): Promi
       signal?.throwIfAborted();
       bytesRead += parts.columns.length.at(part);
       if (bytesRead > maxReadAgain) return;
-      digests = { part, of: await digestsIn(read, part) };
+      digests = { part, all: await digestsIn(read, part) };
     }
-    const digest = digests.of[at];
+    const digest = digests.all[at];
     if (digest === undefined) continue;
     const first = firsts.get(digest);
-    if (first === undefined) firsts.set(digest, again);
-    else {
-      const inside = pathIn(parts, first).join(".");
-      const data = { place: `${lineText(placeOfPart(read, first.part))}${inside === "" ? "" : `, ${inside}`}` };
-      await reportOfGroup(inOrder, "trajectory-twice", { data, group, part, path: pathIn(parts, again) });
+    if (first === undefined) {
+      firsts.set(digest, again);
+      continue;
     }
+    const place = [lineText(placeOfPart(read, first.part)), pathOf(first).join(".")].filter((text) => text !== "");
+    const data = { place: place.join(", ") };
+    await reportOfGroup(inOrder, "trajectory-twice", { data, group, part, path: pathOf(again) });
   }
 };
 
-const pathIn = (parts: Parts, { part, at }: Alike): readonly (string | number)[] =>
-  parts.kindOf(part) === "group" ? ["trajectories", at] : [];
-
-/** Trajectories whose fingerprint another has too, in their order. */
-function* alikeIn(parts: Parts): Generator<Alike, void> {
-  const repeated = repeatedIn(parts);
+/** Trajectories with a fingerprint that another one has too, in their order. */
+function* repeatedIn(parts: Parts): Generator<Placed, void> {
+  const { prints } = parts;
+  const sorted = prints.values().sort();
+  // 0 is no fingerprint.
+  const repeated = new Set(sorted.filter((print, at) => print === sorted[at - 1] && print !== 0));
   let first = 0;
   for (let part = 0; repeated.size > 0 && part < parts.count; part++) {
     const count = parts.columns.trajectories.at(part);
-    for (let at = 0; at < count; at++) if (repeated.has(parts.prints.at(first + at))) yield { part, at };
+    for (let at = 0; at < count; at++) if (repeated.has(prints.at(first + at))) yield { part, at };
     first += count;
   }
 }
-
-/** Fingerprints that come more than once; 0 is none. */
-const repeatedIn = ({ prints }: Parts): ReadonlySet<number> => {
-  const repeated = new Set<number>();
-  const sorted = prints.values().sort();
-  for (let at = 1; at < sorted.length; at++) {
-    const print = sorted[at] ?? 0;
-    if (print === sorted[at - 1] && print !== 0) repeated.add(print);
-  }
-  return repeated;
-};
 
 /** Digests of the bytes of a part's trajectories; none if the file changed meanwhile. */
 const digestsIn = async (read: GroupsRead, position: number): Promise<readonly string[]> => {
@@ -78,8 +68,7 @@ const digestsIn = async (read: GroupsRead, position: number): Promise<readonly s
   try {
     if (own === undefined) return [];
     const bytes = await readRange(own.source.bytes, own.part);
-    const spans = own.part.kind === "group" ? trajectorySpans(bytes) : [{ start: 0, end: bytes.length }];
-    return spans.map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
+    return trajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
   } catch {
     return [];
   }

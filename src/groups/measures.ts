@@ -8,8 +8,10 @@ import type { GroupsRead } from "./positions.ts";
 /** Adds the facts about groups as wholes, and takes back invalid trajectories. @throws Failure `input-changed` */
 export const closeGroups = async (read: GroupsRead): Promise<void> => {
   const { groups, found } = read;
-  if (groups.areValid() && !found.parts.has("trajectory")) return;
-  for (let group = 0; group < groups.count; group++) await closeGroup(read, group);
+  for (let group = 0; group < groups.count; group++) {
+    const isClosed = groups.isValid(group) && found.parts.kindOf(groups.firstOf(group)) !== "trajectory";
+    if (!isClosed) await closeGroup(read, group);
+  }
 };
 
 /** The same for one group. A valid group on a line was closed when it was read. @throws Failure `input-changed` */

@@ -130,8 +130,7 @@ export const unreadableIn = ({
 }: GroupsRead & { readonly conversion?: { readonly unplaced: number } | undefined }): number => {
   if (conversion !== undefined) return conversion.unplaced;
   let lines = 0;
-  const count = parts.areUsual ? 0 : parts.count;
-  for (let at = 0; at < count; at++) if (parts.kindOf(at) === "unreadable") lines++;
+  for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "unreadable") lines++;
   return lines;
 };
 

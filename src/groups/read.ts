@@ -213,8 +213,10 @@ const maxNamed = 8;
 
 /** True if any trajectory has the key that was asked for; that none has is said once, instead of for each. */
 const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> => {
+  const { groups } = read;
   const { parts, problems } = read.found;
-  if (read.groups.haveKeys || !parts.has("trajectory")) return true;
+  for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
+  if (!parts.has("trajectory")) return true;
   const others = new Set<string>();
   for (let at = 0; at < Math.min(parts.count, maxLookedAt); at++) {
     const own = partOf(read, at);

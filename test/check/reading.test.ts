@@ -492,6 +492,13 @@ describe("an input file", () => {
     ]);
   });
 
+  it("is reported once for an outlying reward among few", async () => {
+    const files = filesOf([1, 2, 3, 4, 5].map((at) => JSON.stringify(group(at, 1.5 * at))).join("\n"));
+    writeFileSync(files[0] ?? "", `${JSON.stringify(group(1e9, 1))}\n`, { flag: "a" });
+    const { problems } = await read(files, { judgement: lenient });
+    expect(problems.counts.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ count: 1 }]);
+  });
+
   it("is read like a stream if it is a pipe or a device", async () => {
     const folder = newFolder();
     const pipe = join(folder, "pipe");

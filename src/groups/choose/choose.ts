@@ -196,7 +196,7 @@ const openLines = (reading: Reading, host: Host): Lines => {
   return {
     async add(group, cut) {
       const whole = await lineOfGroup(reading, group);
-      const spans = trajectorySpans(whole);
+      const spans = trajectorySpans(whole, { kind: "group" });
       const positions = cut ?? spans.map((_, at) => at);
       const bytes = cut === undefined ? whole : lineWith(whole, spans, cut);
       const start = size;

@@ -37,20 +37,14 @@ export const lookAtReward = (
   addTo(rewards, reward);
   const [least, most] = [smallest[kept - 1]?.reward ?? Number.NaN, largest[kept - 1]?.reward ?? Number.NaN];
   if (reward >= least && reward <= most) return;
-  insert(smallest, { reward, part, trajectory }, isSmaller);
-  insert(largest, { reward, part, trajectory }, isLarger);
+  insert(smallest, { reward, part, trajectory }, 1);
+  insert(largest, { reward, part, trajectory }, -1);
 };
 
-type Order = (a: PlacedReward, b: PlacedReward) => boolean;
-const isSmaller: Order = (a, b) => a.reward < b.reward;
-const isLarger: Order = (a, b) => a.reward > b.reward;
-
-/** Inserts a reward behind those that are before it or equal. */
-const insert = (list: PlacedReward[], placed: PlacedReward, isBefore: Order): void => {
-  let at = list.length;
-  for (let last = list[at - 1]; last !== undefined && isBefore(placed, last); last = list[at - 1]) at--;
-  if (at === kept) return;
-  list.splice(at, 0, placed);
+/** Inserts a reward after equal ones: in ascending order, or with the sign -1 in descending order. */
+const insert = (list: PlacedReward[], placed: PlacedReward, sign: 1 | -1): void => {
+  const after = list.findIndex(({ reward }) => sign * placed.reward < sign * reward);
+  list.splice(after < 0 ? list.length : after, 0, placed);
   if (list.length > kept) list.pop();
 };
 
@@ -58,6 +52,6 @@ const insert = (list: PlacedReward[], placed: PlacedReward, isBefore: Order): vo
 export const mergeExtremes = (into: Extremes, from: Extremes, firstPart: number): void => {
   mergeSketch(into.rewards, from.rewards);
   const moved = (placed: PlacedReward): PlacedReward => ({ ...placed, part: placed.part + firstPart });
-  for (const placed of from.smallest) insert(into.smallest, moved(placed), isSmaller);
-  for (const placed of from.largest) insert(into.largest, moved(placed), isLarger);
+  for (const placed of from.smallest) insert(into.smallest, moved(placed), 1);
+  for (const placed of from.largest) insert(into.largest, moved(placed), -1);
 };

@@ -8,6 +8,7 @@ import type { Parts } from "./parts.ts";
 export const groupOpening = Buffer.from('{"trajectories":[');
 export const groupClosing = Buffer.from("]}");
 
+/** Bits of a group's flags. */
 const rejected = 1;
 const keyed = 2;
 
@@ -21,7 +22,6 @@ export class Groups {
   readonly #toFirst = new Column("u32");
   readonly #toLast = new Column("u32");
   readonly #flags = new Column("u8");
-  #haveKeys = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -31,20 +31,9 @@ export class Groups {
     return this.#toFirst.length;
   }
 
-  /** True if each part is a group, of the same position. */
-  get areParts(): boolean {
-    return this.count === this.#parts.count;
-  }
-
-  /** True if any group has a key, so that it may have several parts. */
-  get haveKeys(): boolean {
-    return this.#haveKeys;
-  }
-
-  /** Begins a group with the part at a position; gives its number. */
+  /** Begins a group with the part at a position; returns its number. */
   begin(part: number, { isKeyed }: { readonly isKeyed: boolean }): number {
     const group = this.count;
-    this.#haveKeys ||= isKeyed;
     this.#place(part, group);
     this.#toFirst.push(part - group);
     this.#toLast.push(0);
@@ -76,14 +65,14 @@ export class Groups {
 
   /** Positions of a group's parts, in their order. */
   partsOf(group: number): Uint32Array {
-    const own: number[] = [];
-    this.#walk(group, (part) => own.push(part));
-    return Uint32Array.from(own);
+    const parts: number[] = [];
+    this.#visit(group, (part) => parts.push(part));
+    return Uint32Array.from(parts);
   }
 
-  #walk(group: number, visit: (part: number) => void): void {
+  #visit(group: number, take: (part: number) => void): void {
     for (let part = this.firstOf(group), step = -1; step !== 0; part += step) {
-      visit(part);
+      take(part);
       step = this.#toNext.at(part);
     }
   }
@@ -93,14 +82,9 @@ export class Groups {
     return part - this.#fromGroup.at(part);
   }
 
+  /** True if a group has a key, so that it may have several parts. */
   isKeyed(group: number): boolean {
     return (this.#flags.at(group) & keyed) !== 0;
-  }
-
-  /** True if all groups are valid. */
-  areValid(): boolean {
-    for (let group = 0; !this.#flags.isDefault && group < this.count; group++) if (!this.isValid(group)) return false;
-    return true;
   }
 
   isValid(group: number): boolean {
@@ -125,27 +109,27 @@ export class Groups {
   }
 
   #sum(group: number, column: Column): number {
-    let part = this.firstOf(group);
-    let sum = column.at(part);
-    for (let step = this.#toNext.at(part); step !== 0; step = this.#toNext.at(part)) {
-      part += step;
+    let sum = 0;
+    this.#visit(group, (part) => {
       sum += column.at(part);
-    }
+    });
     return sum;
   }
 
   /** The digest of a group's bytes, or of its trajectories' digests. */
   digestOf(group: number): Uint8Array {
+    const { digests } = this.#parts;
     const first = this.firstOf(group);
-    if (this.#parts.kindOf(first) !== "trajectory") return this.#parts.digests.at(first);
-    const all = openDigest();
-    this.#walk(group, (part) => all.update(this.#parts.digests.at(part)));
-    return all.digest().subarray(0, digestBytes);
+    if (this.#parts.kindOf(first) !== "trajectory") return digests.at(first);
+    const digest = openDigest();
+    this.#visit(group, (part) => digest.update(digests.at(part)));
+    return digest.digest().subarray(0, digestBytes);
   }
 
   /** The digest of each group, in their order. Not to be changed. */
   readonly digests = (): Digests => {
-    if (this.areParts && !this.#parts.has("trajectory")) return this.#parts.digests;
+    const areParts = this.count === this.#parts.count;
+    if (areParts && !this.#parts.has("trajectory")) return this.#parts.digests;
     const digests = new Digests();
     for (let group = 0; group < this.count; group++) digests.append(this.digestOf(group));
     return digests;

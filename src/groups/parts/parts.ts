@@ -151,12 +151,6 @@ export class Parts {
     return this.columns.valid.at(position) === 1;
   }
 
-  /** True if all are valid groups whose rewards differ, as nearly all are. */
-  get areUsual(): boolean {
-    const { kind, valid, equal } = this.columns;
-    return kind.isDefault && valid.isDefault && equal.isDefault;
-  }
-
   /** True if any is of a kind. */
   has(kind: PartKind): boolean {
     return this.columns.kind.includes(kinds.indexOf(kind));
