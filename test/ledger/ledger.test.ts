@@ -287,6 +287,15 @@ describe("the ledger of a run", () => {
     }
   });
 
+  it("has the key of a request before it exists, as a dry run tells it", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const marks = keysOf(["a"]).slice(0, 1);
+    const target = { destination: scope.destination, input: "a.jsonl" };
+    const planned = await openRunLedger({ ...usualDelivery(), ledger: { path, require: false }, dryRun: true }, target);
+    const sent = await (await openRun(path)).begin({ marks, bytes: 10, frame: "" });
+    expect(sent).toMatchObject({ key: planned.keyFor(marks) });
+  });
+
   it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);
