@@ -20,4 +20,10 @@ export const expected = [
     line: /^call read /,
     why: "the file of the local service's store has the tables of PostgreSQL, and a store of version 1 is refused",
   },
+  {
+    line: /^view /,
+    path: /\.(?:split|logged|call|at|before|after)$/,
+    shape: /^added/,
+    why: "a group of the page has how it was logged, and its position in the table, where its neighbors are",
+  },
 ];

@@ -80,26 +80,31 @@ const plan = async (stage, args) => {
   }
 };
 
-/** What the page in the browser asks the server of `rollcall view` for. */
+/**
+ * What the page in the browser asks the server of `rollcall view` for: the path and the parameters of builds whose parameters
+ * were those of an address, and the name and the query of builds that take one query.
+ */
 const questions = [
-  ...["state", "charts", "problems", "problems?rule=group-of-one", "rows?count=500", "rows?from=1&count=2"],
-  ...[
-    "rows?sort=mean&descending=true",
-    "rows?sort=spread",
-    "rows?trainable=true",
-    "rows?text=a",
-    "rows?where=reward+%3E+0.5",
-  ],
-  ...[
-    "rows?where=reward+%3E",
-    "rows?reward=0.5..1",
-    "rows?file=x",
-    "rows?sort=nonsense",
-    "groups/0",
-    "groups/0/0",
-    "groups/1",
-  ],
-  ...["groups/9999", "nothing"],
+  ["state", "state", {}],
+  ["charts", "charts", {}],
+  ["problems", "problems", { problems: "any" }],
+  ["problems?rule=group-of-one", "problems", { problems: "group-of-one" }],
+  ["rows", "rows", {}],
+  ["rows?sort=mean&descending=true", "rows", { sort: "mean", descending: true }],
+  ["rows?sort=spread", "rows", { sort: "spread" }],
+  ["rows?trainable=true", "rows", { trainable: true }],
+  ["rows?text=a", "rows", { text: "a" }],
+  ["rows?where=reward+%3E+0.5", "rows", { where: "reward > 0.5" }],
+  ["rows?where=reward+%3E", "rows", { where: "reward >" }],
+  ["rows?reward=0.5,1", "rows", { reward: [0.5, 1] }],
+  ["rows?reward=0.5..1", "rows", { reward: "0.5..1" }],
+  ["rows?file=x", "rows", { file: "x" }],
+  ["rows?sort=nonsense", "rows", { sort: "nonsense" }],
+  ["groups/0", "group", { group: 1 }],
+  ["groups/0/0", "trajectory", { group: 1, trajectory: 1 }],
+  ["groups/1", "group", { group: 2 }],
+  ["groups/9999", "group", { group: 10_000 }],
+  ["nothing", "nothing", {}],
 ];
 
 /** Asks the server of the page everything that a browser does. */
@@ -112,8 +117,10 @@ const lookAt = async (stage, names) => {
       await fetch(`${url}/api/${path}`, { headers: { authorization: `Bearer ${token}`, connection: "close" } });
     for (let phase = ""; phase !== "read" && phase !== "failed"; )
       phase = (await (await ask("state")).json()).progress.phase;
-    for (const path of questions) {
-      const answer = await ask(path);
+    // Only builds that take one query answer this.
+    const isOne = (await ask('rows?query={"sort":0}')).status === 400;
+    for (const [path, name, query] of questions) {
+      const answer = await ask(isOne ? `${name}?query=${encodeURIComponent(JSON.stringify(query))}` : path);
       answers.push([path, { status: answer.status, body: normalized(await answer.text()) }]);
     }
     running.signal("SIGINT");

@@ -1,7 +1,7 @@
 /** Values → text: what a person or a script sees. */
 
 export type { CallAsked } from "./call/page.ts";
-export { type CallPrinter, callFields, callLines, printCalls } from "./call/printer.ts";
+export { type CallPrinter, callFields, printCalls } from "./call/printer.ts";
 export { printCallSummary } from "./call/summary.ts";
 export { printReport, type Report, requireReportPlace } from "./frame/report.ts";
 export { printDocument, printRaw } from "./json/document.ts";

@@ -20,6 +20,7 @@ export { type Listening, listen } from "./server.ts";
 export {
   examineStore,
   openStore,
+  type RequestOfProject,
   type Store,
   type StoredKey,
   type StorePlace,
@@ -57,8 +58,8 @@ export interface Service {
   readonly key: string;
   /** Where the key is kept; undefined where it was given. */
   readonly keyFile: string | undefined;
-  /** The identifiers of all calls of a project, the newest first: the interface lists none. @throws Failure `storage` */
-  callIds(project: string): Promise<readonly string[]>;
+  /** The requests that were logged to a project, newest first: the interface lists none. @throws Failure `storage` */
+  requests: Store["requests"];
   /** What last kept the service from answering: a failure of its store, or a defect. */
   readonly trouble: unknown;
   /** Answers what is in flight, refuses what comes new, then closes. False where a request had to be broken off. */
@@ -110,7 +111,7 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
       store: store.id,
       key,
       keyFile: kept?.path,
-      callIds: async (asked) => await store.callIds(asked),
+      requests: store.requests,
       get trouble() {
         return trouble;
       },

@@ -1,77 +1,115 @@
-/** One group, looked at: its trajectories with their rewards, what they have in common, and the command that logs it. */
-
-import { linesOf, spotOfGroup, type TrajectoryLooked, trajectoriesOf } from "../groups/index.ts";
-import { elementSpans, isObject, memberSpans, parsedJson, wholeOf } from "../json/walk.ts";
+/** A group: its trajectories with their rewards, what they have in common, and the command that logs it. */
+import { linesOf, type Reading, spotOfGroup, trajectoriesOf } from "../groups/index.ts";
+import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
+import { isObject } from "../json/walk.ts";
 import { commandLine } from "../shell-words.ts";
+import type { GroupDetail, Member } from "./answers.ts";
 import { untrainable } from "./measures.ts";
-import type { Table } from "./rows.ts";
-import type { GroupDetail, Member } from "./shapes.ts";
 
-/** Looks at a group. @throws Failure `input-changed` */
-export const detailOf = async ({ reading, findings, asked }: Table, group: number): Promise<GroupDetail> => {
-  const looked = await trajectoriesOf(reading, group);
+/** A reading that is shown. */
+export interface Shown {
+  readonly reading: Reading;
+  /** What was asked for, as the command that logs it asks: the files, `--where`, and other options. */
+  readonly asked: {
+    readonly files: readonly string[];
+    readonly options: readonly string[];
+    readonly where: string | undefined;
+  };
+  /** How each group was logged, if it is from the local service. */
+  readonly logged?: readonly LoggedGroup[] | undefined;
+}
+
+export interface LoggedGroup {
+  readonly model: string;
+  readonly split: string;
+  /** Milliseconds since 1970. */
+  readonly loggedAt: number;
+  /** In the order of its trajectories. */
+  readonly callIds: readonly string[];
+}
+
+/** Reads a group. @throws Failure `input-changed` */
+export const detailOf = async (
+  shown: Shown,
+  group: number,
+): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after">> => {
+  const { reading, logged: all } = shown;
+  const logged = all?.[group];
   const { file, line } = spotOfGroup(reading, group);
+  const trajectories = (await trajectoriesOf(reading, group)).map((looked) => ({
+    ...looked,
+    root: rootOf(looked.bytes),
+  }));
   return {
     group,
     of: reading.groups.count,
-    place: { file, line },
+    place: all === undefined ? { file, line } : null,
+    logged: logged === undefined ? null : { ...logged, at: new Date(logged.loggedAt).toISOString() },
     valid: reading.groups.isValid(group),
     isReadable: reading.found.parts.kindOf(reading.groups.firstOf(group)) !== "unreadable",
     untrainable: untrainable(reading, group) ?? null,
-    members: looked.map(memberOf),
-    common: commonOf(looked.map(({ bytes }) => bytes)),
-    findings: findings.of(group),
-    ...(await commandOf({ reading, asked }, group)),
+    members: trajectories.map(
+      ({ bytes, place, root }, at): Member => ({
+        place: all === undefined ? place : null,
+        call: logged?.callIds[at] ?? null,
+        bytes: bytes.length,
+        ...measuresOf(root),
+      }),
+    ),
+    common: commonOf(trajectories),
+    command: await commandOf(shown, group),
   };
 };
 
-const memberOf = ({ bytes, place }: TrajectoryLooked): Member => {
-  const value = parsedJson(bytes.toString("utf8"))?.value;
-  const { reward, metrics, messages_and_choices: messages } = isObject(value) ? value : {};
-  const numbers = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, one]) =>
-    typeof one === "number" && Number.isFinite(one) ? [[name, one] as const] : [],
+const measuresOf = (root: Place | undefined): Pick<Member, "reward" | "metrics" | "messages"> => {
+  const [reward, metrics] = ["reward", "metrics"].map((key) => {
+    const place = memberAt(root, key);
+    return place === undefined ? undefined : parsedAt(place);
+  });
+  const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+  const numbers = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
+    isNumber(value) ? [[name, value] as const] : [],
   );
   return {
-    place,
-    bytes: bytes.length,
-    reward: typeof reward === "number" && Number.isFinite(reward) ? reward : null,
+    reward: isNumber(reward) ? reward : null,
     metrics: Object.fromEntries(numbers),
-    messages: Array.isArray(messages) ? messages.length : 0,
+    messages: elementsOf(memberAt(root, "messages_and_choices")).length,
   };
 };
 
-/** How many messages several trajectories begin with, byte for byte. */
-const commonOf = (all: readonly Buffer[]): number => {
-  const messages = all.map((bytes) => {
-    const span = memberSpans(bytes, wholeOf(bytes)).get("messages_and_choices");
-    return span === undefined ? [] : elementSpans(bytes, span).map(({ start, end }) => bytes.subarray(start, end));
-  });
+/** Number of messages that several trajectories begin with, byte for byte. */
+const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: Place | undefined }[]): number => {
+  const messages = all.map(({ bytes, root }) =>
+    elementsOf(memberAt(root, "messages_and_choices")).map((message) => {
+      const { start, end } = spanOf(message);
+      return bytes.subarray(start, end);
+    }),
+  );
   const [first = [], ...others] = messages;
   if (others.length === 0) return 0;
-  const parts = first.findIndex((one, at) => others.some((other) => other[at]?.equals(one) !== true));
-  return parts < 0 ? first.length : parts;
+  const end = first.findIndex((one, at) => others.some((other) => other[at]?.equals(one) !== true));
+  return end < 0 ? first.length : end;
 };
 
-/** What logs a group and no other: from lines of its own, or by its number in the input; null for standard input, which is gone. */
-const commandOf = async (
-  { reading, asked }: Pick<Table, "reading" | "asked">,
-  group: number,
-): Promise<Pick<GroupDetail, "command">> => {
+/** Returns what logs a group alone: its own lines, or its number in the input; null for standard input, which is gone. */
+const commandOf = async ({ reading, asked, logged }: Shown, group: number): Promise<string | null> => {
+  if (logged !== undefined) {
+    return commandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
+  }
   const { files, options, where } = asked;
   const own = await linesOf(reading, group);
-  if (own === undefined && files.includes("-")) return { command: null };
-  // A model and a split that nobody has: they are typed over.
+  if (own === undefined && files.includes("-")) return null;
+  // Nobody has such a model and split: people type others.
   const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...options]);
   if (own !== undefined) {
     const lines = `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])}`;
-    return { command: `${lines} | ${log} -` };
+    return `${lines} | ${log} -`;
   }
   const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
-  const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
-  return { command: `${log} ${commandLine(["--where", chosen, ...files])}` };
+  return `${log} ${commandLine(["--where", where === undefined ? isIt : `${isIt} && (${where})`, ...files])}`;
 };
 
-/** Lines as `sed` prints them: those side by side as a range. */
+/** Lines as `sed` prints them: adjacent lines as a range. */
 const rangesOf = (lines: readonly number[]): readonly string[] => {
   const ranges: { from: number; to: number }[] = [];
   for (const line of lines) {

@@ -1,4 +1,6 @@
-/** What a table of groups is sorted by: rewards of all trajectories, in columns, measured in the background. */
+/** Measures groups in the background: the numbers that the table is sorted by and the charts are drawn from, in columns. */
+import { costIn, tokensIn } from "../calls/index.ts";
+import { formatDecimal } from "../decimal.ts";
 import {
   type GroupsRead,
   hasNoChoice,
@@ -7,101 +9,93 @@ import {
   rewardsOf,
   singleTrajectories,
 } from "../groups/index.ts";
-import { edgesOf, isWithin, type Range, shareIn } from "./range.ts";
-import type { Bar, Dot, Untrainable } from "./shapes.ts";
-import { spentIn } from "./spent.ts";
+import { readSpelled } from "../json/read-spelled.ts";
+import type { Spelled } from "../json/spelled.ts";
+import { elementsOf, memberAt, type Place, rootOf, spanOf } from "../json/table.ts";
+import { textOf } from "../json/walk.ts";
+import type { Untrainable } from "./answers.ts";
 
-/** Columns of the groups: what is not measured yet, or never will be, is NaN. */
-export class Measures {
+/** Columns of groups. NaN is what is not measured yet, or has no value. */
+export interface Measures {
+  readonly count: number;
   readonly mean: Float64Array;
   readonly spread: Float64Array;
   readonly least: Float64Array;
   readonly most: Float64Array;
-  /** What their trajectories say that they took. */
+  /** Sums of what the trajectories record; nothing is computed. */
   readonly tokens: Float64Array;
   readonly cost: Float64Array;
-  /** Where the rewards of each group begin, and where the last ones end. */
-  readonly #starts: Float64Array;
+  /** The rewards of all trajectories, group by group. */
   readonly rewards: Float64Array;
-  readonly #isMeasured: Uint8Array;
-  readonly #isRecorded = { tokens: false, cost: false };
-  readonly #read: GroupsRead;
-  /** Groups that were gone over. */
-  done = 0;
-
-  constructor(read: GroupsRead) {
-    const { count } = read.groups;
-    this.#read = read;
-    const column = () => new Float64Array(count).fill(Number.NaN);
-    [this.mean, this.spread, this.least, this.most] = [column(), column(), column(), column()];
-    [this.tokens, this.cost] = [column(), column()];
-    this.#isMeasured = new Uint8Array(count);
-    this.#starts = new Float64Array(count + 1);
-    for (let group = 0; group < count; group++) {
-      this.#starts[group + 1] = (this.#starts[group] ?? 0) + read.groups.trajectoriesOf(group);
-    }
-    this.rewards = new Float64Array(this.#starts[count] ?? 0).fill(Number.NaN);
-  }
-
-  get count(): number {
-    return this.mean.length;
-  }
-
+  rewardsOf(group: number): Float64Array;
+  isMeasured(group: number): boolean;
+  /** Number of groups that were measured. */
+  done(): number;
   /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
-  async measure(signal: AbortSignal): Promise<void> {
-    for await (const { group, rewards, bytes } of rewardsOf(this.#read, signal)) {
-      this.#take(group, rewards);
-      if (bytes !== undefined) this.#spend(group, bytes);
-      this.done = group + 1;
-    }
-    for await (const { group, bytes } of singleTrajectories(this.#read, signal)) this.#spend(group, bytes);
-    this.done = this.count;
-  }
-
-  hasReward(group: number, range: Range): boolean {
-    return this.#rewardsOf(group).some((reward) => isWithin(reward, range));
-  }
-
-  /** The rewards of a group; undefined until they are measured. */
-  rewardsOf(group: number): Float64Array | undefined {
-    return this.#isMeasured[group] === 1 ? this.#rewardsOf(group) : undefined;
-  }
-
-  #rewardsOf(group: number): Float64Array {
-    return this.rewards.subarray(this.#starts[group] ?? 0, this.#starts[group + 1] ?? 0);
-  }
-
-  recorded(): readonly ("tokens" | "cost")[] {
-    return (["tokens", "cost"] as const).filter((name) => this.#isRecorded[name]);
-  }
-
-  #spend(group: number, bytes: Buffer): void {
-    for (const { tokens, cost } of spentIn(bytes)) {
-      this.#isRecorded.tokens ||= tokens !== undefined;
-      this.#isRecorded.cost ||= cost !== undefined;
-      this.tokens[group] = plus(this.tokens[group], tokens);
-      this.cost[group] = plus(this.cost[group], cost);
-    }
-  }
-
-  #take(group: number, rewards: readonly number[]): void {
-    this.#isMeasured[group] = 1;
-    const own = this.#rewardsOf(group);
-    own.set(rewards.slice(0, own.length));
-    if (!rewards.every(Number.isFinite) || rewards.length === 0) return;
-    const { mean, deviation, least, most } = momentsOf(rewards);
-    this.mean[group] = mean;
-    this.spread[group] = deviation;
-    this.least[group] = least;
-    this.most[group] = most;
-  }
+  measure(signal: AbortSignal): Promise<void>;
 }
 
-/** A sum, with what is added to it where that is there. */
-const plus = (sum = Number.NaN, more: number | undefined): number =>
+/** Makes the columns, in which nothing is measured yet. */
+export const newMeasures = (read: GroupsRead): Measures => {
+  const { groups } = read;
+  const { count } = groups;
+  const column = () => new Float64Array(count).fill(Number.NaN);
+  const columns = {
+    mean: column(),
+    spread: column(),
+    least: column(),
+    most: column(),
+    tokens: column(),
+    cost: column(),
+  };
+  const measured = new Uint8Array(count);
+  const starts = new Float64Array(count + 1);
+  for (let group = 0; group < count; group++) {
+    starts[group + 1] = (starts[group] ?? 0) + groups.trajectoriesOf(group);
+  }
+  const rewards = new Float64Array(starts[count] ?? 0).fill(Number.NaN);
+  const rewardsIn = (group: number) => rewards.subarray(starts[group] ?? 0, starts[group + 1] ?? 0);
+  let done = 0;
+  const take = (group: number, found: readonly number[]): void => {
+    measured[group] = 1;
+    const own = rewardsIn(group);
+    own.set(found.slice(0, own.length));
+    if (!found.every(Number.isFinite) || found.length === 0) return;
+    const { mean, deviation, least, most } = momentsOf(found);
+    columns.mean[group] = mean;
+    columns.spread[group] = deviation;
+    columns.least[group] = least;
+    columns.most[group] = most;
+  };
+  const spend = (group: number, bytes: Buffer): void => {
+    for (const { tokens, cost } of spentIn(bytes)) {
+      columns.tokens[group] = add(columns.tokens[group], tokens);
+      columns.cost[group] = add(columns.cost[group], cost);
+    }
+  };
+  return {
+    count,
+    ...columns,
+    rewards,
+    rewardsOf: rewardsIn,
+    isMeasured: (group) => measured[group] === 1,
+    done: () => done,
+    async measure(signal) {
+      for await (const { group, rewards: found, bytes } of rewardsOf(read, signal)) {
+        take(group, found);
+        if (bytes !== undefined) spend(group, bytes);
+        done = group + 1;
+      }
+      for await (const { group, bytes } of singleTrajectories(read, signal)) spend(group, bytes);
+      done = count;
+    },
+  };
+};
+
+const add = (sum = Number.NaN, more: number | undefined): number =>
   more === undefined ? sum : (Number.isNaN(sum) ? 0 : sum) + more;
 
-/** Why nothing is learned from a group; undefined where it has signal. */
+/** Returns why nothing is learned from a group; undefined if it has signal. */
 export const untrainable = (read: GroupsRead, group: number): Untrainable | undefined => {
   if (!read.groups.isValid(group)) return "not valid";
   const trajectories = read.groups.trajectoriesOf(group);
@@ -111,78 +105,49 @@ export const untrainable = (read: GroupsRead, group: number): Untrainable | unde
   return hasNoChoice(read, group) ? "no sampled turn" : undefined;
 };
 
-/** Bars of a histogram, and cells of the plot each way. */
-const bars = 24;
-const cells = { mean: 36, spread: 16 };
-
-/** Different values that have a bar each. */
-const mostValues = 16;
-
-/** Bars of rewards, from the least to the most: each has as many as lie in its range. What is no number has none. */
-export const barsOf = (rewards: Float64Array): readonly Bar[] => {
-  const axis = axisOf(rewards, bars);
-  const values = new Map<number, number>();
-  for (const reward of rewards) {
-    if (!Number.isFinite(reward)) continue;
-    values.set(reward, (values.get(reward) ?? 0) + 1);
-    if (values.size > mostValues) return barsBetween(rewards, axis);
-  }
-  const sorted = [...values].sort(([a], [b]) => a - b);
-  return sorted.map(([value, count]) => ({ range: [value, value], count }));
-};
-
-const barsBetween = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
-  const edges = edgesOf(axis.least, axis.most, axis.of);
-  const edge = (at: number): number => edges[at] ?? axis.most;
-  const counts = new Float64Array(axis.of);
-  for (const reward of rewards) {
-    if (!Number.isFinite(reward)) continue;
-    let at = cellOf(reward, axis);
-    // The edges decide, however a share is rounded.
-    while (at > 0 && reward < edge(at)) at--;
-    while (at < axis.of - 1 && reward >= edge(at + 1)) at++;
-    counts[at] = (counts[at] ?? 0) + 1;
-  }
-  return Array.from(counts, (count, at) => ({
-    range: at === axis.of - 1 ? [edge(at), axis.most] : [edge(at), edge(at + 1), "below"],
-    count,
-  }));
-};
-
-interface Axis {
-  readonly least: number;
-  readonly most: number;
-  readonly of: number;
+interface Spent {
+  readonly tokens: number | undefined;
+  readonly cost: number | undefined;
 }
 
-const cellOf = (value: number, { least, most, of }: Axis): number =>
-  most === least ? 0 : Math.min(of - 1, Math.floor(shareIn(value, least, most) * of));
+/** Keys of tokens and costs. Most trajectories have none of them, and are not read. */
+const usageKey = Buffer.from('"usage"');
+const otherKeys = ["prompt_tokens", "input_tokens", "total_tokens", "cost", "total_cost"].map((key) => `"${key}"`);
+const spentKeys = [usageKey, ...[...otherKeys, '_tokens_total_cost"'].map((key) => Buffer.from(key))];
 
-/** Dots of all groups that were measured: those whose means and spreads are close are one. */
-export const dotsOf = ({ mean, spread, count }: Pick<Measures, "mean" | "spread" | "count">): readonly Dot[] => {
-  const axes = { mean: axisOf(mean, cells.mean), spread: axisOf(spread, cells.spread) };
-  const dots = new Map<number, { -readonly [Key in keyof Dot]: Dot[Key] }>();
-  for (let group = 0; group < count; group++) {
-    const [x, y] = [mean[group] ?? Number.NaN, spread[group] ?? Number.NaN];
-    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
-    const key = cellOf(x, axes.mean) * cells.spread + cellOf(y, axes.spread);
-    const dot = dots.get(key);
-    if (dot === undefined) dots.set(key, { mean: [x, x], spread: [y, y], groups: 1 });
-    else {
-      dot.mean = [Math.min(dot.mean[0], x), Math.max(dot.mean[1], x)];
-      dot.spread = [Math.min(dot.spread[0], y), Math.max(dot.spread[1], y)];
-      dot.groups++;
-    }
-  }
-  return [...dots.values()];
+/** What each trajectory of a group, or one alone, records in its usage, in that of its choices, or in its metrics. */
+const spentIn = (bytes: Buffer): readonly Spent[] => {
+  const root = spentKeys.some((key) => bytes.includes(key)) ? rootOf(bytes) : undefined;
+  if (root === undefined) return [];
+  const trajectories = memberAt(root, "trajectories");
+  return (trajectories === undefined ? [root] : elementsOf(trajectories)).map((trajectory) =>
+    spentBy(bytes, trajectory),
+  );
 };
 
-const axisOf = (values: Float64Array, of: number): Axis => {
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const value of values) {
-    if (!Number.isFinite(value)) continue;
-    least = Math.min(least, value);
-    most = Math.max(most, value);
-  }
-  return { least, most, of };
+const spentBy = (bytes: Buffer, trajectory: Place): Spent => {
+  const read = (place: Place | undefined): readonly Spelled[] =>
+    place === undefined ? [] : [readSpelled(textOf(bytes, spanOf(place)))];
+  const choices = bytes.includes(usageKey) ? elementsOf(memberAt(trajectory, "messages_and_choices")) : [];
+  // The first of these that has a number has all: a sum next to its parts is not added to them.
+  const records = [
+    read(memberAt(trajectory, "usage")),
+    choices.flatMap((choice) => read(memberAt(choice, "usage"))),
+    read(memberAt(trajectory, "metrics")),
+  ];
+  const sumOf = (amountIn: (value: Spelled) => number | undefined): number | undefined =>
+    records
+      .map((values) => values.flatMap((value) => amountIn(value) ?? []))
+      .find(({ length }) => length > 0)
+      ?.reduce((sum, one) => sum + one, 0);
+  return {
+    tokens: sumOf((value) => {
+      const count = tokensIn(value);
+      return count === undefined ? undefined : Number(count);
+    }),
+    cost: sumOf((value) => {
+      const cost = costIn(value);
+      return cost === undefined ? undefined : Number(formatDecimal(cost));
+    }),
+  };
 };

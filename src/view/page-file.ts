@@ -1,34 +1,33 @@
-/** The file that `view --html` writes: whole or not at all, and never over what rollcall did not write. */
+/** The file that `view --html` writes: whole or not at all, and never over a file that rollcall did not write. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { codeOf, writeWhole } from "../files.ts";
 
-/** The beginning of every page that rollcall wrote, which it may write anew. */
+/** The beginning of every page that rollcall wrote, and may write again. */
 const pageMark = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Makes sure that a page may be written to a file. @throws Failure `option-value-wrong` if it is no name of a file, `page-exists`, `page-unwritable` */
+/** Makes sure that a page may be written to a file. @throws Failure `option-value-wrong`, `page-exists`, `page-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
     const wanted = "the name of a file, such as page.html";
     throw new Failure("option-value-wrong", { option: "--html", value: file, wanted });
   }
-  requirePlace(file);
-};
-
-/** Writes a document in which everything was made safe, given without its first line. The umask narrows `mode`. Returns its size in bytes. @throws Failure `page-exists`, `page-unwritable` */
-export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
-  const all = [`${pageMark}view -->\n`, ...pieces];
-  requirePlace(file);
-  writing(file, () => writeWhole(file, all, mode));
-  return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-};
-
-/** @throws Failure `page-exists`, `page-unwritable` */
-const requirePlace = (file: string): void =>
-  writing(file, () => {
+  tryFile(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats !== undefined && !(stats.isFile() && isOwn(file))) throw new Failure("page-exists", { file });
   });
+};
+
+/**
+ * Writes a document, which is given without its first line. The umask narrows `mode`. Returns its size in bytes.
+ * @throws Failure `page-exists`, `page-unwritable`
+ */
+export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
+  const all = [`${pageMark}view -->\n`, ...pieces];
+  requirePageFile(file);
+  tryFile(file, () => writeWhole(file, all, mode));
+  return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+};
 
 const isOwn = (file: string): boolean => {
   const opened = openSync(file, "r");
@@ -40,9 +39,9 @@ const isOwn = (file: string): boolean => {
   }
 };
 
-const writing = <Value>(file: string, run: () => Value): Value => {
+const tryFile = (file: string, run: () => void): void => {
   try {
-    return run();
+    run();
   } catch (thrown) {
     if (thrown instanceof Failure || codeOf(thrown) === "unknown") throw thrown;
     throw new Failure("page-unwritable", { file, code: codeOf(thrown) });

@@ -1,107 +1,106 @@
-/** Files side by side: the steps or runs that groups come from, where there are several. */
+/** The files that groups begin in: if there are several, they are steps or runs. */
 import { momentsOf, type Reading, spotOfGroup } from "../groups/index.ts";
+import type { Run } from "./answers.ts";
 import { type Measures, untrainable } from "./measures.ts";
-import type { Run } from "./shapes.ts";
 
-/** Files that are drawn side by side: more are no steps that anybody compares. */
-const mostRuns = 1000;
+/** Files that are drawn: nobody compares more steps. */
+const maxRuns = 1000;
 
-/** Which file each group begins in. */
-export class Runs {
-  readonly files: readonly string[];
-  readonly #fileOf: Uint32Array;
-
-  constructor(reading: Reading) {
-    const known = new Map<string, number>();
-    this.#fileOf = new Uint32Array(reading.groups.count);
-    for (let group = 0; group < this.#fileOf.length; group++) {
-      const { file } = spotOfGroup(reading, group);
-      const at = known.get(file) ?? known.size;
-      known.set(file, at);
-      this.#fileOf[group] = at;
-    }
-    this.files = [...known.keys()];
-  }
-
-  /** How many files there are side by side; 0 where there is but one. */
-  get count(): number {
-    return this.files.length < 2 ? 0 : this.files.length;
-  }
-
-  has(group: number, file: string): boolean {
-    return this.files[this.#fileOf[group] ?? 0] === file;
-  }
-
-  /** The first files with what was measured of their groups, run by run, `step-9` before `step-10`; none where there is but one. */
-  drawn(reading: Reading, { mean, count }: Pick<Measures, "mean" | "count">): readonly Run[] {
-    if (this.count === 0) return [];
-    const means = this.files.map((): number[] => []);
-    const all = this.files.map((file) => ({ file, groups: 0, withSignal: 0 }));
-    for (let group = 0; group < count; group++) {
-      const at = this.#fileOf[group] ?? 0;
-      const own = all[at];
-      if (own === undefined) continue;
-      own.groups++;
-      if (untrainable(reading, group) === undefined) own.withSignal++;
-      const value = mean[group] ?? Number.NaN;
-      if (Number.isFinite(value)) means[at]?.push(value);
-    }
-    const { compare } = new Intl.Collator("en", { numeric: true });
-    const steps = stepsOf(this.files);
-    const names = namesOf(steps.map(({ run }) => run));
-    return all
-      .map((file, at) => {
-        const [{ run, step } = stepIn(file.file), own = []] = [steps[at], means[at]];
-        return { ...file, run: names.get(run) ?? run, step, mean: own.length === 0 ? null : momentsOf(own).mean };
-      })
-      .sort((a, b) => compare(a.run, b.run) || (a.step ?? 0) - (b.step ?? 0) || compare(a.file, b.file))
-      .slice(0, mostRuns);
-  }
+/** The file of each group. */
+export interface Files {
+  readonly names: readonly string[];
+  of(group: number): string;
 }
+
+export const filesOf = (reading: Reading): Files => {
+  const known = new Map<string, number>();
+  const files = new Uint32Array(reading.groups.count);
+  for (let group = 0; group < files.length; group++) {
+    const { file } = spotOfGroup(reading, group);
+    if (!known.has(file)) known.set(file, known.size);
+    files[group] = known.get(file) ?? 0;
+  }
+  const names = [...known.keys()];
+  return { names, of: (group) => names[files[group] ?? 0] ?? "" };
+};
+
+/** Returns the first files with what was measured of their groups, run by run, `step-9` before `step-10`; none if there is only one. */
+export const runsOf = (reading: Reading, { names, of }: Files, { mean, count }: Measures): readonly Run[] => {
+  if (names.length < 2) return [];
+  const found = new Map(names.map((file) => [file, newFound()]));
+  for (let group = 0; group < count; group++) {
+    const own = found.get(of(group));
+    if (own === undefined) continue;
+    own.groups++;
+    if (untrainable(reading, group) === undefined) own.withSignal++;
+    const value = mean[group] ?? Number.NaN;
+    if (Number.isFinite(value)) own.means.push(value);
+  }
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const steps = stepsOf(names);
+  const shortNames = shortNamesOf(Array.from(steps.values(), ({ run }) => run));
+  return Array.from(found, ([file, { means, ...counts }]): Run => {
+    const { run, step } = steps.get(file) ?? { run: file, step: null };
+    const average = means.length === 0 ? null : momentsOf(means).mean;
+    return { file, ...counts, run: shortNames.get(run) ?? run, step, mean: average };
+  })
+    .sort((a, b) => compare(a.run, b.run) || (a.step ?? 0) - (b.step ?? 0) || compare(a.file, b.file))
+    .slice(0, maxRuns);
+};
+
+/** What is measured of the groups of a file. */
+interface Found {
+  groups: number;
+  withSignal: number;
+  readonly means: number[];
+}
+
+const newFound = (): Found => ({ groups: 0, withSignal: 0, means: [] });
 
 interface Step {
   readonly run: string;
   readonly step: number | null;
-  /** The folder whose number it is; undefined where the number is the file's own. */
+  /** The folder that has the number; undefined if the file itself has it. */
   readonly folder: string | undefined;
 }
 
-/** The steps of files: a folder's number is one where other folders have files of that name too, else its files are a run. */
-const stepsOf = (files: readonly string[]): readonly Step[] => {
-  const steps = files.map(stepIn);
+/** A folder's number is a step if other folders have a file of that name too; otherwise its files are a run. */
+const stepsOf = (files: readonly string[]): ReadonlyMap<string, Step> => {
+  const steps = files.map((file) => [file, stepOf(file)] as const);
   const counts = new Map<string, number>();
-  for (const { run } of steps) counts.set(run, (counts.get(run) ?? 0) + 1);
-  return steps.map((step) => {
-    const { run, folder } = step;
-    return folder === undefined || counts.get(run) !== 1 ? step : { run: folder, step: null, folder };
-  });
+  for (const [, { run }] of steps) counts.set(run, (counts.get(run) ?? 0) + 1);
+  return new Map(
+    steps.map(([file, step]) => {
+      const { run, folder } = step;
+      return [file, folder === undefined || counts.get(run) !== 1 ? step : { run: folder, step: null, folder }];
+    }),
+  );
 };
 
-/** The last number in a file's name, else in that of its folder. */
-const stepIn = (file: string): Step => {
+/** The last number in a file's name, otherwise that in the name of its folder. */
+const stepOf = (file: string): Step => {
   const [, folder = "", name = ""] = /^(.*\/)?([^/]*)$/s.exec(file) ?? [];
   const [, stem = name, extension = ""] = /^(.+?)((?:\.[a-z]\w*)*)$/is.exec(name) ?? [];
-  const own = numberIn(stem);
+  const own = lastNumberOf(stem);
   if (own !== undefined) return { run: `${folder}${own.around}${extension}`, step: own.number, folder: undefined };
   const [, above = "", last = ""] = /^(.*\/)?([^/]*)\/$/s.exec(folder) ?? [];
-  const its = numberIn(last);
+  const its = lastNumberOf(last);
   if (its === undefined) return { run: folder, step: null, folder };
   return { run: `${above}${its.around}/${name}`, step: its.number, folder };
 };
 
-/** The last number of a name, and what stands around it: of `3-of-8` that is the first of the two. */
-const numberIn = (name: string): { readonly number: number; readonly around: string } | undefined => {
+/** The last number of a name, and the text around it: of `3-of-8` the first of the two. */
+const lastNumberOf = (name: string): { readonly number: number; readonly around: string } | undefined => {
   const [, before = "", digits = "", after = ""] = /^(.*?)(\d+)(\D*|-of-\d+\D*)$/s.exec(name) ?? [];
   const number = Number(digits);
   return digits === "" || !Number.isSafeInteger(number) ? undefined : { number, around: `${before}*${after}` };
 };
 
-/** What tells runs from each other: their paths without what all of them begin and end with; of one there is nothing. */
-const namesOf = (runs: readonly string[]): ReadonlyMap<string, string> => {
+/** The paths of runs without what all of them begin and end with; empty for a single run. */
+const shortNamesOf = (runs: readonly string[]): ReadonlyMap<string, string> => {
   const paths = [...new Set(runs)].map((run) => ({ run, parts: run.split("/") }));
   const shortest = Math.min(...paths.map(({ parts }) => parts.length));
-  const [first] = paths;
-  const isShared = (at: number) => paths.every(({ parts }) => parts.at(at) === first?.parts.at(at));
+  const isShared = (at: number) => paths.every(({ parts }) => parts.at(at) === paths[0]?.parts.at(at));
   let [head, tail] = [0, 0];
   while (head < shortest - 1 && isShared(head)) head++;
   while (tail < shortest - 1 - head && isShared(-1 - tail)) tail++;

@@ -1,81 +1,84 @@
-/** The page as one file, which holds what it shows: nothing is asked for, and what was read stays text. */
+/** The page as one file, with its data: it asks nobody, and what was read stays text. */
 import { createHash } from "node:crypto";
-import { htmlOf, pageScript, pageStyle } from "./html.ts";
-import type { Looked } from "./looked.ts";
-import type { GroupDetail, Held, HeldGroup, HeldRow, State } from "./shapes.ts";
+import type { GroupData, GroupDetail, PageData, Row, RowData, State } from "./answers.ts";
+import { documentOf, pageScript, pageStyle } from "./document.ts";
+import { allGroups, rowsPerPage } from "./query.ts";
+import type { Session } from "./session.ts";
 
-/** What a page in a file holds at most: browsers show that at once, and it can be sent by mail. */
-export const mostHeld = { groups: 2000, bytes: 20_000_000, findings: 2000 };
+/** Limits of a page in a file: a browser shows it at once, and it can be sent by mail. */
+export const maxWritten = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
 /** A page to be written. */
 export interface WrittenPage {
-  /** The document behind its first line, piece by piece. */
+  /** The document without its first line. */
   readonly pieces: readonly string[];
   readonly groups: { readonly read: number; readonly written: number };
   readonly trajectories: { readonly read: number; readonly written: number };
 }
 
-/** How it is made. */
 export interface WrittenOptions {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Makes JSON safe that holds what was read. */
+  /** Redacts JSON that contains what was read. */
   readonly safe: (json: string) => string;
   readonly signal: AbortSignal;
 }
 
-/** The page of what was read and measured: of more than it may hold, the first groups that fit. @throws Failure `input-changed`; the signal's reason */
-export const writtenPage = async (looked: Looked, { at, safe, signal }: WrittenOptions): Promise<WrittenPage> => {
-  const state = looked.state();
-  const [charts, findings] = [looked.charts(), looked.problems(undefined, mostHeld.findings)];
-  if (state.summary === undefined || charts === undefined || findings === undefined)
-    throw new Error("nothing was read");
-  const blocks: string[] = [];
-  const block = (id: string, value: Held | HeldGroup): string =>
-    // In a script that is none, nothing ends it but its end tag, and no `<` is left.
+/** Makes the page of a measured session, with the first groups that fit. @throws Failure `input-changed`; the signal's reason */
+export const writtenPage = async (session: Session, { at, safe, signal }: WrittenOptions): Promise<WrittenPage> => {
+  const [state, charts] = [await session.state(allGroups), await session.charts(allGroups)];
+  if (state?.summary === undefined || charts === undefined) throw new Error("nothing was read");
+  const findings = session.findings(maxWritten.findings);
+  const block = (id: string, value: PageData | GroupData): string =>
+    // A script that is not run ends at its end tag, and no `<` is left.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
-  const rows: HeldRow[] = [];
+  const blocks: string[] = [];
+  const rows: RowData[] = [];
   let bytes = 0;
-  for (let group = 0; group < state.progress.of && rows.length < mostHeld.groups; group++) {
+  for await (const row of rowsOf(session)) {
     signal.throwIfAborted();
-    if (bytes + looked.bytesOf(group) > mostHeld.bytes) continue;
-    const held = await groupOf(looked, group);
-    if (held === undefined) continue;
-    bytes += looked.bytesOf(group);
-    rows.push(held.row);
-    blocks.push(block(`group-${group}`, held.group));
+    const size = session.reading.groups.bytesOf(row.group);
+    if (bytes + size > maxWritten.bytes) continue;
+    const detail = await session.group({ ...allGroups, group: row.group + 1 });
+    if (detail === undefined) continue;
+    bytes += size;
+    rows.push({ row, ...filtersOf(detail) });
+    blocks.push(block(`group-${row.group}`, { detail, trajectories: await trajectoriesOf(session, detail) }));
+    if (rows.length === maxWritten.groups) break;
   }
   const written: State = { ...state, written: { at: new Date(at).toISOString(), groups: rows.length } };
-  const own = block("held", { state: written, charts, findings, rows });
   const { groups, trajectories } = state.summary;
   return {
-    pieces: documentOf([own, ...blocks]),
+    pieces: piecesOf([block("held", { state: written, charts, findings, rows }), ...blocks]),
     groups: { read: groups.read, written: rows.length },
     trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },
   };
 };
 
-const groupOf = async (
-  looked: Looked,
-  group: number,
-): Promise<{ readonly row: HeldRow; readonly group: HeldGroup } | undefined> => {
-  const detail = await looked.group(group);
-  const [row] = (await looked.rows({ sort: "group", descending: false }, { from: group, most: 1 }))?.rows ?? [];
-  if (detail === undefined || row === undefined) return undefined;
-  const trajectories: string[] = [];
-  for (const at of detail.members.keys()) {
-    trajectories.push((await looked.trajectory(group, at))?.toString("utf8") ?? "");
+async function* rowsOf(session: Session): AsyncGenerator<Row, void> {
+  for (let page = 1; ; page++) {
+    const rows = (await session.rows({ ...allGroups, page }))?.rows ?? [];
+    yield* rows;
+    if (rows.length < rowsPerPage) return;
   }
-  return { row: { row, ...filteredBy(detail) }, group: { detail, trajectories } };
+}
+
+const trajectoriesOf = async (session: Session, { group, members }: GroupDetail): Promise<readonly string[]> => {
+  const all: string[] = [];
+  for (const at of members.keys()) {
+    all.push((await session.trajectory({ ...allGroups, group: group + 1, trajectory: at + 1 })) ?? "");
+  }
+  return all;
 };
 
-const filteredBy = ({ place, valid, members, findings }: GroupDetail): Omit<HeldRow, "row"> => ({
-  file: place.file,
+const filtersOf = ({ place, valid, members, findings }: GroupDetail): Omit<RowData, "row"> => ({
+  file: place?.file ?? "",
   rewards: valid ? members.map(({ reward }) => reward) : [],
   rules: [...new Set(findings.map(({ rule }) => rule))],
 });
 
-const documentOf = (blocks: readonly string[]): readonly string[] => {
+/** The document, with blocks of data before its script. */
+const piecesOf = (blocks: readonly string[]): readonly string[] => {
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = [
     "default-src 'none'",
@@ -85,17 +88,15 @@ const documentOf = (blocks: readonly string[]): readonly string[] => {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+  const blocksMark = "<!-- what was read -->";
   const head = [
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="referrer" content="no-referrer">',
     `<style>${pageStyle}</style>`,
-    held,
+    blocksMark,
   ].join("\n");
-  const [before = "", after = ""] = htmlOf({ head, body: `<script>${script}</script>` }).split(held);
+  const [before = "", after = ""] = documentOf({ head, body: `<script>${script}</script>` }).split(blocksMark);
   return [before, ...blocks, after];
 };
-
-/** Stands where the blocks do. */
-const held = "<!-- what was read -->";
 
 const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

@@ -37,7 +37,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   catalogs: { opens: "contract", reaches: "files" },
   calls: {},
-  view: { opens: "calls service trajectories", owns: "hono preact", reaches: "files" },
+  view: { opens: "calls service trajectories", owns: "hono preact zod", reaches: "files" },
   service: {
     opens: "contract database trajectories",
     owns: "hono @hono/node-server",

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
 import { bodies, query } from "./bodies.ts";
-import { basic, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { basic, callIds, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 const once = { "Idempotency-Key": "once" };
 
@@ -65,7 +65,7 @@ for (const { body, skip, place, tags } of bodies)
       const replies = await Promise.all([...services, ...services, ...services].map((own) => loggedOnce(own, body)));
       expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
       expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-      expect(await services[0]?.service.callIds("local/local")).toHaveLength(2);
+      expect(await callIds(services[0]?.service)).toHaveLength(2);
       const other = await services[1]?.log(request(trajectory(3)), { headers: once });
       expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
     });
@@ -128,7 +128,7 @@ for (const { body, skip, place, tags } of bodies)
       const replies = await Promise.all(logs.map((own, at) => service.log(request(trajectory(at, { logs: own })))));
       const ids = replies.map((logged) => idsOf(logged)[0] ?? "");
       expect(new Set(ids).size).toBe(60);
-      expect(new Set(await service.service.callIds("local/local"))).toEqual(new Set(ids));
+      expect(new Set(await callIds(service.service))).toEqual(new Set(ids));
       for (const at of [0, 1, 30, 59]) {
         expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
           attributes: { reward: at, logs: logs[at] },

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
 import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
-import { basic, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
+import { basic, callIds, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
 
 /** `rollcall serve` in a process of its own. */
 interface Process {
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     const [after = ""] = idsOf(await log(service, 4));
     for (const id of [before, after]) expect((await read(service, id)).body.call).toMatchObject({ id });
     const again = await running({ store: { path: store, password: undefined } });
-    expect(await again.service.callIds("local/local")).toEqual([after, before]);
+    expect(await callIds(again.service)).toEqual([after, before]);
   });
 });
 
@@ -144,7 +144,7 @@ describe.skipIf(!hasPostgres)(
       way.lose(1);
       const reply = await logged(request(trajectory(1)));
       expect(reply.status).toBe(200);
-      expect(await service.callIds("local/local")).toEqual(idsOf(reply));
+      expect(await callIds(service)).toEqual(idsOf(reply));
     });
 
     it("gets a 500 without Retry-After if the store cannot be asked again", { tags: "slow" }, async () => {
@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres)(
       const reply = await logged(request(trajectory(1)));
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([500, null]);
       way.lose(0);
-      expect(await service.callIds("local/local")).toHaveLength(1);
+      expect(await callIds(service)).toHaveLength(1);
     });
   },
 );

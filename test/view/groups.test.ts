@@ -13,7 +13,7 @@ const airline = "test/samples/airline.groups.jsonl";
 describe("an expression of the page", () => {
   const selectedBy = async (page: Viewing, where: string): Promise<readonly number[]> => {
     for (;;) {
-      const { status, body } = await page.ask(`/api/rows?where=${encodeURIComponent(where)}`);
+      const { status, body } = await page.ask("/api/rows", { where });
       if (status !== 200) throw new Error(body);
       const { rows, searched }: Rows = JSON.parse(body);
       if (searched?.share === 1) return rows.map(({ group }) => group);
@@ -57,9 +57,9 @@ describe("an expression of the page", () => {
     const page = await viewing([file]);
     await whenRead(page);
     truncateSync(file);
-    const where = encodeURIComponent("reward > 0.5 && group.reward_mean < 1.0");
-    const asked = async () => JSON.parse((await page.ask(`/api/rows?count=0&where=${where}`)).body);
-    await expect.poll(asked).toMatchObject({ selected: 1, of: 2, searched: { share: 1 } });
+    const query = { where: "reward > 0.5 && group.reward_mean < 1.0", page: 2 };
+    const asked = async () => JSON.parse((await page.ask("/api/rows", query)).body);
+    await expect.poll(asked).toMatchObject({ selected: 1, of: 2, rows: [], searched: { share: 1 } });
   });
 });
 
@@ -82,7 +82,7 @@ describe("the API of the page for groups", () => {
   it("gives one row per group, sorted by any column, with null for missing numbers", async () => {
     const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
     await whenRead(page);
-    const { rows, selected, of } = rowsOf((await page.ask("/api/rows?sort=spread&descending=true")).body);
+    const { rows, selected, of } = rowsOf((await page.ask("/api/rows", { sort: "spread", descending: true })).body);
     expect([selected, of]).toEqual([3, 3]);
     expect(rows).toEqual([
       expect.objectContaining({ group: 0, words: "2 + 2?", size: 3, mean: 0.5, least: 0, most: 1, untrainable: null }),
@@ -123,7 +123,7 @@ describe("the API of the page for groups", () => {
       [15, null],
       [30, null],
     ]);
-    const sorted = rowsOf((await page.ask("/api/rows?sort=tokens&descending=true")).body).rows;
+    const sorted = rowsOf((await page.ask("/api/rows", { sort: "tokens", descending: true })).body).rows;
     expect(sorted.map(({ group }) => group)).toEqual([5, 2, 1, 4, 3, 0]);
     const none = await viewing([fileOf("none.jsonl", groupLine([0, 1]))]);
     expect((await whenRead(none)).recorded).toEqual([]);
@@ -132,18 +132,25 @@ describe("the API of the page for groups", () => {
   it("filters by reward, mean, spread, trainability and rule", async () => {
     const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
     await whenRead(page);
-    const groupsOf = async (query: string) =>
-      rowsOf((await page.ask(`/api/rows?${query}`)).body).rows.map(({ group }) => group);
-    expect(await groupsOf("reward=0.4,0.6")).toEqual([0]);
-    expect(await groupsOf("reward=1,1")).toEqual([0, 1]);
-    expect(await groupsOf("reward=0.5,1,below")).toEqual([0]);
-    expect(await groupsOf("mean=0,1&spread=0,0")).toEqual([1]);
-    expect(await groupsOf("trainable=false&descending=true")).toEqual([2, 1]);
-    expect(await groupsOf("rule=group-of-one")).toEqual([2]);
-    expect(await groupsOf("rule=any&from=1&count=1")).toHaveLength(1);
-    for (const query of ["sort=words", "reward=1", "reward=a,b", "reward=0,1,above", "from=-1", "count=x"]) {
-      expect((await page.ask(`/api/rows?${query}`)).status).toBe(400);
+    const groupsOf = async (query: object) =>
+      rowsOf((await page.ask("/api/rows", query)).body).rows.map(({ group }) => group);
+    expect(await groupsOf({ reward: [0.4, 0.6] })).toEqual([0]);
+    expect(await groupsOf({ reward: [1, 1] })).toEqual([0, 1]);
+    expect(await groupsOf({ reward: [0.5, 1, "below"] })).toEqual([0]);
+    expect(await groupsOf({ mean: [0, 1], spread: [0, 0] })).toEqual([1]);
+    expect(await groupsOf({ trainable: false, descending: true })).toEqual([2, 1]);
+    expect(await groupsOf({ rule: "group-of-one" })).toEqual([2]);
+    const invalid = [
+      { sort: "words" },
+      { reward: [1] },
+      { reward: ["a", "b"] },
+      { reward: [0, 1, "above"] },
+      { page: 0 },
+    ];
+    for (const query of [...invalid, { page: "x" }, []]) {
+      expect((await page.ask("/api/rows", query)).status).toBe(400);
     }
+    expect((await page.ask("/api/rows?query={")).status).toBe(400);
   });
 
   it("gives the reason for an untrainable group: no trajectories, or no sampled turn", async () => {
@@ -155,7 +162,7 @@ describe("the API of the page for groups", () => {
     expect((await whenRead(page)).summary?.withSignal).toBe(1);
     const { rows } = rowsOf((await page.ask("/api/rows")).body);
     expect(rows.map(({ untrainable }) => untrainable)).toEqual(["no trajectories", "no sampled turn", null]);
-    expect(rowsOf((await page.ask("/api/rows?trainable=true")).body).rows.map(({ group }) => group)).toEqual([2]);
+    expect(rowsOf((await page.ask("/api/rows", { trainable: true })).body).rows.map(({ group }) => group)).toEqual([2]);
   });
 
   it("searches for a text, however JSON spells it, and for an expression", async () => {
@@ -169,9 +176,9 @@ describe("the API of the page for groups", () => {
     const file = fileOf("groups.jsonl", [...lines, spelled, groupLine([0, 1], { prompt: "grüße" }), called].join("\n"));
     const page = await viewing([file]);
     await whenRead(page);
-    const found = async (query: Readonly<Record<string, string>>): Promise<readonly number[]> => {
+    const found = async (query: object): Promise<readonly number[]> => {
       for (;;) {
-        const answer = await page.ask(`/api/rows?${new URLSearchParams(query)}`);
+        const answer = await page.ask("/api/rows", query);
         expect([answer.status, answer.body]).toEqual([200, expect.any(String)]);
         const { rows, searched } = rowsOf(answer.body);
         if (searched?.share === 1) return rows.map(({ group }) => group);
@@ -183,11 +190,9 @@ describe("the API of the page for groups", () => {
     expect(await found({ text: "Grüße" })).toEqual([]);
     expect(await found({ where: "reward == 0.5" })).toEqual([0]);
     expect(await found({ where: "group.size == 2", text: "2 + 2?" })).toEqual([5]);
-    expect(await found({ where: "group.size == 2", sort: "group", descending: "true", reward: "0,0" })).toEqual([
-      5, 4, 3,
-    ]);
-    expect((await page.ask("/api/rows?where=reward+%3E")).status).toBe(400);
-    const wrong = JSON.parse((await page.ask("/api/rows?where=nothing+%3E+1")).body);
+    expect(await found({ where: "group.size == 2", descending: true, reward: [0, 0] })).toEqual([5, 4, 3]);
+    expect((await page.ask("/api/rows", { where: "reward >" })).status).toBe(400);
+    const wrong = JSON.parse((await page.ask("/api/rows", { where: "nothing > 1" })).body);
     expect(wrong.detail).toContain("nothing");
   });
 
@@ -198,18 +203,18 @@ describe("the API of the page for groups", () => {
       fileOf("odd.jsonl", `{"trajectories":[${odd},{"messages_and_choices":[],"reward":0}]}\n`),
     ]);
     await whenRead(page);
-    const { status, headers, body } = await page.ask("/api/groups/0/0");
+    const { status, headers, body } = await page.ask("/api/trajectory", { group: 1, trajectory: 1 });
     expect([status, headers["content-type"], body]).toEqual([200, "text/plain; charset=utf-8", odd]);
-    expect((await page.ask("/api/groups/0/2")).status).toBe(404);
-    expect((await page.ask("/api/groups/1")).status).toBe(404);
-    expect((await page.ask("/api/groups/x")).status).toBe(404);
+    expect((await page.ask("/api/trajectory", { group: 1, trajectory: 3 })).status).toBe(404);
+    expect((await page.ask("/api/group", { group: 2 })).status).toBe(404);
+    expect((await page.ask("/api/group")).status).toBe(404);
   });
 
   it("gives the positions, metrics and the number of shared messages of a group's trajectories", async () => {
     const file = fileOf("it's.jsonl", `${groupLine([1, 0])}\n${groupLine([0, 1])}\n`);
     const page = await viewing([file, "--no-open"]);
     await whenRead(page);
-    const group: GroupDetail = JSON.parse((await page.ask("/api/groups/1")).body);
+    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group).toMatchObject({
       group: 1,
       of: 2,
@@ -228,15 +233,15 @@ describe("the API of the page for groups", () => {
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {
     const page = await viewing(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
     await whenRead(page);
-    const group: GroupDetail = JSON.parse((await page.ask("/api/groups/1")).body);
-    expect(group.members.map(({ place }) => place.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
+    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
+    expect(group.members.map(({ place }) => place?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
     expect(group.command).toMatch(/^sed -n '2p;7p;.*42p' .* \| rollcall log .* --group-by prompt_id -$/);
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await viewing([fileOf("broken.jsonl", broken)]);
     await whenRead(other);
-    const { findings }: Findings = JSON.parse((await other.ask("/api/problems?rule=wrong-type")).body);
+    const { findings }: Findings = JSON.parse((await other.ask("/api/problems", { problems: "wrong-type" })).body);
     expect(findings).toEqual([expect.objectContaining({ group: 1, trajectory: 1, message_at: null })]);
-    const all: Findings = JSON.parse((await other.ask("/api/problems")).body);
+    const all: Findings = JSON.parse((await other.ask("/api/problems", { problems: "any" })).body);
     expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
   });
 
@@ -252,7 +257,7 @@ describe("the API of the page for groups", () => {
     ] as const) {
       const page = await viewing([file, "--from", "verifiers-v0", ...words]);
       await whenRead(page);
-      const { findings }: Findings = JSON.parse((await page.ask("/api/problems?rule=role-unknown")).body);
+      const { findings }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "role-unknown" })).body);
       expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
         expected.map((trajectory) => [0, trajectory, 2]),
       );
@@ -262,8 +267,8 @@ describe("the API of the page for groups", () => {
   const logLastGroup = async (words: readonly string[]): Promise<void> => {
     const page = await viewing(words);
     const { summary } = await whenRead(page);
-    const last = (summary?.groups.read ?? 0) - 1;
-    const { command, members }: GroupDetail = JSON.parse((await page.ask(`/api/groups/${last}`)).body);
+    const last = summary?.groups.read ?? 0;
+    const { command, members }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: last })).body);
     const [, ...log] = shellWords(command ?? "");
     const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);
     const document = JSON.parse(ran.stdout);
@@ -286,8 +291,8 @@ describe("the API of the page for groups", () => {
     const lines = Array.from({ length: 5_000 }, (_, at) => groupLine([at % 2, 1]));
     const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);
     await whenRead(page);
-    const share = async (query: Readonly<Record<string, string>>): Promise<number> =>
-      rowsOf((await page.ask(`/api/rows?${new URLSearchParams({ ...query, count: "1" })}`)).body).searched?.share ?? -1;
+    const share = async (query: object): Promise<number> =>
+      rowsOf((await page.ask("/api/rows", query)).body).searched?.share ?? -1;
     const asked = { where: "messages.exists(m, m.content == 'nobody says this')" };
     const shares = [await share(asked)];
     while (shares.at(-1) === 0) shares.push(await share(asked));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chromium, type TabOptions } from "../support/browser.ts";
-import { type Shown, shownPage, typed } from "./shown.ts";
+import { addressOf, type Shown, shownPage, typed } from "./shown.ts";
 import { fileOf, groupLine, viewing } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
@@ -13,7 +13,7 @@ const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown>
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows tool results next to their calls, and position, command and JSON of a trajectory", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
-    await page.goto(`${served.url}/#/group/2/2`);
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     const call = page.locator(".call", { hasText: "get_user_details" }).first();
     expect(await call.innerText()).toMatch(
       /calls get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
@@ -21,7 +21,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
     expect(await page.getByText("sed -n 2p").innerText()).toContain("| rollcall log my-model --split train -");
     await typed(page, "r");
-    expect(await page.locator(".raw").innerText()).toBe((await served.ask("/api/groups/1/1")).body);
+    expect(await page.locator(".raw").innerText()).toBe(
+      (await served.ask("/api/trajectory", { group: 2, trajectory: 2 })).body,
+    );
     expect(troubles).toEqual([]);
   });
 
@@ -43,7 +45,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ];
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/#/group/1/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[role-unknown]");
     await typed(page, "j", "j", "j", "Enter");
     await page.getByText("it is four").waitFor();
@@ -64,7 +66,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
     }).replaceAll('"…"', given);
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", text)]);
-    await page.goto(`${served.url}/#/group/1/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.getByText("metadata").click();
     const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
     expect(await page.locator(".call pre").innerText()).toBe(laidOut);
@@ -74,9 +76,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("shows an unreadable line as invalid, and not as a trajectory", async () => {
     const { page, viewing: served, troubles } = await shown([fileOf("bad.jsonl", `${groupLine([0, 1])}\n{bad\n`)]);
-    await page.goto(`${served.url}/#/group/2`);
+    await page.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await page.getByRole("heading", { name: "a line that can't be read · not valid" }).waitFor();
-    await page.goto(`${served.url}/#/group/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
     expect(troubles).toEqual([]);
   });
@@ -87,11 +89,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ["test/samples/formats/tau2.results.json"],
   ])("shows each group and trajectory of %s", async (...args) => {
     const { page, viewing: served, troubles } = await shown(args);
-    await page.goto(`${served.url}/#/group/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.locator(".column .entry").first().waitFor();
-    await page.goto(`${served.url}/#/group/1/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("article .conversation .entry").first().waitFor();
-    await page.goto(`${served.url}/#/problems`);
+    await page.goto(`${served.url}/${addressOf({ problems: "any" })}`);
     await page.getByRole("heading", { name: "problems" }).waitFor();
     expect(troubles).toEqual([]);
   });
@@ -103,7 +105,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       reward,
     }));
     const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/#/group/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByText("the same 2 messages to begin with").waitFor();
     await page.locator(".column .parts").nth(2).waitFor();
     expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
@@ -141,7 +143,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ];
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.goto(`${served.url}/#/group/1/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
     await message(2).getByText("its tokens don't spell the text").waitFor();
     expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
@@ -189,10 +191,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       metadata: { [all]: all },
     }));
     const { page, viewing: served, troubles } = await shown([fileOf("<b>&.jsonl", JSON.stringify({ trajectories }))]);
-    for (const view of ["#/", "#/group/1", "#/group/1/1", "#/problems"]) {
-      await page.goto(`${served.url}/${view}`);
+    for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }, { problems: "any" }]) {
+      await page.goto(`${served.url}/${addressOf(view)}`);
       await page
-        .locator(view === "#/" ? ".rows td.words a" : view === "#/problems" ? ".problem" : ".entry")
+        .locator("group" in view ? ".entry" : "problems" in view ? ".problem" : ".rows td.words a")
         .first()
         .waitFor();
       expect(await page.evaluate("document.querySelectorAll('img, iframe, main style, main svg svg').length")).toBe(0);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium, type TabOptions } from "../support/browser.ts";
-import { hash, type Shown, shownPage, typed } from "./shown.ts";
+import { addressOf, hash, type Shown, shownPage, typed, views } from "./shown.ts";
 import { fileOf, groupLine, viewing } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
@@ -20,7 +20,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator("tbody tr[data-at] td.words").first().innerText()).toContain("Hi! I'm looking to book");
     // A tab that is opened later knows the token too.
     const later = await page.context().newPage();
-    await later.goto(`${served.url}/#/group/2`);
+    await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
     expect(troubles).toEqual([]);
   });
@@ -30,7 +30,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const count = page.locator(".count");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await count.innerText()).toBe("12 of 20 groups");
-    await expect.poll(async () => await hash(page)).toBe("#/?reward=1%2C1");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [1, 1] }));
     await page.getByRole("link", { name: /a reward of 1 ×/ }).click();
     await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
     await page.getByRole("link", { name: /with a mean of 0 and a spread of 0/ }).click();
@@ -49,7 +49,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, troubles } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
     await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
-    await expect.poll(async () => await hash(page)).toBe("#/?reward=5%2C6%2Cbelow");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 6, "below"] }));
     expect(await page.locator("a.on rect.bar").count()).toBe(1);
     const { page: wide } = await shown([fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`)]);
     await wide.getByRole("link", { name: "2 trajectories with a reward of 1.00e+308" }).waitFor();
@@ -98,7 +98,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 20 groups");
-    await expect.poll(async () => await hash(page)).toBe("#/?text=change+my+return+flight");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ text: "change my return flight" }));
     await page.getByRole("searchbox", { name: "where" }).fill("reward > 2.0");
     await page.keyboard.press("Enter");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("0 of 20 groups");
@@ -114,7 +114,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, troubles } = await shown([airline]);
     await typed(page, "j", "j", "k", "j", "Enter");
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
-    await expect.poll(async () => await hash(page)).toBe("#/group/2");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
     await page.locator(".column .entry").first().waitFor();
     await typed(page, "n");
     await page.getByText("group 3 of 20").waitFor();
@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 2 of 20").waitFor();
     await typed(page, "j", "Enter");
     await page.getByRole("heading", { name: "reward 1" }).waitFor();
-    await expect.poll(async () => await hash(page)).toBe("#/group/2/2");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2, trajectory: 2 }));
     await typed(page, "j", "j");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
@@ -142,40 +142,41 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("returns to the table as it was left, and steps through groups in its order", async () => {
     const lines = Array.from({ length: 200 }, (_, at) => groupLine([at % 2, at], { prompt: `task ${at + 1}` }));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
-    await page.evaluate("location.hash = '#/?sort=most&descending=true&trainable=true&text=task'");
-    await page.getByText("task 200", { exact: true }).waitFor();
-    const table = await hash(page);
-    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 3400 })");
-    await page.getByText("task 99", { exact: true }).click();
-    await page.getByText("group 99 of 200").waitFor();
-    expect(await page.title()).toBe("group 99 · rollcall view");
+    const query = addressOf({ sort: "most", descending: true, page: 2, trainable: true, text: "task" });
+    await page.evaluate(`location.hash = "${query}"`);
+    await expect.poll(async () => await page.locator("tbody tr").first().innerText()).toContain("task 100");
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("198 of 200 groups");
+    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 340 })");
+    await page.getByText("task 89", { exact: true }).click();
+    await page.getByText("group 89 of 200").waitFor();
+    expect(await page.title()).toBe("group 89 · rollcall view");
     await page.locator(".column .entry").first().waitFor();
     await typed(page, "n", "n", "p", "p", "n");
-    await page.getByText("group 98 of 200").waitFor();
+    await page.getByText("group 88 of 200").waitFor();
     await page.locator(".column .entry").first().waitFor();
     await typed(page, "j", "Enter");
     await page.getByText("trajectory 2 of 2").waitFor();
-    expect(await page.title()).toBe("trajectory 2 of group 98 · rollcall view");
+    expect(await page.title()).toBe("trajectory 2 of group 88 · rollcall view");
     await typed(page, "p");
     await page.getByText("trajectory 1 of 2").waitFor();
-    expect(await page.title()).toBe("trajectory 1 of group 98 · rollcall view");
+    expect(await page.title()).toBe("trajectory 1 of group 88 · rollcall view");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
-      .toBe("trajectory 1 of group 98");
+      .toBe("trajectory 1 of group 88");
     await typed(page, "Escape");
-    await page.getByText("group 98 of 200").waitFor();
+    await page.getByText("group 88 of 200").waitFor();
     await typed(page, "?");
     expect(await page.getByRole("region", { name: "keys" }).innerText()).not.toContain("search");
     await typed(page, "Escape", "Escape");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.closest('tr')?.innerText"))
-      .toContain("task 98");
-    await expect.poll(async () => await hash(page)).toBe(table);
-    expect(await page.evaluate("document.querySelector('.rows').scrollTop")).toBe(3400);
+      .toContain("task 88");
+    await expect.poll(async () => await hash(page)).toBe(query);
+    expect(await page.evaluate("document.querySelector('.rows').scrollTop")).toBe(340);
     await typed(page, "Enter");
     await page.getByRole("link", { name: "groups", exact: true }).click();
-    await page.getByText("task 98", { exact: true }).waitFor();
-    await expect.poll(async () => await hash(page)).toBe(table);
+    await page.getByText("task 88", { exact: true }).waitFor();
+    await expect.poll(async () => await hash(page)).toBe(query);
     expect(troubles).toEqual([]);
   });
 
@@ -191,12 +192,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect((await headings.allInnerTexts()).map((text) => text.split(" ")[0])).toEqual(columns);
     await page.getByRole("columnheader", { name: "problems" }).scrollIntoViewIfNeeded();
     expect(await page.evaluate("document.querySelector('.rows').scrollLeft")).toBeGreaterThan(0);
-    await page.goto(`${served.url}/#/group/1`);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.locator(".members th").first().waitFor();
     expect(await page.locator(".members th").allInnerTexts()).toEqual(expect.arrayContaining(names));
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
-    await page.goto(`${served.url}/#/call/x`);
-    await page.getByText("groups are shown here, no calls").waitFor();
     expect(troubles).toEqual([]);
   });
 
@@ -210,12 +209,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.locator(".rows td.words a").first().waitFor();
     await page.locator("header .reading:empty").waitFor({ state: "attached" });
     for (const [view, there] of [
-      ["#/group/2", ".column .entry"],
-      ["#/group/2/2", "article .entry"],
-      ["#/problems", ".problem"],
-      ["#/?text=flight", ".rows td.words a"],
-      ["#/?where=reward+%3E+0.5", ".rows td.words a"],
-      ["#/group/3", ".column .entry"],
+      [addressOf({ group: 2 }), ".column .entry"],
+      [addressOf({ group: 2, trajectory: 2 }), "article .entry"],
+      [addressOf({ problems: "any" }), ".problem"],
+      [addressOf({ text: "flight" }), ".rows td.words a"],
+      [addressOf({ where: "reward > 0.5" }), ".rows td.words a"],
+      [addressOf({ group: 3 }), ".column .entry"],
     ] as const) {
       await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
       await page.locator(there).first().waitFor();
@@ -226,7 +225,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("has an accessible name for every control and region", async () => {
     const { page, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
-    for (const view of ["#/", "#/group/2", "#/group/2/2", "#/problems"]) {
+    for (const view of views) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
       await page.locator("main a").first().waitFor();
@@ -248,14 +247,23 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await table.getAttribute("aria-rowcount")).toBe("66");
   });
 
-  it("scrolls through 20,000 groups, and draws only those on the screen", async () => {
+  it("shows pages of 100 groups, which links and keys turn", async () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
-    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 1e9 })");
-    await page.getByText("task 20000", { exact: true }).waitFor();
-    expect(await page.locator("tbody tr[data-at]").count()).toBeLessThan(60);
-    await page.evaluate("document.querySelector('.rows').scrollTo({ top: 10_000 * 34 })");
-    await page.getByText("task 10001", { exact: true }).waitFor();
+    await page.getByText("task 100", { exact: true }).waitFor();
+    expect(await page.locator("tbody tr[data-at]").count()).toBe(100);
+    await typed(page, "k", "j");
+    await expect.poll(async () => await page.evaluate("document.activeElement.textContent")).toBe("task 101");
+    await page.getByText("page 2 of 200").waitFor();
+    await page.getByRole("link", { name: "next ›" }).click();
+    await page.getByText("task 300", { exact: true }).click();
+    await page.getByText("group 300 of 20000").waitFor();
+    await typed(page, "n");
+    await page.getByText("group 301 of 20000").waitFor();
+    await page.locator(".column .entry").first().waitFor();
+    await typed(page, "Escape");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ page: 4 }));
+    await page.getByText("task 301", { exact: true }).waitFor();
     expect(troubles).toEqual([]);
   });
 
@@ -264,7 +272,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const [charts, rows] = [await page.locator(".charts").boundingBox(), await page.locator(".rows").boundingBox()];
     expect((charts?.x ?? 0) + (charts?.width ?? 0)).toBeLessThan(rows?.x ?? 0);
     expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(2160);
-    await page.goto(`${served.url}/#/group/2/2`);
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     await page.locator(".entry pre").first().waitFor();
     expect(
       await page.evaluate("parseFloat(getComputedStyle(document.querySelector('.who')).fontSize)"),
@@ -274,7 +282,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("fits 360 pixels, except for areas that scroll", async () => {
     const { page, viewing: served, troubles } = await shown([airline], { width: 360, height: 740 });
-    for (const view of ["#/", "#/group/2", "#/group/2/2", "#/problems"]) {
+    for (const view of views) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
       expect([view, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([view, 360]);
@@ -318,7 +326,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(again.address);
     await page.locator(".rows td.words a").first().waitFor();
     await expect.poll(async () => await hash(page)).toBe("#/");
-    await page.goto(`${again.url}/#/group/99`);
+    await page.goto(`${again.url}/${addressOf({ group: 99 })}`);
     await page.getByText("there is no such group here").waitFor();
   });
 
@@ -326,7 +334,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");
     await served.ended;
-    await page.evaluate("location.hash = '#/group/3'");
+    await page.evaluate(`location.hash = "${addressOf({ group: 3 })}"`);
     await page.getByText("rollcall view has ended").waitFor();
   });
 });

@@ -18,12 +18,12 @@ describe("the server of the page", () => {
     expect((await whenRead(packed)).summary?.groups.read).toBe(20);
     const other = await viewing(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]);
     expect((await whenRead(other)).summary?.trajectories.read).toBe(6);
-    const group: GroupDetail = JSON.parse((await other.ask("/api/groups/0")).body);
-    expect(group.place.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
+    const group: GroupDetail = JSON.parse((await other.ask("/api/group", { group: 1 })).body);
+    expect(group.place?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
     const piped = await viewing([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
     // Standard input cannot be read again.
-    const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/groups/0")).body);
+    const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/group", { group: 1 })).body);
     expect(fromInput).toMatchObject({ command: null });
     const chosen = await viewing([airline, "--where", "reward == 1.0"]);
     expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
@@ -34,9 +34,9 @@ describe("the server of the page", () => {
     const page = await viewing([file]);
     await whenRead(page);
     appendFileSync(file, `${groupLine([0, 1])}\n`);
-    expect((await page.ask("/api/groups/0")).status).toBe(200);
+    expect((await page.ask("/api/group", { group: 1 })).status).toBe(200);
     writeFileSync(file, `${groupLine([1, 0])}\n`);
-    const { status, body } = await page.ask("/api/groups/0");
+    const { status, body } = await page.ask("/api/group", { group: 1 });
     expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("reload the page")]);
   });
 

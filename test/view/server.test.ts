@@ -98,14 +98,8 @@ describe("the server of the page", () => {
   it("answers 401 without the token, and with a wrong one", async () => {
     const page = await viewing([groups]);
     await whenRead(page);
-    for (const path of [
-      "/api/state",
-      "/api/rows",
-      "/api/charts",
-      "/api/problems",
-      "/api/groups/0",
-      "/api/groups/0/0",
-    ]) {
+    for (const name of ["state", "rows", "charts", "problems", "group", "trajectory"]) {
+      const path = `/api/${name}?query=${encodeURIComponent('{"group":1,"trajectory":1,"problems":"any"}')}`;
       for (const headers of [
         {},
         { Authorization: `Bearer ${page.token}x` },
@@ -149,7 +143,7 @@ describe("the server of the page", () => {
       expect((await asked(page.url, "/api/state", { headers, method })).status).toBe(405);
     }
     expect((await page.ask("/../package.json")).status).toBe(404);
-    expect((await page.ask("/api/groups/../../package.json")).status).toBe(404);
+    expect((await page.ask("/api/group/../../package.json")).status).toBe(404);
   });
 
   it("sends with every answer a policy under which the page loads only its own files", async () => {

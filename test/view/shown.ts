@@ -23,6 +23,15 @@ export const shownPage = async (
   return { page, viewing: served, troubles };
 };
 
+/** The address of a query, from `#` on. */
+export const addressOf = (query: object = {}): string => {
+  const json = JSON.stringify(query);
+  return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
+};
+
+/** The views of groups, of a group and one of its trajectories, and of problems. */
+export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems: "any" }].map(addressOf);
+
 /** The address from `#` on. */
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 

@@ -19,8 +19,8 @@ export interface Viewing {
   readonly said: () => string;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string | null>;
-  /** Asks with the token. */
-  ask(path: string): Promise<Asked>;
+  /** Asks with the token, for a query if one is given. */
+  ask(path: string, query?: object): Promise<Asked>;
 }
 
 /** What was answered. */
@@ -79,7 +79,11 @@ export const servedBy = async (child: Running): Promise<Viewing> => {
   });
   const [address = "", url = "", token = ""] = /(http:\/\/127\.0\.0\.1:\d+)\/#token=([\w-]+)/.exec(printed()) ?? [];
   const headers = { Authorization: `Bearer ${token}` };
-  return { child, address, url, token, printed, said, ended, ask: async (path) => await asked(url, path, { headers }) };
+  const ask: Viewing["ask"] = async (path, query) => {
+    const asks = query === undefined ? "" : `?query=${encodeURIComponent(JSON.stringify(query))}`;
+    return await asked(url, `${path}${asks}`, { headers });
+  };
+  return { child, address, url, token, printed, said, ended, ask };
 };
 
 /** Asks with headers of any kind. */

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { chromium, openTab, type Tab } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
+import { addressOf } from "./shown.ts";
 import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
@@ -30,7 +31,7 @@ const opened = async (file: string): Promise<Tab> => {
 describe("rollcall view --html", () => {
   it("writes one file, reports its content, and overwrites it", async () => {
     const { file, said } = await written([airline]);
-    expect(said).toContain("page.html has 20 groups as a page of 1.7 MB");
+    expect(said).toContain("page.html has 20 groups as a page of 1.8 MB");
 
     const ran = await runRollcall(["view", airline, "--best", "2", "--html", file, "--json"]);
     expect(ran).toMatchObject({ code: 0, stderr: "" });
@@ -143,7 +144,7 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await page.keyboard.press("r");
     const raw = await page.locator(".raw").innerText();
     expect([raw.length > 1000, readFileSync(airline, "utf8").includes(raw)]).toEqual([true, true]);
-    await page.evaluate("location.hash = '#/problems?rule=group-no-signal'");
+    await page.evaluate(`location.hash = "${addressOf({ problems: "group-no-signal" })}"`);
     await page.getByRole("heading", { name: "problems of the rule group-no-signal" }).waitFor();
     expect(await page.locator(".problem").count()).toBe(10);
     expect(troubles).toEqual([]);
@@ -154,7 +155,7 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     const { file } = await written([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
     const { page, troubles } = await opened(file);
     await page.getByText("--where left out 2 trajectories; this page holds 1 of the 2 groups").waitFor();
-    await page.evaluate("location.hash = '#/group/2'");
+    await page.evaluate(`location.hash = "${addressOf({ group: 2 })}"`);
     await page.getByText("this page does not hold that group").waitFor();
     expect(troubles).toEqual([]);
   });
@@ -172,12 +173,10 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward, metrics: { [all]: 1 } }));
     const input = fileOf("<b>&.jsonl", JSON.stringify({ trajectories }));
     const { page, troubles } = await opened((await written([input])).file);
-    for (const view of ["#/", "#/group/1", "#/group/1/1", "#/problems"]) {
-      await page.evaluate(`location.hash = "${view}"`);
-      await page
-        .locator(view === "#/" ? ".rows td.words a" : view === "#/problems" ? ".problem" : ".entry")
-        .first()
-        .waitFor({ state: "attached" });
+    for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }, { problems: "any" }]) {
+      await page.evaluate(`location.hash = "${addressOf(view)}"`);
+      const shown = "group" in view ? ".entry" : "problems" in view ? ".problem" : ".rows td.words a";
+      await page.locator(shown).first().waitFor({ state: "attached" });
       expect(await page.evaluate("document.querySelectorAll('img, iframe, main style, main svg svg').length")).toBe(0);
     }
     expect(troubles).toEqual([]);

@@ -7,7 +7,7 @@ import { oneLine } from "../screen/safe.ts";
 import type { Screen } from "../screen/screen.ts";
 import { fieldNamed } from "../table/fields.ts";
 import { printList } from "../table/list.ts";
-import type { Column, Line, Page, Section, WireObjects } from "../view.ts";
+import type { Column, Page, Section, WireObjects } from "../view.ts";
 import { type CallAsked, callPage, fieldsPage } from "./page.ts";
 
 /** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
@@ -146,10 +146,6 @@ const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked:
     fields.map((name) => fieldNamed(name, { columns, wire })),
   );
 };
-
-/** What the page of a call says of it line by line: what matters first, then its details. */
-export const callLines = (bytes: Uint8Array, asked: CallAsked): readonly Line[] =>
-  pageOf(bytes, undefined, asked).sections.flatMap(({ lines = [] }) => lines);
 
 /** Keeps two calls apart by more than two sections of one. */
 const between: Section = { isRule: true };

@@ -18,14 +18,14 @@ import { toLogged } from "./keeping.ts";
 import type { Store, StoredKey, StoredKeys, StoredModel } from "./store.ts";
 
 /** Reads a store. */
-export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "callIds" | "models" | "keys"> => ({
+export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "requests" | "models" | "keys"> => ({
   logged: async ({ project, key }) => {
     const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
     const [row] = await database.ask(sql, [project, key]);
     return row && toLogged(row);
   },
   call: callIn(database),
-  callIds: callIdsIn(database),
+  requests: requestsIn(database),
   models: modelsIn(database),
   keys: keysIn(database),
 });
@@ -87,18 +87,31 @@ const parseName = (text: string): string => String(JSON.parse(text));
 /** Requests of one answer. */
 const portion = 10_000;
 
-const callIdsIn =
-  (database: Database): Store["callIds"] =>
-  async (project) => {
-    const sql = `SELECT id, calls FROM rollcall.logged WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${portion}`;
-    const ids: string[] = [];
+const requestsIn = (database: Database): Store["requests"] =>
+  async function* (project) {
+    const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
+      WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${portion}`;
     for (let last: Uint8Array = new Uint8Array(idBytes + 1).fill(255); ; ) {
       const rows = await database.ask(sql, [project, last]);
-      for (const row of rows) ids.push(...formatIds(row.bytes("id"), row.integer("calls")).reverse());
+      for (const row of rows) {
+        const id = row.bytes("id");
+        yield {
+          model: parseName(row.text("model")),
+          split: parseName(row.text("split")),
+          loggedAt: row.integer("logged_at"),
+          callIds: formatIds(id, row.integer("calls")),
+          readBody: async () => {
+            const pieces = await database.ask(bodySql, [id]);
+            return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
+          },
+        };
+      }
       last = rows.at(-1)?.bytes("id") ?? last;
-      if (rows.length < portion) return ids;
+      if (rows.length < portion) return;
     }
   };
+
+const bodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstPlacePiece} ORDER BY piece`;
 
 const modelsIn =
   (database: Database): Store["models"] =>

@@ -61,6 +61,17 @@ export interface StoredCall {
   readonly groupRest: string;
 }
 
+/** A request that was logged to a project. */
+export interface RequestOfProject {
+  readonly model: string;
+  readonly split: string;
+  readonly loggedAt: number;
+  /** In the order of its trajectories. */
+  readonly callIds: readonly string[];
+  /** Reads its body; empty for a request without trajectories. */
+  readBody(): Promise<Uint8Array>;
+}
+
 /** A model that was logged to. */
 export interface StoredModel {
   readonly id: string;
@@ -113,8 +124,8 @@ export interface Store {
   keep(request: StoredRequest): Promise<Kept>;
   logged(under: LoggedUnder): Promise<LoggedRequest | undefined>;
   call(project: string, id: string): Promise<StoredCall | undefined>;
-  /** The ids of all calls of a project, newest first. */
-  callIds(project: string): Promise<readonly string[]>;
+  /** The requests of a project, newest first. */
+  requests(project: string): AsyncGenerator<RequestOfProject, void>;
   /** The models that were logged to, in some projects or in all (undefined). */
   models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]>;
   readonly keys: StoredKeys;

@@ -1,76 +1,84 @@
-/** Asks the server, with the token that the address brought. */
+/** Asks for answers: the server, with the token that the address brought, or the data of a page in a file. */
 import { useEffect, useState } from "preact/hooks";
-import { heldAnswer, isHeld } from "./held.ts";
+import type { Answer } from "../answers.ts";
+import { formatQuery, type Query } from "../query.ts";
+import { writtenAnswers } from "./written.ts";
 
-const kept = "rollcall-view-token";
+const tokenKey = "rollcall-view-token";
 
-/** Takes the token out of the address, so that an address that is copied does not hold it; a tab opened later has it too. Whether there was one. */
+/** Moves the token from the address to where later tabs find it too. A copied address is then without it. True if there was one. */
 export const takeToken = (): boolean => {
-  if (isHeld) return false;
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
-  if (token === undefined) return false;
-  localStorage.setItem(kept, token);
+  if (token === undefined || writtenAnswers !== undefined) return false;
+  localStorage.setItem(tokenKey, token);
   history.replaceState(null, "", "#/");
   return true;
 };
 
-/** What went wrong with a request. */
-export class Trouble extends Error {
-  readonly status: number;
-  constructor(status: number, detail: string) {
-    super(detail);
-    this.status = status;
-  }
-}
+type Name = keyof Answer;
 
-const asked = async (path: string, signal: AbortSignal): Promise<Response> => {
-  const response = (await heldAnswer(path)) ?? (await served(path, signal));
-  if (response.ok) return response;
-  const said: { readonly detail: string } = await response.json();
-  throw new Trouble(response.status, said.detail);
-};
-
-const served = async (path: string, signal: AbortSignal): Promise<Response> => {
-  const headers = { Authorization: `Bearer ${localStorage.getItem(kept) ?? ""}` };
-  return await fetch(path, { headers, signal }).catch((thrown: unknown) => {
-    if (signal.aborted) throw thrown;
-    throw new Trouble(0, "rollcall view has ended: start it again to go on");
-  });
-};
-
-/** A value of the server: of the type that its side says (../shapes.ts), since both are built together. */
-export const askJson = async <Value>(path: string, signal: AbortSignal): Promise<Value> => {
-  const value: Value = await (await asked(path, signal)).json();
+const ask = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal): Promise<Answer[Of]> => {
+  if (writtenAnswers === undefined) return await askServer(name, query, signal);
+  const value = await writtenAnswers[name](query);
+  if (value === undefined) throw new Error("this page does not hold that group");
   return value;
 };
 
-/** A text of the server. */
-export const askText = async (path: string, signal: AbortSignal): Promise<string> =>
-  await (await asked(path, signal)).text();
+const askServer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal): Promise<Answer[Of]> => {
+  const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
+  const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
+  const response = await fetch(path, { headers, signal }).catch(() => {
+    throw new Error("rollcall view has ended: start it again to go on");
+  });
+  if (!response.ok) {
+    const { detail }: { readonly detail: string } = await response.json();
+    throw new Error(detail);
+  }
+  // Both sides are built together, from the same types.
+  const value: Answer[Of] = await (name === "trajectory" ? response.text() : response.json());
+  return value;
+};
 
-/** What was asked for, as far as it has come. */
-type Answer<Value> =
-  | { readonly state: "waiting" }
-  | { readonly state: "there"; readonly value: Value }
-  | { readonly state: "trouble"; readonly text: string };
+/** How often the page asks again for what is not complete. */
+const againMs = 250;
 
-/** What an address answers; nothing is asked where it is undefined. A change asks anew, and lets go of what was asked before. */
-export const useAnswer = <Value>(
-  path: string | undefined,
-  ask: (path: string, signal: AbortSignal) => Promise<Value>,
-): Answer<Value> => {
-  const [answer, setAnswer] = useState<{ readonly path: string | undefined; readonly answer: Answer<Value> }>();
+interface Asked<Value> {
+  /** Undefined until it was answered, and after a failure. */
+  readonly value: Value | undefined;
+  /** The answer to this query, or to the one before until this one is answered. */
+  readonly last: Value | undefined;
+  readonly trouble: string | undefined;
+}
+
+/** Asks whenever the query or the edition changes, and again until the answer is complete. Asks nothing if there is no query. */
+export const useAnswer = <Of extends Name>(
+  name: Of,
+  query: Query | undefined,
+  { isComplete = () => true, edition }: { isComplete?: (value: Answer[Of]) => boolean; edition?: unknown } = {},
+): Asked<Answer[Of]> => {
+  const key = query === undefined ? undefined : `${formatQuery(query)} ${edition}`;
+  const [answer, setAnswer] = useState<{ key?: string; value?: Answer[Of]; trouble?: string }>({});
   useEffect(() => {
-    if (path === undefined) return undefined;
+    if (query === undefined || key === undefined) return undefined;
     const leaving = new AbortController();
-    ask(path, leaving.signal).then(
-      (value) => leaving.signal.aborted || setAnswer({ path, answer: { state: "there", value } }),
-      (thrown: unknown) => {
-        const text = thrown instanceof Error ? thrown.message : String(thrown);
-        if (!leaving.signal.aborted) setAnswer({ path, answer: { state: "trouble", text } });
-      },
-    );
-    return () => leaving.abort();
-  }, [path]);
-  return answer?.path === path && answer !== undefined ? answer.answer : { state: "waiting" };
+    let timer: ReturnType<typeof setTimeout>;
+    const update = async (): Promise<void> => {
+      try {
+        const value = await ask(name, query, leaving.signal);
+        if (leaving.signal.aborted) return;
+        setAnswer({ key, value });
+        if (!isComplete(value)) timer = setTimeout(() => void update(), againMs);
+      } catch (thrown) {
+        const trouble = thrown instanceof Error ? thrown.message : String(thrown);
+        if (!leaving.signal.aborted) setAnswer({ key, trouble });
+      }
+    };
+    void update();
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [key]);
+  const own = answer.key === key ? answer : {};
+  return { value: own.value, last: answer.value, trouble: own.trouble };
 };

@@ -1,133 +1,200 @@
-/** Plots: a bar for rewards that are close, a dot for groups whose mean and spread are; a click filters by it. */
+/** The charts: bars of rewards, dots of groups by mean and spread, and a line for each run. A click filters the table. */
 import type { ComponentChildren } from "preact";
-import { isSame, middleOf, shareIn } from "../range.ts";
-import type { Bar, Dot, Selection } from "../shapes.ts";
-import { groupsAddress } from "./routes.ts";
-import { counted, measure, rangeText } from "./text.ts";
+import type { Bar, Dot, Run } from "../answers.ts";
+import type { Query } from "../query.ts";
+import { isSameRange, shareIn } from "../select.ts";
+import { addressOf } from "./address.ts";
+import { counted, measure, number, rangeText } from "./text.ts";
 
-/** The plots' own units, which the page stretches. */
+/** Units of the bars, which the page stretches. */
 const [width, height] = [400, 130];
-const edge = 8;
 
-/** A drawing whose marks are links: it is heard as a group of them, not as a picture. */
-export const Plot = ({
+const Chart = ({
   name,
+  caption = name,
   viewBox,
+  axis,
   children,
 }: {
   readonly name: string;
-  /** Where it has units of its own, which are stretched. */
+  readonly caption?: string;
+  /** Units of its own, which are stretched. */
   readonly viewBox?: string;
+  /** The texts below it: at its start, in the middle, and at its end. */
+  readonly axis: readonly ComponentChildren[];
   readonly children: ComponentChildren;
 }) => (
-  // biome-ignore lint/a11y/useSemanticElements: a fieldset holds no drawing
-  <svg role="group" aria-label={name} {...(viewBox === undefined ? {} : { viewBox, preserveAspectRatio: "none" })}>
-    {children}
-  </svg>
+  <figure>
+    <figcaption>{caption}</figcaption>
+    {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain a drawing; its marks are links, so it is a group and no picture */}
+    <svg role="group" aria-label={name} {...(viewBox === undefined ? {} : { viewBox, preserveAspectRatio: "none" })}>
+      {children}
+    </svg>
+    <div class="axis">
+      {axis.map((text, at) => (
+        <span key={at}>{text}</span>
+      ))}
+    </div>
+  </figure>
 );
 
-/** How many trajectories have which reward. */
-export const RewardChart = ({
-  bars,
-  selection,
-  isMeasured,
+/** A mark that filters the table by what it stands for, or removes that filter. */
+const Mark = ({
+  name,
+  query,
+  filter,
+  isOn,
+  children,
 }: {
-  readonly bars: readonly Bar[];
-  readonly selection: Selection;
-  readonly isMeasured: boolean;
+  readonly name: string;
+  readonly query: Query;
+  readonly filter: Partial<Query>;
+  readonly isOn: boolean;
+  readonly children: ComponentChildren;
 }) => {
-  const most = Math.max(1, ...bars.map(({ count }) => count));
-  const step = width / Math.max(1, bars.length);
-  const [first, last] = [bars[0], bars.at(-1)];
+  const cleared: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
+  const address = addressOf({ ...query, page: 1, ...(isOn ? cleared : filter) });
   return (
-    <figure>
-      <figcaption>rewards of trajectories{isMeasured ? "" : ", measuring…"}</figcaption>
-      <Plot name="rewards of trajectories" viewBox={`0 0 ${width} ${height}`}>
-        {bars.map(({ range, count }, at) => {
-          if (count === 0) return null;
-          const isOn = isSame(selection.reward, range);
-          const name = `${counted(count, "trajectory")} with a reward of ${rangeText(range)}`;
-          const tall = Math.max(2, (count / most) * (height - edge));
-          return (
-            <a
-              key={at}
-              href={groupsAddress({ ...selection, reward: isOn ? undefined : range })}
-              aria-label={name}
-              class={isOn ? "on" : ""}
-            >
-              <title>{name}</title>
-              <rect class="room" x={at * step} y={0} width={step} height={height} />
-              <rect class="bar" x={at * step + step * 0.08} y={height - tall} width={step * 0.84} height={tall} />
-            </a>
-          );
-        })}
-      </Plot>
-      <Axis from={first?.range[0]} to={last?.range[1]} name="reward" />
-    </figure>
+    <a href={address} aria-label={name} class={isOn ? "on" : ""}>
+      <title>{name}</title>
+      {children}
+    </a>
   );
 };
 
-/** Which groups have signal: their mean to the right, their spread up. */
-export const SpreadChart = ({
-  dots,
-  selection,
-  isMeasured,
-}: {
-  readonly dots: readonly Dot[];
-  readonly selection: Selection;
+interface Drawn {
+  readonly query: Query;
   readonly isMeasured: boolean;
-}) => {
+}
+
+/** How many trajectories have which reward. */
+export const RewardChart = ({ bars, query, isMeasured }: Drawn & { readonly bars: readonly Bar[] }) => {
+  const most = Math.max(1, ...bars.map(({ count }) => count));
+  const step = width / Math.max(1, bars.length);
+  return (
+    <Chart
+      name="rewards of trajectories"
+      caption={`rewards of trajectories${isMeasured ? "" : ", measuring…"}`}
+      viewBox={`0 0 ${width} ${height}`}
+      axis={[measure(bars[0]?.range[0]), "reward", measure(bars.at(-1)?.range[1])]}
+    >
+      {bars.map(({ range, count }, at) => {
+        if (count === 0) return null;
+        const name = `${counted(count, "trajectory")} with a reward of ${rangeText(range)}`;
+        const tall = Math.max(2, (count / most) * (height - 8));
+        return (
+          <Mark key={at} name={name} query={query} filter={{ reward: range }} isOn={isSameRange(query.reward, range)}>
+            <rect class="room" x={at * step} y={0} width={step} height={height} />
+            <rect class="bar" x={at * step + step * 0.08} y={height - tall} width={step * 0.84} height={tall} />
+          </Mark>
+        );
+      })}
+    </Chart>
+  );
+};
+
+/** Positions in a chart without units of its own: dots stay round, and are inside of it. */
+const across = (share: number): string => `${2 + share * 96}%`;
+const up = (share: number): string => `${93 - share * 86}%`;
+
+/** Which groups have signal: their mean to the right, their spread up. */
+export const SpreadChart = ({ dots, query, isMeasured }: Drawn & { readonly dots: readonly Dot[] }) => {
   const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
   const widest = Math.max(...dots.map(({ spread }) => spread[1]), 0);
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
   return (
-    <figure>
-      <figcaption>groups by mean and spread{isMeasured ? "" : ", measuring…"}</figcaption>
-      <Plot name="groups by mean and spread">
-        {dots.map(({ mean, spread, groups }) => {
-          const isOn = isSame(selection.mean, mean) && isSame(selection.spread, spread);
-          const chosen = isOn ? { mean: undefined, spread: undefined } : { mean, spread };
-          const name = `${counted(groups, "group")} with a mean of ${rangeText(mean)} and a spread of ${rangeText(spread)}`;
-          return (
-            <a
-              key={`${mean} ${spread}`}
-              href={groupsAddress({ ...selection, ...chosen })}
-              aria-label={name}
-              class={isOn ? "on" : ""}
-            >
-              <title>{name}</title>
-              <circle
-                class={spread[1] === 0 ? "dot flat" : "dot"}
-                cx={`${2 + shareIn(middleOf(mean[0], mean[1]), least, most) * 96}%`}
-                cy={`${93 - shareIn(middleOf(spread[0], spread[1]), 0, widest || 1) * 86}%`}
-                r={2.5 + 6 * Math.sqrt(groups / largest)}
-              />
-            </a>
-          );
-        })}
-      </Plot>
-      <Axis
-        from={dots.length === 0 ? undefined : least}
-        to={dots.length === 0 ? undefined : most}
-        name={`mean; spread up to ${measure(widest)}`}
-      />
-    </figure>
+    <Chart
+      name="groups by mean and spread"
+      caption={`groups by mean and spread${isMeasured ? "" : ", measuring…"}`}
+      axis={[measure(least), `mean; spread up to ${measure(widest)}`, measure(most)]}
+    >
+      {dots.map(({ mean, spread, groups }) => {
+        const isOn = isSameRange(query.mean, mean) && isSameRange(query.spread, spread);
+        const name = `${counted(groups, "group")} with a mean of ${rangeText(mean)} and a spread of ${rangeText(spread)}`;
+        return (
+          <Mark key={`${mean} ${spread}`} name={name} query={query} filter={{ mean, spread }} isOn={isOn}>
+            <circle
+              class={spread[1] === 0 ? "dot flat" : "dot"}
+              cx={across(shareIn(mean[0] / 2 + mean[1] / 2, least, most))}
+              cy={up(shareIn(spread[0] / 2 + spread[1] / 2, 0, widest || 1))}
+              r={2.5 + 6 * Math.sqrt(groups / largest)}
+            />
+          </Mark>
+        );
+      })}
+    </Chart>
   );
 };
 
-const Axis = ({
-  from,
-  to,
-  name,
+/** Runs that are named. */
+const maxNamed = 12;
+
+/** The color of a run: hues a golden angle apart stay different, however many there are. */
+const colorOf = (run: number) => ({ class: "run", style: { "--hue": `${208 + run * 137.5}` } });
+
+/** How the mean reward changes from file to file: over the steps of each run, or from run to run. */
+export const RunChart = ({
+  files,
+  of,
+  query,
 }: {
-  readonly from: number | undefined;
-  readonly to: number | undefined;
-  readonly name: string;
-}) => (
-  <div class="axis">
-    <span>{measure(from)}</span>
-    <span>{name}</span>
-    <span>{measure(to)}</span>
-  </div>
-);
+  readonly files: readonly Run[];
+  readonly of: number;
+  readonly query: Query;
+}) => {
+  const means = files.flatMap(({ mean }) => mean ?? []);
+  const [least, most] = [Math.min(...means), Math.max(...means)];
+  const steps = files.flatMap(({ step }) => step ?? []);
+  const areSteps = steps.length === files.length && files.length > 0;
+  const runs = [...new Set(files.map(({ run }) => run))].map((run) => files.filter((file) => file.run === run));
+  const [first, last] = areSteps
+    ? [Math.min(...steps), Math.max(...steps)]
+    : [0, Math.max(...runs.map(({ length }) => length - 1))];
+  const lines = runs.map((own) =>
+    own.flatMap(({ mean, ...file }, at) => {
+      if (mean === null) return [];
+      const x = across(shareIn((areSteps ? file.step : null) ?? at, first, last));
+      return [{ ...file, mean, x, y: up(shareIn(mean, least, most)) }];
+    }),
+  );
+  const names = lines.flatMap(([one]) => one?.run ?? []);
+  const nameOf = (file: Run | undefined) => file?.file.split("/").at(-1);
+  const some =
+    files.length > 0 && files.length < of ? `, the first ${number(files.length)} of ${counted(of, "file")}` : "";
+  return (
+    <div>
+      <Chart
+        name="mean reward by file"
+        caption={`mean reward by file, ${measure(least)} to ${measure(most)}${some}`}
+        axis={areSteps ? [number(first), "by number", number(last)] : [nameOf(files[0]), "", nameOf(files.at(-1))]}
+      >
+        {lines.map((line, run) => (
+          <g key={line[0]?.file} {...colorOf(run)}>
+            {line.slice(1).map(({ file, x, y }, at) => (
+              <line key={file} class="step" x1={line[at]?.x} y1={line[at]?.y} x2={x} y2={y} />
+            ))}
+            {line.map(({ file, mean, groups, withSignal, x, y }) => {
+              const name = `${file}: a mean of ${measure(mean)}, ${withSignal} of ${counted(groups, "group")} with signal`;
+              return (
+                <Mark key={file} name={name} query={query} filter={{ file }} isOn={query.file === file}>
+                  <circle class="dot" cx={x} cy={y} r={5} />
+                </Mark>
+              );
+            })}
+          </g>
+        ))}
+      </Chart>
+      {names.length > 1 && (
+        <ul class="rules" aria-label="runs">
+          {names.slice(0, maxNamed).map((name, at) => (
+            <li key={name} {...colorOf(at)}>
+              {name}
+            </li>
+          ))}
+          {names.length > maxNamed && <li class="quiet">and {number(names.length - maxNamed)} more</li>}
+        </ul>
+      )}
+    </div>
+  );
+};

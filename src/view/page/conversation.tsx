@@ -1,29 +1,48 @@
-/** A conversation: who said what, calls with their results beside them; what is long is folded. */
+/** A conversation: who said what, calls with their results next to them. Long texts and reasoning are folded. */
 import { useState } from "preact/hooks";
-import type { Part, Turn } from "../../calls/conversation.ts";
+import { conversationOf, type Media, type Part, type Turn } from "../../calls/conversation.ts";
 import { readSpelledText } from "../../json/read-spelled.ts";
-import { laidOut } from "../../json/spelled.ts";
-import type { Finding } from "../shapes.ts";
-import { membersText, pictureOf } from "./entries.ts";
-import { ProblemsOf } from "./problems.tsx";
+import { itemsOf, laidOut, valueAt } from "../../json/spelled.ts";
+import type { Finding } from "../answers.ts";
+import { ProblemList } from "./problems.tsx";
 import { number } from "./text.ts";
-import { Tinted, TintedPart, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
+import { Tinted, TintLimit, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
-/** Characters of a text that are shown before it is opened. */
-const mostCharacters = 2000;
+/** A trajectory as the page shows it. */
+interface Parsed {
+  /** Its conversation, or a part of it. */
+  readonly turns: (from: number, to?: number) => readonly Turn[];
+  /** Its other members. */
+  readonly others: readonly { readonly name: string; readonly text: string }[];
+}
+
+/** Parses the JSON of a trajectory; undefined if it is not one. */
+export const parseTrajectory = (json: string): Parsed | undefined => {
+  const value = readSpelledText(json);
+  if (value?.kind !== "object") return undefined;
+  const items = itemsOf(valueAt(value, "messages_and_choices"));
+  const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
+  return {
+    turns: (from, to) => conversationOf(items.slice(0, to), from),
+    others: others.map(({ key, value: own }) => ({ name: key, text: laidOut(own) })),
+  };
+};
+
+/** Characters of a text that are shown at first. */
+const maxCharacters = 2000;
 
 /** A text; of a long one its beginning, until the rest is asked for. */
 export const LongText = ({ text, tokens = [] }: { readonly text: string; readonly tokens?: readonly Token[] }) => {
   const [isWhole, setWhole] = useState(false);
-  const isLong = text.length > mostCharacters * 1.2;
-  const shown = isLong && !isWhole ? text.slice(0, mostCharacters) : text;
+  const isLong = text.length > maxCharacters * 1.2;
+  const shown = isLong && !isWhole ? text.slice(0, maxCharacters) : text;
   return (
     <>
       <pre class={tokens.length > 0 ? "tokens" : undefined}>
         <Tinted text={shown} tokens={tokens} />
         {shown.length < text.length && "…"}
       </pre>
-      <TintedPart of={tokens.length} />
+      <TintLimit count={tokens.length} />
       {isLong && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${number(text.length)} characters`}
@@ -33,15 +52,14 @@ export const LongText = ({ text, tokens = [] }: { readonly text: string; readonl
   );
 };
 
-/** A conversation, or a part of it. */
 export const Conversation = ({
   turns,
   findings = [],
-  tinted = false,
+  isTinted = false,
 }: {
   readonly turns: readonly Turn[];
   readonly findings?: readonly Finding[];
-  readonly tinted?: boolean;
+  readonly isTinted?: boolean;
 }) => (
   <ol class="conversation">
     {turns.map((turn) => {
@@ -52,42 +70,41 @@ export const Conversation = ({
           key={turn.at}
           tabIndex={-1}
           onKeyDown={unfold}
-          class={`entry ${roleClass(role)}`}
+          class={`entry ${roles.includes(role) ? role : "other"}`}
           aria-label={`message ${turn.at + 1}, ${role}`}
         >
-          <TurnShown turn={turn} role={role} tinted={tinted} />
-          <ProblemsOf findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
+          <Message turn={turn} role={role} isTinted={isTinted} />
+          <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
         </li>
       );
     })}
   </ol>
 );
 
+const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
+
 /** Enter on a message opens what is folded in it, or folds it. */
 const unfold = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
   const folded = [...event.currentTarget.querySelectorAll("details")];
-  const isAny = folded.some(({ open }) => !open);
-  for (const one of folded) one.open = isAny;
+  const isAnyClosed = folded.some(({ open }) => !open);
+  for (const one of folded) one.open = isAnyClosed;
 };
 
-const roleClass = (role: string): string =>
-  ["system", "developer", "user", "assistant", "tool"].includes(role) ? role : "other";
-
-const TurnShown = ({
+const Message = ({
   turn,
   role,
-  tinted,
+  isTinted,
 }: {
   readonly turn: Turn;
   readonly role: string;
-  readonly tinted: boolean;
+  readonly isTinted: boolean;
 }) => {
-  const tokens = tinted ? tokensOf(turn) : [];
-  const byPart = tokens.length === 0 ? undefined : tokensByPart(turn.parts, tokens);
   const { parts, around } = turn;
+  const tokens = isTinted ? tokensOf(turn) : [];
+  const byPart = tokens.length === 0 ? undefined : tokensByPart(parts, tokens);
   const finish = around.find(({ key }) => key === "finish_reason")?.value;
-  const beside = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
+  const others = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
   return (
     <>
       <p class="who">
@@ -101,7 +118,7 @@ const TurnShown = ({
       {tokens.length > 0 && byPart === undefined && (
         <p class="quiet">its tokens don't spell the text, which has no tint for that</p>
       )}
-      {beside.length > 0 && <Parts parts={[{ kind: "also", members: beside }]} />}
+      {others.length > 0 && <Parts parts={[{ kind: "also", members: others }]} />}
     </>
   );
 };
@@ -111,43 +128,52 @@ const Parts = ({
   tokens,
 }: {
   readonly parts: readonly Part[];
-  /** Those of each part, where they are known. */
+  /** The tokens of each part, if they are known. */
   readonly tokens?: ReadonlyMap<Part, readonly Token[]> | undefined;
 }) => (
   <>
     {parts.map((part, at) => (
-      <PartShown key={at} part={part} tokens={tokens?.get(part)} />
+      <PartShown key={at} part={part} tokens={tokens?.get(part) ?? []} />
     ))}
   </>
 );
 
-const PartShown = ({ part, tokens = [] }: { readonly part: Part; readonly tokens: readonly Token[] | undefined }) => {
-  if (part.kind === "said" || part.kind === "no call") return <LongText text={laidOut(part.value)} tokens={tokens} />;
-  if (part.kind === "call") return <Call call={part} />;
-  if (part.kind === "result") return <Result parts={part.parts} />;
-  if (part.kind === "also") return <Folded title="also" text={membersText(part.members)} />;
-  if (part.kind === "media") {
-    const picture = pictureOf(part);
-    if (picture !== undefined) return <img src={picture} alt="of the message" />;
-    return <LongText text={`${part.what}: ${part.address ?? part.name ?? part.format ?? "of no known kind"}`} />;
+const PartShown = ({ part, tokens }: { readonly part: Part; readonly tokens: readonly Token[] }) => {
+  switch (part.kind) {
+    case "said":
+    case "no call":
+      return <LongText text={laidOut(part.value)} tokens={tokens} />;
+    case "call":
+      return <Call call={part} />;
+    case "result":
+      return <Result parts={part.parts} />;
+    case "also":
+      return (
+        <Folded title="also" text={part.members.map(({ key, value }) => `${key}: ${laidOut(value)}`).join("\n")} />
+      );
+    case "media": {
+      const picture = pictureOf(part);
+      if (picture !== undefined) return <img src={picture} alt="of the message" />;
+      return <LongText text={`${part.what}: ${part.address ?? part.name ?? part.format ?? "of no known kind"}`} />;
+    }
+    case "thought":
+      return <Folded title={`reasoning, ${number(part.text.length)} characters`} text={part.text} tokens={tokens} />;
+    default:
+      return <LongText text={`refusal: ${part.text}`} />;
   }
-  if (part.kind === "thought")
-    return <Folded title={`reasoning, ${number(part.text.length)} characters`} text={part.text} tokens={tokens} />;
-  return <LongText text={`refusal: ${part.text}`} />;
 };
 
-const Folded = ({
-  title,
-  text,
-  tokens = [],
-}: {
-  readonly title: string;
-  readonly text: string;
-  readonly tokens?: readonly Token[];
-}) => (
+/** A picture in the data; nothing is loaded from an address. */
+const pictureOf = ({ address, data, format }: Media): string | undefined => {
+  const source = address ?? `data:${format};base64,${data}`;
+  const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
+  return isShown ? source : undefined;
+};
+
+const Folded = ({ title, ...shown }: { title: string; text: string; tokens?: readonly Token[] }) => (
   <details>
     <summary>{title}</summary>
-    <LongText text={text} tokens={tokens} />
+    <LongText {...shown} />
   </details>
 );
 

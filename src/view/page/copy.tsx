@@ -1,6 +1,6 @@
-/** What can be copied: a place in a file, a command. */
+/** Texts that can be copied: the position of a trajectory, a command. */
 import { useState } from "preact/hooks";
-import type { GroupDetail, Place } from "../shapes.ts";
+import type { GroupDetail, Place } from "../answers.ts";
 
 /** A button that copies a text. */
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
@@ -17,27 +17,27 @@ export const CopyButton = ({ text, name }: { readonly text: string; readonly nam
   );
 };
 
-/** A text with a button that copies it. */
-export const Copied = ({ text, name }: { readonly text: string; readonly name: string }) => (
+const Copied = ({ text, name }: { readonly text: string; readonly name: string }) => (
   <span class="copied">
     <code>{text}</code>
     <CopyButton text={text} name={name} />
   </span>
 );
 
-/** What logs a group. */
-export const LogCommand = ({ command }: Pick<GroupDetail, "command">) => (
+/** The line of a file, or the id of a call. */
+export const Position = ({ place, call = null }: { readonly place: Place | null; readonly call?: string | null }) => {
+  if (place !== null) return <Copied text={`${place.file}:${place.line}`} name="the file and line" />;
+  return call === null ? null : <Copied text={call} name="the id of the call" />;
+};
+
+/** The command that logs a group, or reads its calls. */
+export const Command = ({ detail: { command, logged } }: { readonly detail: GroupDetail }) => (
   <>
-    <h2>log this group</h2>
+    <h2>{logged === null ? "log this group" : "read its calls"}</h2>
     {command === null ? (
       <p>it came from standard input, which can't be read again: what is written to a file has a command here</p>
     ) : (
       <Copied text={command} name="the command" />
     )}
   </>
-);
-
-/** Where something stands. */
-export const PlaceShown = ({ place: { file, line } }: { readonly place: Place }) => (
-  <Copied text={`${file}:${line}`} name="the file and line" />
 );

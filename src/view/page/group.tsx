@@ -1,47 +1,60 @@
-/** One group: its trajectories side by side, the best and the worst first, below what they have in common. */
-import type { RefObject } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { conversationOf } from "../../calls/conversation.ts";
-import type { GroupDetail, Member } from "../shapes.ts";
-import { askJson, askText, useAnswer } from "./ask.ts";
-import { Conversation } from "./conversation.tsx";
-import { LogCommand, PlaceShown } from "./copy.tsx";
-import { conversationIn } from "./entries.ts";
+/** A group: its trajectories next to each other, the best and the worst first, after what they have in common. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { GroupDetail, Member } from "../answers.ts";
+import { type Query, rowsPerPage } from "../query.ts";
+import { addressOf, replaceBy } from "./address.ts";
+import { useAnswer } from "./ask.ts";
+import { Conversation, parseTrajectory } from "./conversation.tsx";
+import { Command, Position } from "./copy.tsx";
+import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { ProblemsOf } from "./problems.tsx";
-import { groupAddress, tableAddress, trajectoryAddress } from "./routes.ts";
+import { ProblemList } from "./problems.tsx";
+import { Table, type TableColumn } from "./table.tsx";
 import { counted, measure, size } from "./text.ts";
-import { goBeside } from "./walk.ts";
 
-/** Trajectories that are read at once; others when they are asked for. */
+/** Trajectories that are read immediately; the others when they are asked for. */
 const shownFirst = 4;
 
-/** The best first, the worst beside it, then the others from the best down. */
-const orderOf = (members: readonly Member[]): readonly number[] => {
-  const reward = (at: number): number => members[at]?.reward ?? Number.NEGATIVE_INFINITY;
-  const best = members.map((_, at) => at).sort((a, b) => reward(b) - reward(a) || a - b);
+/** A trajectory, and its position in the group. */
+interface Placed extends Member {
+  readonly at: number;
+}
+
+/** The best trajectory first, then the worst one, then the others from the best down. */
+const sortMembers = (members: readonly Member[]): readonly Placed[] => {
+  const reward = (member: Member): number => member.reward ?? Number.NEGATIVE_INFINITY;
+  const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const worst = best.length > 2 ? best.splice(-1, 1) : [];
   return [...best.slice(0, 1), ...worst, ...best.slice(1)];
 };
 
-export const Group = ({ group }: { readonly group: number }) => {
-  const answer = useAnswer(`api/groups/${group}`, askJson<GroupDetail>);
-  const of = useRef(0);
-  if (answer.state === "there") of.current = answer.value.of;
-  const address = (to: number) => (to >= 0 && to < of.current ? groupAddress(to) : undefined);
-  // Keys come faster than a group is read.
-  useKeys({
-    n: () => goBeside(1, address(group + 1)),
-    p: () => goBeside(-1, address(group - 1)),
-  });
-  if (answer.state === "waiting") return <p class="quiet">reading…</p>;
-  if (answer.state === "trouble") return <p role="alert">{answer.text}</p>;
-  return <Shown key={group} detail={answer.value} />;
+export const Group = ({ query }: { readonly query: Query }) => {
+  const { group = 1 } = query;
+  const { value, trouble } = useAnswer("group", query);
+  rememberGroup(group);
+  /** Keys come faster than groups are read: steps that are still to go. */
+  const steps = useRef(0);
+  const go = (): void => {
+    if (value === undefined || steps.current === 0) return;
+    const by = Math.sign(steps.current);
+    steps.current -= by;
+    const to = by > 0 ? value.after : value.before;
+    const page = value.at === null ? query.page : Math.floor((value.at + by) / rowsPerPage) + 1;
+    if (to !== null) replaceBy({ ...query, page, group: to + 1 });
+  };
+  useEffect(go, [value]);
+  const step = (by: 1 | -1) => () => {
+    steps.current += by;
+    go();
+  };
+  useKeys({ n: step(1), p: step(-1) });
+  if (trouble !== undefined) return <p role="alert">{trouble}</p>;
+  return value === undefined ? <p class="quiet">reading…</p> : <Shown key={group} detail={value} query={query} />;
 };
 
-const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
-  const { group, of, place, members, common, findings, untrainable, command, isReadable } = detail;
-  const order = orderOf(members);
+const Shown = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {
+  const { group, of, place, logged, members, common, findings, untrainable, isReadable } = detail;
+  const placed = sortMembers(members);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({
     j: () => moveFocus(list.current, "a", 1),
@@ -50,142 +63,99 @@ const Shown = ({ detail }: { readonly detail: GroupDetail }) => {
   return (
     <article>
       <p class="way">
-        <a href={tableAddress()}>groups</a> › group {group + 1} of {of}
+        <a href={addressOf({ ...query, group: undefined })}>groups</a> › group {group + 1} of {of}
       </p>
       <h1>
         {isReadable ? counted(members.length, "trajectory") : "a line that can't be read"}
         {untrainable !== null && <span class="quiet"> · {untrainable}</span>}
       </h1>
-      <PlaceShown place={place} />
-      <ProblemsOf findings={findings.filter(({ trajectory }) => trajectory === null)} />
-      <MemberTable detail={detail} order={order} body={list} />
-      {common > 0 && order[0] !== undefined && <Common group={group} first={order[0]} common={common} />}
+      <Position place={place} />
+      {logged !== null && (
+        <p class="quiet">
+          logged to {logged.model} as {logged.split}, {logged.at.slice(0, 19).replace("T", " ")} UTC
+        </p>
+      )}
+      <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
+      <div class="members">
+        <Table name="trajectories" columns={columnsOf(detail, query)} rows={placed} body={list} />
+      </div>
+      {common > 0 && <Common query={query} at={placed[0]?.at ?? 0} common={common} />}
       <section class="beside" aria-label="trajectories side by side">
-        {order.map((at, position) => (
-          <Beside key={at} detail={detail} at={at} isShown={position < shownFirst} />
+        {placed.map((member, position) => (
+          <Beside key={member.at} detail={detail} member={member} query={query} isShown={position < shownFirst} />
         ))}
       </section>
-      <LogCommand command={command} />
+      <Command detail={detail} />
     </article>
   );
 };
 
-const MemberTable = ({
-  detail: { group, members, findings },
-  order,
-  body,
-}: {
-  readonly detail: GroupDetail;
-  readonly order: readonly number[];
-  readonly body: RefObject<HTMLTableSectionElement | null>;
-}) => {
-  const names = [...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))];
-  return (
-    <div class="members">
-      <table aria-label="trajectories">
-        <thead>
-          <tr>
-            <th scope="col">trajectory</th>
-            {["reward", ...names, "messages", "size", "problems"].map((name) => (
-              <th key={name} scope="col" class="n">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody ref={body}>
-          {order.map((at) => {
-            const { reward, metrics, messages, bytes } = members[at] ?? nobody;
-            const problems = findings.filter(({ trajectory }) => trajectory === at).length;
-            return (
-              <tr key={at}>
-                <td>
-                  <a href={trajectoryAddress(group, at)}>trajectory {at + 1}</a>
-                </td>
-                <td class="n">
-                  <b>{measure(reward)}</b>
-                </td>
-                {names.map((name) => (
-                  <td key={name} class="n">
-                    {measure(metrics[name])}
-                  </td>
-                ))}
-                <td class="n">{messages}</td>
-                <td class="n">{size(bytes)}</td>
-                <td class="n">{problems === 0 ? "" : problems}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
-};
+const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): readonly TableColumn<Placed>[] => [
+  {
+    name: "trajectory",
+    cell: ({ at }) => <a href={addressOf({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>,
+  },
+  { name: "reward", class: "n", cell: ({ reward }) => <b>{measure(reward)}</b> },
+  ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map(
+    (name): TableColumn<Placed> => ({ name, class: "n", cell: ({ metrics }) => measure(metrics[name]) }),
+  ),
+  { name: "messages", class: "n", cell: ({ messages }) => messages },
+  { name: "size", class: "n", cell: ({ bytes }) => size(bytes) },
+  {
+    name: "problems",
+    class: "n",
+    cell: ({ at }) => findings.filter(({ trajectory }) => trajectory === at).length || "",
+  },
+  ...(logged === null ? [] : [{ name: "call", cell: ({ call }: Placed) => <code>{call}</code> }]),
+];
 
-const nobody: Pick<Member, "reward" | "metrics" | "messages" | "bytes"> = {
-  reward: null,
-  metrics: {},
-  messages: 0,
-  bytes: 0,
-};
-
-/** What all of them begin with: read once, and folded. */
-const Common = ({
-  group,
-  first,
-  common,
-}: {
-  readonly group: number;
-  readonly first: number;
-  readonly common: number;
-}) => {
-  const json = useAnswer(`api/groups/${group}/${first}`, askText);
-  const items = json.state === "there" ? (conversationIn(json.value)?.items ?? []) : [];
+/** What all trajectories begin with: read once, and folded. */
+const Common = ({ query, at, common }: { readonly query: Query; readonly at: number; readonly common: number }) => {
+  const { value } = useAnswer("trajectory", { ...query, trajectory: at + 1 });
+  const turns = value === undefined ? [] : (parseTrajectory(value)?.turns(0, common) ?? []);
   return (
     <details class="common">
       <summary>the same {counted(common, "message")} to begin with</summary>
-      <Conversation turns={conversationOf(items.slice(0, common))} />
+      <Conversation turns={turns} />
     </details>
   );
 };
 
 const Beside = ({
-  detail: { group, members, common, findings },
-  at,
+  detail: { common, findings },
+  member: { at, reward, messages },
+  query,
   isShown,
 }: {
   readonly detail: GroupDetail;
-  readonly at: number;
+  readonly member: Placed;
+  readonly query: Query;
   readonly isShown: boolean;
 }) => {
   const [isAsked, setAsked] = useState(isShown);
-  const json = useAnswer(isAsked ? `api/groups/${group}/${at}` : undefined, askText);
-  const conversation = json.state === "there" ? conversationIn(json.value) : undefined;
+  const own = { ...query, trajectory: at + 1 };
+  const { value, trouble } = useAnswer("trajectory", isAsked ? own : undefined);
+  const trajectory = value === undefined ? undefined : parseTrajectory(value);
   return (
     <section class="column" aria-label={`trajectory ${at + 1}`}>
       <h2>
-        <a href={trajectoryAddress(group, at)}>trajectory {at + 1}</a>{" "}
-        <span class="reward">{measure(members[at]?.reward)}</span>
+        <a href={addressOf(own)}>trajectory {at + 1}</a> <span class="reward">{measure(reward)}</span>
       </h2>
       {!isAsked && (
         <button type="button" onClick={() => setAsked(true)}>
           show
         </button>
       )}
-      {json.state === "trouble" && <p role="alert">{json.text}</p>}
-      {json.state === "there" && conversation === undefined && <p>this is no trajectory that can be shown</p>}
-      {conversation !== undefined && (
-        <>
-          {common > 0 && (
-            <p class="parts">
-              {common === conversation.items.length ? "nothing follows what all of them have" : "they part here"}
-            </p>
-          )}
-          <Conversation
-            turns={conversationOf(conversation.items, common)}
-            findings={findings.filter(({ trajectory }) => trajectory === at)}
-          />
-        </>
+      {trouble !== undefined && <p role="alert">{trouble}</p>}
+      {value !== undefined && trajectory === undefined && <p>this is no trajectory that can be shown</p>}
+      {trajectory !== undefined && common > 0 && (
+        <p class="parts">{common === messages ? "nothing follows what all of them have" : "they part here"}</p>
+      )}
+      {trajectory !== undefined && (
+        <Conversation
+          turns={trajectory.turns(common)}
+          findings={findings.filter(({ trajectory: about }) => about === at)}
+        />
       )}
     </section>
   );

@@ -1,41 +1,39 @@
-/** The first page: what was read, where its rewards lie, and its groups. */
-import { useRef } from "preact/hooks";
-import { parametersOf } from "../query.ts";
-import type { Charts, Row, Selection, SortKey, State, Summary } from "../shapes.ts";
-import { askJson, useAnswer } from "./ask.ts";
-import { RewardChart, SpreadChart } from "./charts.tsx";
-import { groupAddress, groupsAddress, problemsAddress } from "./routes.ts";
-import { RunChart } from "./run-chart.tsx";
+/** The first page: what was read, the charts, and the table of groups. */
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { Row, State, Summary } from "../answers.ts";
+import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from "../query.ts";
+import { addressOf, replaceBy } from "./address.ts";
+import { useAnswer } from "./ask.ts";
+import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
+import { moveFocus, useKeys } from "./keys.tsx";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
-import { counted, measure, number, rangeText } from "./text.ts";
+import { counted, measure, number, percent, rangeText } from "./text.ts";
 
-export const Groups = ({ state, selection }: { readonly state: State; readonly selection: Selection }) => {
+export const Groups = ({ state, query }: { readonly state: State; readonly query: Query }) => {
   const { summary, progress } = state;
   const isMeasured = progress.phase === "read";
-  // What is measured meanwhile is asked for once all of it is there.
-  const charts = useAnswer(`api/charts?${isMeasured ? "all" : "some"}`, askJson<Charts>);
-  // What was drawn stays until there is more.
-  const last = useRef<Charts>({ runs: [], rewards: [], dots: [] });
-  if (charts.state === "there") last.current = charts.value;
-  const drawn = last.current;
+  const { last: charts = { runs: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, {
+    edition: isMeasured,
+  });
   if (summary === undefined) return null;
+  const { groups, runs } = summary;
   return (
     <>
-      <Facts summary={summary} />
-      <LeftOut summary={summary} held={state.written?.groups} />
-      {summary.groups.read === 0 ? (
+      <Facts summary={summary} query={query} />
+      <LeftOut summary={summary} held={state.written?.groups ?? groups.read} />
+      {groups.read === 0 ? (
         <p class="quiet">what was read holds no groups</p>
       ) : (
         <div class="overview">
           <div class="charts">
-            <RewardChart bars={drawn.rewards} selection={selection} isMeasured={isMeasured} />
-            <SpreadChart dots={drawn.dots} selection={selection} isMeasured={isMeasured} />
-            {summary.runs > 1 && <RunChart runs={drawn.runs} of={summary.runs} selection={selection} />}
+            <RewardChart bars={charts.rewards} query={query} isMeasured={isMeasured} />
+            <SpreadChart dots={charts.dots} query={query} isMeasured={isMeasured} />
+            {runs > 1 && <RunChart files={charts.runs} of={runs} query={query} />}
           </div>
           <div>
-            <Filters selection={selection} withWhere={state.written === undefined} />
-            <GroupTable state={state} selection={selection} isMeasured={isMeasured} />
+            <Filters query={query} withWhere={state.written === undefined} />
+            <GroupTable state={state} query={query} />
           </div>
         </div>
       )}
@@ -43,14 +41,11 @@ export const Groups = ({ state, selection }: { readonly state: State; readonly s
   );
 };
 
-const columns: readonly TableColumn<Row, SortKey>[] = [
+/** Columns of the table. All but the prompt and the split sort it. */
+const columns: readonly (TableColumn<Row> & { readonly key: SortKey | "words" | "split" })[] = [
   { key: "group", name: "group", class: "n", cell: ({ group }) => number(group + 1) },
-  {
-    key: undefined,
-    name: "prompt",
-    class: "words",
-    cell: ({ group, words }) => <a href={groupAddress(group)}>{words === "" ? <i>no prompt</i> : words}</a>,
-  },
+  { key: "words", name: "prompt", class: "words", cell: ({ words }) => words },
+  { key: "split", name: "split", class: "why", cell: ({ split }) => split },
   { key: "size", name: "size", class: "n wide", cell: ({ size }) => number(size) },
   { key: "mean", name: "mean", class: "n", cell: ({ mean }) => measure(mean) },
   { key: "spread", name: "spread", class: "n wide", cell: ({ spread }) => measure(spread) },
@@ -67,41 +62,129 @@ const columns: readonly TableColumn<Row, SortKey>[] = [
   { key: "cost", name: "cost", class: "n wide", cell: ({ cost }) => cost !== null && Number(cost.toPrecision(6)) },
 ];
 
-/** The columns of what is recorded in any group; of what is in none there would be nothing in them. */
-const columnsWith = (recorded: State["recorded"] = []): typeof columns =>
-  columns.filter(({ key }) => (key !== "tokens" && key !== "cost") || recorded.includes(key));
+const columnsOf = (query: Query, recorded: State["recorded"] = []): readonly TableColumn<Row>[] =>
+  columns.flatMap(({ key, ...column }) => {
+    if ((key === "tokens" || key === "cost" || key === "split") && !recorded.includes(key)) return [];
+    if (key === "split") return [column];
+    if (key === "words") {
+      const cell = ({ group, words }: Row) => (
+        <a href={addressOf({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
+      );
+      return [{ ...column, cell }];
+    }
+    const isOn = query.sort === key;
+    // Numbers are sorted from the largest one first.
+    const descending = isOn ? !query.descending : key !== "group";
+    const order = query.descending ? ("descending" as const) : ("ascending" as const);
+    const sortAddress = addressOf({ ...query, sort: key, descending, page: 1 });
+    return [{ ...column, sortAddress, order: isOn ? order : undefined }];
+  });
 
-const GroupTable = ({
-  state: { recorded },
-  selection,
-  isMeasured,
-}: {
-  readonly state: State;
-  readonly selection: Selection;
-  readonly isMeasured: boolean;
-}) => (
-  <Table<Row, SortKey>
-    noun="groups"
-    path="api/rows"
-    parameters={parametersOf(selection)}
-    edition={isMeasured}
-    columns={columnsWith(recorded)}
-    sort={selection.sort}
-    descending={selection.descending}
-    addressOf={(sorted) => groupsAddress({ ...selection, ...sorted })}
-    opens={({ group }) => groupAddress(group)}
-    classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
-    searching="searched"
-  />
-);
+/** The table as it was left: whoever comes back finds it there. `group` is the one that was opened last. */
+const left = { table: "", top: 0, group: 0 };
 
-const rejected = ({ read, rejected: wrong }: Summary["groups"], noun: string): string =>
-  wrong === 0 ? counted(read, noun) : `${counted(read, noun)}, ${number(wrong)} of them not valid`;
+/** Remembers that a group is shown. */
+export const rememberGroup = (group: number): void => {
+  left.group = group;
+};
 
-const Facts = ({ summary }: { readonly summary: Summary }) => {
+const GroupTable = ({ state, query }: { readonly state: State; readonly query: Query }) => {
+  const isMeasured = state.progress.phase === "read";
+  const { last, trouble } = useAnswer("rows", query, {
+    isComplete: ({ searched }) => searched === null || searched.share === 1,
+    edition: isMeasured,
+  });
+  const found = trouble === undefined ? last : undefined;
+  const { selected = 0, searched = null, rows = [] } = found ?? {};
+  const box = useRef<HTMLDivElement>(null);
+  const body = useRef<HTMLTableSectionElement>(null);
+  /** The key that turned the page, whose row has the focus once it is drawn. */
+  const turned = useRef<1 | -1 | undefined>(undefined);
+  const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
+  const turn = (by: 1 | -1): void => {
+    if (query.page + by < 1 || query.page + by > pages) return;
+    turned.current = by;
+    replaceBy({ ...query, page: query.page + by });
+  };
+  const go = (by: 1 | -1) => () => moveFocus(body.current, "a", by) || turn(by);
+  useKeys({ j: go(1), k: go(-1) });
+  const table = formatQuery(query);
+  const isBack = useRef(left.table === table);
+  useLayoutEffect(() => {
+    if (!isBack.current) box.current?.scrollTo({ top: 0 });
+  }, [table]);
+  useEffect(() => {
+    if (rows.length === 0) return;
+    if (turned.current !== undefined) moveFocus(body.current, "a", turned.current);
+    turned.current = undefined;
+    if (!isBack.current) return;
+    isBack.current = false;
+    box.current?.scrollTo({ top: left.top });
+    const at = rows.findIndex(({ group }) => group + 1 === left.group);
+    const link = body.current?.rows[at]?.querySelector("a");
+    link?.focus({ preventScroll: true });
+    link?.scrollIntoView({ block: "nearest" });
+  }, [rows]);
+  return (
+    <section aria-label="groups">
+      <p class="count" role="status">
+        {found !== undefined && `${number(selected)} of ${number(found.of)} groups`}
+        {found === undefined && (trouble === undefined ? "reading…" : "no groups are shown:")}
+        {searched !== null && searched.share < 1 && ` · searched ${percent(searched.share, 1)}`}
+        {trouble !== undefined && <b class="trouble"> {trouble}</b>}
+      </p>
+      <div
+        class="rows"
+        ref={box}
+        onScroll={({ currentTarget }) => {
+          if (!isBack.current) Object.assign(left, { table, top: currentTarget.scrollTop });
+        }}
+        onFocusCapture={() => Object.assign(left, { table, top: box.current?.scrollTop ?? 0 })}
+      >
+        <Table
+          name="groups"
+          columns={columnsOf(query, state.recorded)}
+          rows={rows}
+          body={body}
+          first={(query.page - 1) * rowsPerPage}
+          count={selected}
+          classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
+        />
+      </div>
+      {pages > 1 && <Pages query={query} pages={pages} />}
+    </section>
+  );
+};
+
+const Pages = ({ query, pages }: { readonly query: Query; readonly pages: number }) => {
+  const { page } = query;
+  const link = (to: number, text: string) =>
+    to >= 1 && to <= pages && <a href={addressOf({ ...query, page: to })}>{text}</a>;
+  return (
+    <nav class="pages" aria-label="pages">
+      {link(page - 1, "‹ previous")}
+      <span>
+        page {number(page)} of {number(pages)}
+      </span>
+      {link(page + 1, "next ›")}
+    </nav>
+  );
+};
+
+const Facts = ({ summary, query }: { readonly summary: Summary; readonly query: Query }) => {
   const { files, groups, trajectories, rules, withSignal, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const [first = "nothing", ...others] = files;
+  const valid = ({ read, rejected }: Summary["groups"], noun: string): string =>
+    rejected === 0 ? counted(read, noun) : `${counted(read, noun)}, ${number(rejected)} of them not valid`;
+  const facts = [
+    ["groups", valid(groups, "group")],
+    ["trajectories", valid(trajectories, "trajectory")],
+    ...(groups.read > 0 ? [["with signal", counted(withSignal, "group")]] : []),
+    ...(trajectories.read > trajectories.rejected
+      ? [["reward", `${measure(reward.mean)} ± ${measure(reward.spread)}`]]
+      : []),
+  ];
   return (
     <section class="facts" aria-label="what was read">
       <h1 title={files.join("\n")}>
@@ -109,22 +192,22 @@ const Facts = ({ summary }: { readonly summary: Summary }) => {
         {others.length > 0 && <span class="quiet"> and {counted(others.length, "other file")}</span>}
       </h1>
       <dl>
-        <Fact name="groups" value={rejected(groups, "group")} />
-        <Fact name="trajectories" value={rejected(trajectories, "trajectory")} />
-        {groups.read > 0 && <Fact name="with signal" value={counted(withSignal, "group")} />}
-        {trajectories.read > trajectories.rejected && (
-          <Fact name="reward" value={`${measure(reward.mean)} ± ${measure(reward.spread)}`} />
-        )}
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
         <div>
           <dt>problems</dt>
-          <dd>{problems === 0 ? "none" : <a href={problemsAddress()}>{number(problems)}</a>}</dd>
+          <dd>{problems === 0 ? "none" : <a href={addressOf({ ...query, problems: "any" })}>{number(problems)}</a>}</dd>
         </div>
       </dl>
       {problems > 0 && (
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
             <li key={rule} class={severity}>
-              <a href={problemsAddress(rule)}>{rule}</a> {number(count)}
+              <a href={addressOf({ ...query, problems: rule })}>{rule}</a> {number(count)}
             </li>
           ))}
         </ul>
@@ -133,79 +216,55 @@ const Facts = ({ summary }: { readonly summary: Summary }) => {
   );
 };
 
-const LeftOut = ({
-  summary: { leftOut, groups },
-  held = groups.read,
-}: {
-  readonly summary: Summary;
-  /** How many groups a page in a file holds. */
-  readonly held: number | undefined;
-}) => {
-  const left = leftOut.map(({ by, trajectories, groups: whole }) => {
-    const wholly = whole === 0 ? "" : `, ${counted(whole, "group")} as a whole`;
+const LeftOut = ({ summary, held }: { readonly summary: Summary; readonly held: number }) => {
+  const left = summary.leftOut.map(({ by, trajectories, groups }) => {
+    const wholly = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
     return `--${by} left out ${counted(trajectories, "trajectory")}${wholly}`;
   });
-  if (held < groups.read) left.push(`this page holds ${number(held)} of the ${counted(groups.read, "group")}`);
+  const { read } = summary.groups;
+  if (held < read) left.push(`this page holds ${number(held)} of the ${counted(read, "group")}`);
   return left.length === 0 ? null : <p class="quiet">{left.join("; ")}</p>;
 };
 
-const Fact = ({ name, value }: { readonly name: string; readonly value: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </div>
-);
-
 const Filters = ({
-  selection,
+  query,
   withWhere,
 }: {
-  readonly selection: Selection;
-  /** Whether an expression can be asked for: of a page in a file, what is chosen is chosen when it is written. */
+  readonly query: Query;
+  /** False for a page in a file: an expression is evaluated when it is written. */
   readonly withWhere: boolean;
 }) => {
-  const { reward, mean, spread, trainable, rule, file, text, where } = selection;
-  const to = (changed: Partial<Selection>): string => groupsAddress({ ...selection, ...changed });
+  const { reward, mean, spread, trainable, rule, file, text, where } = query;
+  const link = (name: string, changed: Partial<Query>, isOn = true) => (
+    <a class={isOn ? "on" : ""} href={addressOf({ ...query, page: 1, ...changed })}>
+      {name}
+    </a>
+  );
+  const search = (changed: Partial<Query>) => replaceBy({ ...query, page: 1, ...changed });
   return (
     <nav class="filters" aria-label="filters">
-      <a class={trainable === true ? "on" : ""} href={to({ trainable: trainable === true ? undefined : true })}>
-        trainable
-      </a>
-      <a class={trainable === false ? "on" : ""} href={to({ trainable: trainable === false ? undefined : false })}>
-        not trainable
-      </a>
-      <a class={rule === "any" ? "on" : ""} href={to({ rule: rule === "any" ? undefined : "any" })}>
-        with problems
-      </a>
+      {link("trainable", { trainable: trainable === true ? undefined : true }, trainable === true)}
+      {link("not trainable", { trainable: trainable === false ? undefined : false }, trainable === false)}
+      {link("with problems", { rule: rule === "any" ? undefined : "any" }, rule === "any")}
       <SearchField
         label="search for a text"
         keyName="/"
         sought={text}
-        addressOf={(typed) => to({ text: typed || undefined })}
+        search={(typed) => search({ text: typed || undefined })}
       />
       {withWhere && (
         <SearchField
           label="where: CEL, such as reward > 0.5"
           isExpression
           sought={where}
-          addressOf={(typed) => to({ where: typed || undefined })}
+          search={(typed) => search({ where: typed || undefined })}
         />
       )}
-      {file !== undefined && (
-        <a class="on" href={to({ file: undefined })}>
-          {file.split("/").at(-1)} ×
-        </a>
-      )}
-      {reward !== undefined && (
-        <a class="on" href={to({ reward: undefined })}>
-          a reward of {rangeText(reward)} ×
-        </a>
-      )}
-      {mean !== undefined && spread !== undefined && (
-        <a class="on" href={to({ mean: undefined, spread: undefined })}>
-          mean {rangeText(mean)}, spread {rangeText(spread)} ×
-        </a>
-      )}
+      {file !== undefined && link(`${file.split("/").at(-1)} ×`, { file: undefined })}
+      {reward !== undefined && link(`a reward of ${rangeText(reward)} ×`, { reward: undefined })}
+      {mean !== undefined &&
+        spread !== undefined &&
+        link(`mean ${rangeText(mean)}, spread ${rangeText(spread)} ×`, { mean: undefined, spread: undefined })}
     </nav>
   );
 };

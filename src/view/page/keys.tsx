@@ -1,19 +1,20 @@
-/** Keys: what the page does at each, and the list of them. */
+/** The keys of the page, and the list of them. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Route } from "./routes.ts";
+import type { viewOf } from "../query.ts";
 
-/** What is done at a key; it is not, while somebody types. */
+/** Runs actions by key, except while somebody types. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
   const current = useRef(actions);
   current.current = actions;
-  // With what is drawn, not a frame later: a key that is pressed as soon as something is seen is meant for it.
+  // With the drawing, not a frame later: a key that is pressed as soon as something is seen is meant for it.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const { target } = event;
-      const isTyping = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
-      if (isTyping && event.key !== "Escape") return;
-      if (isTyping && target instanceof HTMLElement) return target.blur();
+      if (target instanceof HTMLInputElement) {
+        if (event.key === "Escape") target.blur();
+        return;
+      }
       const action = current.current[event.key];
       if (action === undefined) return;
       event.preventDefault();
@@ -24,21 +25,22 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
   }, []);
 };
 
-/** Each with the views that have it; all have those of none. */
-const keys: readonly (readonly [keys: readonly string[], does: string, views?: readonly Route["view"][]])[] = [
-  [["j", "k"], "the next, or the one before", ["groups", "group", "trajectory", "calls", "call"]],
-  [["Enter"], "open it", ["groups", "group", "calls"]],
-  [["Enter"], "unfold the message, or fold it", ["trajectory", "call"]],
+type View = ReturnType<typeof viewOf>;
+
+/** Keys, with the views that have them; all views have the others. */
+const keys: readonly (readonly [keys: readonly string[], does: string, views?: readonly View[]])[] = [
+  [["j", "k"], "the next, or the one before", ["groups", "group", "trajectory"]],
+  [["Enter"], "open it", ["groups", "group"]],
+  [["Enter"], "unfold the message, or fold it", ["trajectory"]],
   [["n", "p"], "the next group or trajectory, or the one before", ["group", "trajectory"]],
-  [["n", "p"], "the next call, or the one before", ["call"]],
-  [["/"], "search", ["groups", "calls"]],
+  [["/"], "search", ["groups"]],
   [["Escape"], "back up"],
-  [["r"], "the raw JSON", ["trajectory", "call"]],
+  [["r"], "the raw JSON", ["trajectory"]],
   [["?"], "this list"],
 ];
 
 /** The list of keys. */
-export const Help = ({ view, onClose }: { readonly view: Route["view"]; readonly onClose: () => void }) => (
+export const Help = ({ view, onClose }: { readonly view: View; readonly onClose: () => void }) => (
   <section class="help" aria-label="keys">
     <dl>
       {keys
@@ -60,11 +62,12 @@ export const Help = ({ view, onClose }: { readonly view: Route["view"]; readonly
   </section>
 );
 
-/** Moves the focus among elements of a list, from the one that has it or the last that had. */
-export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): void => {
+/** Moves the focus in a list, from the element that has it. False if there is no next element. */
+export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
   const all = [...(list?.querySelectorAll<HTMLElement>(selector) ?? [])];
-  const at = all.findIndex((one) => one === document.activeElement || one.contains(document.activeElement));
+  const at = all.findIndex((one) => one.contains(document.activeElement));
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
+  return next !== undefined;
 };

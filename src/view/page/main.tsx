@@ -1,62 +1,31 @@
-/** The page: what was read at its top, one view below it, and the keys that go from one to the other. */
+/** The page: its header, the view of its query, and the keys that lead from one view to another. */
 import { render } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { CallsSummary } from "../call-shapes.ts";
-import type { State } from "../shapes.ts";
-import { askJson, Trouble, takeToken } from "./ask.ts";
-import { Call } from "./call.tsx";
-import { Calls } from "./calls.tsx";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import * as z from "zod/mini";
+import type { State } from "../answers.ts";
+import { allGroups, type Query, viewOf } from "../query.ts";
+import { goUp, useQuery } from "./address.ts";
+import { takeToken, useAnswer } from "./ask.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { Help, useKeys } from "./keys.tsx";
 import { Problems } from "./problems.tsx";
-import { allCalls, allGroups, groupAddress, isOpenedFromAbove, type Route, tableAddress, useRoute } from "./routes.ts";
 import { number, percent } from "./text.ts";
 import { Trajectory } from "./trajectory.tsx";
 
-/** How often the page asks how far reading is. */
-const againMs = 250;
-
-/** How far reading is; asked for until all was measured. */
-const useReading = (): { readonly state: State | undefined; readonly trouble: string | undefined } => {
-  const [state, setState] = useState<State>();
-  const [trouble, setTrouble] = useState<string>();
-  useEffect(() => {
-    const leaving = new AbortController();
-    const ask = async (): Promise<void> => {
-      const said = await askJson<State>("api/state", leaving.signal);
-      setState(said);
-      if (!isRead(said)) setTimeout(() => void ask().catch(tell), againMs);
-    };
-    const tell = (thrown: unknown) => {
-      if (thrown instanceof Trouble) setTrouble(thrown.message);
-    };
-    ask().catch(tell);
-    return () => leaving.abort();
-  }, []);
-  return { state, trouble };
-};
-
-/** The view above; of those below a table the table as it was. */
-const upFrom = (route: Route): string | undefined => {
-  if (route.view === "groups" || route.view === "calls") return undefined;
-  return route.view === "trajectory" ? groupAddress(route.group) : tableAddress();
-};
+const isRead = ({ progress }: State): boolean => progress.phase === "read";
 
 const App = () => {
-  const route = useRoute();
-  const { state, trouble } = useReading();
+  const query = useQuery();
+  const view = viewOf(query);
+  const { value: state, trouble } = useAnswer("state", allGroups, { isComplete: isRead });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
-  const up = upFrom(route);
   useKeys({
     "?": () => setHelpOpen(!isHelpOpen),
-    Escape: () => {
-      if (isHelpOpen) setHelpOpen(false);
-      else if (up !== undefined) isOpenedFromAbove() ? history.back() : location.assign(up);
-    },
+    Escape: () => (isHelpOpen ? setHelpOpen(false) : goUp(query)),
   });
-  const title = titleOf(route);
+  const title = titleOf(query);
   useLayoutEffect(() => {
     document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
@@ -73,82 +42,55 @@ const App = () => {
           keys <kbd>?</kbd>
         </button>
       </header>
-      {isHelpOpen && <Help view={route.view} onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <Help view={view} onClose={() => setHelpOpen(false)} />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
         {trouble !== undefined && (
           <p role="alert" class="trouble">
             {trouble}
           </p>
         )}
-        {trouble === undefined && state?.summary === undefined && state?.calls === undefined && (
-          <p class="quiet">reading…</p>
-        )}
-        {state?.summary !== undefined && <View route={route} state={state} />}
-        {state?.calls !== undefined && <CallsView route={route} calls={state.calls} isRead={isRead(state)} />}
+        {trouble === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
+        {state?.summary !== undefined && <View query={query} state={state} />}
       </main>
     </>
   );
 };
 
-const View = ({ route, state }: { readonly route: Route; readonly state: State }) => {
-  if (route.view === "group") return <Group group={route.group} />;
-  if (route.view === "trajectory") return <Trajectory group={route.group} trajectory={route.trajectory} />;
-  if (route.view === "call") return <p role="alert">groups are shown here, no calls</p>;
-  if (route.view === "problems") return <Problems rule={route.rule} />;
-  return <Groups state={state} selection={route.view === "groups" ? route.selection : allGroups} />;
+const View = ({ query, state }: { readonly query: Query; readonly state: State }) => {
+  const view = viewOf(query);
+  if (view === "group") return <Group query={query} />;
+  if (view === "trajectory") return <Trajectory query={query} />;
+  return view === "problems" ? <Problems query={query} /> : <Groups query={query} state={state} />;
 };
 
-const isRead = ({ progress }: State): boolean => progress.phase === "read";
-
-const CallsView = ({
-  route,
-  calls,
-  isRead,
-}: {
-  readonly route: Route;
-  readonly calls: CallsSummary;
-  readonly isRead: boolean;
-}) => {
-  if (route.view === "call") return <Call id={route.id} />;
-  if (route.view === "group" || route.view === "trajectory") return <p role="alert">calls are shown here, no groups</p>;
-  return <Calls calls={calls} isRead={isRead} selection={route.view === "calls" ? route.selection : allCalls} />;
-};
-
-/** What a view is called; nothing for the first one. */
-const titleOf = (route: Route): string | undefined => {
-  if (route.view === "call") return `call ${route.id}`;
-  if (route.view === "calls" || route.view === "problems") return route.view;
-  if (route.view === "groups") return undefined;
-  const group = `group ${route.group + 1}`;
-  return route.view === "group" ? group : `trajectory ${route.trajectory + 1} of ${group}`;
+/** The name of a view; undefined for the first one. */
+const titleOf = (query: Query): string | undefined => {
+  const { group, trajectory } = query;
+  const view = viewOf(query);
+  if (view === "groups" || view === "problems") return view === "groups" ? undefined : view;
+  return view === "group" ? `group ${group}` : `trajectory ${trajectory} of group ${group}`;
 };
 
 const Reading = ({ state }: { readonly state: State | undefined }) => {
-  const { phase = "opening", done = 0, of = 0 } = state?.progress ?? {};
-  if (phase === "read") {
-    const at = state?.written?.at.slice(0, 16).replace("T", " ");
-    return (
-      <span class="reading" role="status">
-        {at !== undefined && `as of ${at} UTC`}
-      </span>
-    );
-  }
-  const text =
-    phase === "opening"
-      ? "opening"
-      : phase === "reading"
-        ? `reading, ${percent(done, of)}`
-        : phase === "calls"
-          ? `reading, ${number(done)} of ${number(of)} calls`
-          : `measuring, ${number(done)} of ${number(of)} groups`;
+  const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
+  const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
+  const text = {
+    opening: "opening",
+    reading: `reading, ${percent(done, of)}`,
+    measuring: `measuring, ${number(done)} of ${number(of)} groups`,
+    read: writtenAt === undefined ? "" : `as of ${writtenAt} UTC`,
+  }[phase];
   return (
     <span class="reading" role="status">
-      {text} {of > 0 && <progress value={done} max={of} aria-label={text} />}
+      {text}
+      {phase !== "read" && of > 0 && <progress value={done} max={of} aria-label={text} />}
     </span>
   );
 };
 
+// The page's policy forbids compiling text.
+z.config({ jitless: true });
 takeToken();
-// An address that is pasted over that of an earlier run loads nothing by itself.
+// An address that is pasted over that of an earlier run loads nothing itself.
 addEventListener("hashchange", () => takeToken() && location.reload());
 render(<App />, document.body);

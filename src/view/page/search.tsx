@@ -1,11 +1,10 @@
-/** A field that searches: what is typed is in the address, so that it can be shared and gone back to. */
+/** A field that searches: its text is in the address, so that it can be shared and gone back to. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { mostSought } from "../shapes.ts";
+import { maxSearchLength } from "../query.ts";
 import { useKeys } from "./keys.tsx";
-import { showInstead } from "./routes.ts";
 import { number } from "./text.ts";
 
-/** How long nothing is typed before it is searched for; an expression waits for Enter, since its beginning is none. */
+/** A text is searched for after a pause; an expression after Enter, because its beginning is invalid. */
 const pauseMs = 250;
 
 export const SearchField = ({
@@ -13,30 +12,28 @@ export const SearchField = ({
   keyName,
   isExpression = false,
   sought = "",
-  addressOf,
+  search,
 }: {
   readonly label: string;
-  /** The key that goes there. */
+  /** The key that focuses the field. */
   readonly keyName?: string;
   readonly isExpression?: boolean;
   readonly sought: string | undefined;
-  /** The address at which something else is looked for; for an empty text nothing. */
-  readonly addressOf: (typed: string) => string;
+  readonly search: (typed: string) => void;
 }) => {
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);
-  const search = (typed: string): void => {
-    const isLong = typed.length > mostSought;
-    field.current?.setCustomValidity(
-      isLong ? `at most ${number(mostSought)} characters: these are ${number(typed.length)}` : "",
-    );
+  const submit = (): void => {
+    const isLong = value.length > maxSearchLength;
+    const refusal = `at most ${number(maxSearchLength)} characters: these are ${number(value.length)}`;
+    field.current?.setCustomValidity(isLong ? refusal : "");
     if (isLong) field.current?.reportValidity();
-    else if (typed !== sought) showInstead(addressOf(typed));
+    else if (value !== sought) search(value);
   };
   useEffect(() => {
     if (isExpression || value === sought) return undefined;
-    const timer = setTimeout(() => search(value), pauseMs);
+    const timer = setTimeout(submit, pauseMs);
     return () => clearTimeout(timer);
   }, [value]);
   useKeys(keyName === undefined ? {} : { [keyName]: () => field.current?.focus() });
@@ -45,7 +42,7 @@ export const SearchField = ({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        search(value);
+        submit();
       }}
     >
       <input

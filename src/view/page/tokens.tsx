@@ -1,15 +1,14 @@
-/** Tokens of what was sampled: which text they spell, and how likely the model held each. */
+/** Sampled tokens: the text that they spell, and how likely the model considered each. */
 import type { Part, Turn } from "../../calls/conversation.ts";
 import { itemsOf, laidOut, numberFrom, textFrom, valueAt } from "../../json/spelled.ts";
 import { number } from "./text.ts";
 
-/** A token with how likely the model held it. */
 export interface Token {
   readonly text: string;
   readonly logprob: number;
 }
 
-/** A token as it was recorded: some are a part of a character, which only their bytes say. */
+/** A token as it was recorded. Some are a part of a character, which only their bytes show. */
 interface RecordedToken extends Token {
   readonly bytes: readonly number[];
 }
@@ -19,10 +18,10 @@ interface PartText {
   readonly text: string;
 }
 
-/** Tokens that are tinted of a text. */
-const mostTokens = 4000;
+/** Tokens of a text that are tinted. */
+const maxTokens = 4000;
 
-/** The tokens of a turn, where their log probabilities are recorded. */
+/** Returns the tokens of a turn that have log probabilities. */
 export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedToken[] => {
   const logprobs = around.find(({ key }) => key === "logprobs")?.value;
   return itemsOf(valueAt(logprobs, "content")).flatMap((one) => {
@@ -32,7 +31,7 @@ export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedTok
   });
 };
 
-/** The tokens of each text of a turn; undefined where they don't spell what was said, alone or behind the reasoning. */
+/** Returns the tokens of each text of a turn; undefined if they do not spell its content, alone or after the reasoning. */
 export const tokensByPart = (
   parts: readonly Part[],
   tokens: readonly RecordedToken[],
@@ -41,22 +40,22 @@ export const tokensByPart = (
     if (part.kind === "thought") return [{ part, text: part.text }];
     return part.kind === "said" ? [{ part, text: laidOut(part.value) }] : [];
   });
-  const said = texts.filter(({ part }) => part.kind === "said");
-  for (const shown of [said, texts]) {
-    const spelled = spelledBy(tokens, shown.map(({ text }) => text).join(""));
-    if (spelled !== undefined) return dealt(shown, spelled);
+  const content = texts.filter(({ part }) => part.kind === "said");
+  for (const shown of [content, texts]) {
+    const spelled = spell(tokens, shown.map(({ text }) => text).join(""));
+    if (spelled !== undefined) return divide(shown, spelled);
   }
   return undefined;
 };
 
-/** Tokens with what each adds to a text; undefined where neither their texts nor their bytes are that text. */
-const spelledBy = (tokens: readonly RecordedToken[], text: string): readonly Token[] | undefined => {
+/** Tokens with what each adds to a text; undefined if neither their texts nor their bytes are that text. */
+const spell = (tokens: readonly RecordedToken[], text: string): readonly Token[] | undefined => {
   if (tokens.map((token) => token.text).join("") === text) return tokens;
   if (tokens.some(({ bytes }) => bytes.length === 0 || bytes.some((byte) => !(byte >= 0 && byte <= 255)))) {
     return undefined;
   }
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  // A character is of the token that ends it.
+  // A character belongs to the token that ends it.
   const decoded = tokens.map(({ logprob, bytes }) => ({
     logprob,
     text: decoder.decode(Uint8Array.from(bytes), { stream: true }),
@@ -64,8 +63,8 @@ const spelledBy = (tokens: readonly RecordedToken[], text: string): readonly Tok
   return decoded.map((token) => token.text).join("") + decoder.decode() === text ? decoded : undefined;
 };
 
-/** Tokens dealt to the texts that they spell; undefined where one goes over the end of a text. */
-const dealt = (
+/** Divides tokens among the texts that they spell; undefined if one crosses the end of a text. */
+const divide = (
   texts: readonly PartText[],
   tokens: readonly Token[],
 ): ReadonlyMap<Part, readonly Token[]> | undefined => {
@@ -81,36 +80,42 @@ const dealt = (
   return byPart;
 };
 
-/** A text, or its beginning, with its first tokens tinted: the less likely the darker. */
+/** A text, or its beginning, with its first tokens tinted: the less likely, the darker. */
 export const Tinted = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
-  const tinted: (Token & { readonly from: number })[] = [];
-  let from = 0;
-  for (const token of tokens.slice(0, mostTokens)) {
-    if (from + token.text.length > text.length) break;
-    tinted.push({ ...token, from });
-    from += token.text.length;
+  let end = 0;
+  const spans: (Token & { readonly from: number })[] = [];
+  for (const token of tokens.slice(0, maxTokens)) {
+    if (end + token.text.length > text.length) break;
+    if (token.text !== "") spans.push({ ...token, from: end });
+    end += token.text.length;
   }
   return (
     <>
-      {tinted.map(({ from: key, text: own, logprob }) =>
-        own === "" ? null : (
-          <span key={key} class={`p${depthOf(logprob)}`} title={`${(Math.exp(logprob) * 100).toFixed(1)}%`}>
+      {spans.map(({ from, text: own, logprob }) => {
+        const depth = depthOf(logprob);
+        return (
+          <span
+            key={from}
+            class={`p${depth}`}
+            style={{ "--depth": `${depth}` }}
+            title={`${(Math.exp(logprob) * 100).toFixed(1)}%`}
+          >
             {own}
           </span>
-        ),
-      )}
-      {text.slice(from)}
+        );
+      })}
+      {text.slice(end)}
     </>
   );
 };
 
-/** Says of a text whose tokens are too many that not all of them are tinted. */
-export const TintedPart = ({ of }: { readonly of: number }) =>
-  of > mostTokens ? (
+/** The note of a text that has too many tokens for all to be tinted. */
+export const TintLimit = ({ count }: { readonly count: number }) =>
+  count > maxTokens ? (
     <p class="quiet">
-      of its {number(of)} tokens, the first {number(mostTokens)} are tinted
+      of its {number(count)} tokens, the first {number(maxTokens)} are tinted
     </p>
   ) : null;
 
-/** From 0, sure, to 5: less likely than one in a hundred. */
+/** From 0, certain, to 5: less likely than one in a hundred. */
 const depthOf = (logprob: number): number => Math.min(5, Math.max(0, Math.round(-logprob)));

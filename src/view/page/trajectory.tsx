@@ -1,64 +1,122 @@
-/** One trajectory: its conversation, its values, what is wrong with it, and its JSON as it stands. */
-import type { GroupDetail } from "../shapes.ts";
-import { askJson, askText, useAnswer } from "./ask.ts";
-import { LogCommand, PlaceShown } from "./copy.tsx";
-import { conversationIn } from "./entries.ts";
-import { Reader } from "./reader.tsx";
-import { groupAddress, trajectoryAddress } from "./routes.ts";
-import { measure } from "./text.ts";
+/** A trajectory: its conversation or its JSON, its values, and its problems. */
+import { useRef, useState } from "preact/hooks";
+import type { GroupDetail } from "../answers.ts";
+import type { Query } from "../query.ts";
+import { addressOf, replaceBy } from "./address.ts";
+import { useAnswer } from "./ask.ts";
+import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
+import { Command, CopyButton, Position } from "./copy.tsx";
+import { rememberGroup } from "./groups.tsx";
+import { moveFocus, useKeys } from "./keys.tsx";
+import { ProblemList } from "./problems.tsx";
+import { measure, size } from "./text.ts";
+import { tokensOf } from "./tokens.tsx";
 
-export const Trajectory = ({ group, trajectory }: { readonly group: number; readonly trajectory: number }) => {
-  const detail = useAnswer(`api/groups/${group}`, askJson<GroupDetail>);
-  const json = useAnswer(`api/groups/${group}/${trajectory}`, askText);
-  if (detail.state === "waiting" || json.state === "waiting") return <p class="quiet">reading…</p>;
-  if (detail.state === "trouble") return <p role="alert">{detail.text}</p>;
-  if (json.state === "trouble") return <p role="alert">{json.text}</p>;
-  return <Shown detail={detail.value} trajectory={trajectory} json={json.value} />;
+/** Characters of raw JSON that are shown at first. */
+const maxRaw = 100_000;
+
+export const Trajectory = ({ query }: { readonly query: Query }) => {
+  const { group = 1, trajectory = 1 } = query;
+  const detail = useAnswer("group", { ...query, trajectory: undefined });
+  const json = useAnswer("trajectory", query);
+  const count = detail.value?.members.length ?? 0;
+  rememberGroup(group);
+  const step = (by: 1 | -1) => () => {
+    const to = trajectory + by;
+    if (to >= 1 && to <= count) replaceBy({ ...query, trajectory: to });
+  };
+  useKeys({ n: step(1), p: step(-1) });
+  const trouble = detail.trouble ?? json.trouble;
+  if (trouble !== undefined) return <p role="alert">{trouble}</p>;
+  if (detail.value === undefined || json.value === undefined) return <p class="quiet">reading…</p>;
+  return <Shown detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
 };
 
 const Shown = ({
   detail,
-  trajectory,
   json,
+  query,
+  at,
 }: {
   readonly detail: GroupDetail;
-  readonly trajectory: number;
   readonly json: string;
+  readonly query: Query;
+  readonly at: number;
 }) => {
-  const { group, members, findings, command } = detail;
-  const member = members[trajectory];
-  const address = (to: number) => (members[to] === undefined ? undefined : trajectoryAddress(group, to));
+  const { group, members } = detail;
+  const member = members[at];
+  const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
+  const parsed = parseTrajectory(json);
+  const turns = parsed?.turns(0) ?? [];
+  const metrics = Object.entries(member?.metrics ?? {});
+  const [isRaw, setRaw] = useState(false);
+  const [isTinted, setTinted] = useState(true);
+  const list = useRef<HTMLDivElement>(null);
+  useKeys({
+    j: () => moveFocus(list.current, ".entry", 1),
+    k: () => moveFocus(list.current, ".entry", -1),
+    r: () => setRaw(!isRaw),
+  });
   return (
     <article>
       <p class="way">
-        <a href={groupAddress(group)}>group {group + 1}</a> › trajectory {trajectory + 1} of {members.length}
+        <a href={addressOf({ ...query, trajectory: undefined })}>group {group + 1}</a> › trajectory {at + 1} of{" "}
+        {members.length}
       </p>
       <h1>reward {measure(member?.reward)}</h1>
-      {member !== undefined && <PlaceShown place={member.place} />}
-      <Metrics metrics={member?.metrics ?? {}} />
-      <Reader
-        json={json}
-        conversation={conversationIn(json)}
-        findings={findings.filter((finding) => finding.trajectory === trajectory)}
-        next={address(trajectory + 1)}
-        previous={address(trajectory - 1)}
-      />
-      <LogCommand command={command} />
+      {member !== undefined && <Position {...member} />}
+      {metrics.length > 0 && (
+        <dl class="metrics">
+          {metrics.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{measure(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <p class="tools">
+        <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+          raw JSON <kbd>r</kbd>
+        </button>{" "}
+        <CopyButton text={json} name="the JSON" />{" "}
+        {turns.some((turn) => tokensOf(turn).length > 0) && (
+          <button type="button" aria-pressed={isTinted} onClick={() => setTinted(!isTinted)}>
+            tint by log probability
+          </button>
+        )}
+      </p>
+      <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
+      <div ref={list}>
+        {isRaw || parsed === undefined ? (
+          <Raw json={json} />
+        ) : (
+          <Conversation turns={turns} findings={findings} isTinted={isTinted} />
+        )}
+      </div>
+      {!isRaw &&
+        parsed?.others.map(({ name, text }) => (
+          <details key={name}>
+            <summary>{name}</summary>
+            <LongText text={text} />
+          </details>
+        ))}
+      <Command detail={detail} />
     </article>
   );
 };
 
-const Metrics = ({ metrics }: { readonly metrics: Readonly<Record<string, number>> }) => {
-  const all = Object.entries(metrics);
-  if (all.length === 0) return null;
+const Raw = ({ json }: { readonly json: string }) => {
+  const [isWhole, setWhole] = useState(false);
+  const isCut = json.length > maxRaw && !isWhole;
   return (
-    <dl class="metrics">
-      {all.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{measure(value)}</dd>
-        </div>
-      ))}
-    </dl>
+    <section aria-label="raw JSON">
+      <pre class="raw">{isCut ? json.slice(0, maxRaw) : json}</pre>
+      {isCut && (
+        <button type="button" class="more" onClick={() => setWhole(true)}>
+          show all {size(json.length)}
+        </button>
+      )}
+    </section>
   );
 };

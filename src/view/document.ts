@@ -4,8 +4,14 @@ import pageStyle from "./page/page.css?raw";
 
 export { pageScript, pageStyle };
 
-/** The document, behind its first line. */
-export const htmlOf = ({ head, body }: { readonly head: string; readonly body: string }): string => `<html lang="en">
+/** Returns the document without its first line. */
+export const documentOf = ({
+  head,
+  body,
+}: {
+  readonly head: string;
+  readonly body: string;
+}): string => `<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -1,0 +1,206 @@
+/** The answers of the server, or of a page in a file, that the page draws: both sides are compiled with these types. */
+import type { Query, Range } from "./query.ts";
+
+/** What the page can ask for, by name. */
+export interface Answer {
+  readonly state: State;
+  readonly charts: Charts;
+  readonly problems: Findings;
+  readonly rows: Rows;
+  readonly group: GroupDetail;
+  /** The JSON of a trajectory, as it is in the input. */
+  readonly trajectory: string;
+}
+
+/** Answers a query. Undefined if there is no such thing. */
+export type Answers = {
+  readonly [Name in keyof Answer]: (query: Query) => Promise<Answer[Name] | undefined>;
+};
+
+/** The progress of reading. */
+export interface Progress {
+  readonly phase: "opening" | "reading" | "measuring" | "read";
+  /** Bytes of the input, or groups. */
+  readonly done: number;
+  readonly of: number;
+}
+
+/** What was read. */
+export interface Summary {
+  readonly files: readonly string[];
+  /** Number of files that groups begin in, if there are several. */
+  readonly runs: number;
+  readonly groups: Counted;
+  readonly trajectories: Counted;
+  /** How often each rule was broken. */
+  readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
+  /** Number of groups that something is learned from. */
+  readonly withSignal: number;
+  readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
+  /** What options filtered out. */
+  readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
+}
+
+interface Counted {
+  readonly read: number;
+  /** How many of them are invalid. */
+  readonly rejected: number;
+}
+
+export interface State {
+  readonly progress: Progress;
+  /** Absent until all was read. */
+  readonly summary?: Summary;
+  /** Columns that only some inputs have values for, of those that this one has. */
+  readonly recorded?: readonly ("tokens" | "cost" | "split")[];
+  /** For a page in a file: when it was written, and how many groups it has. */
+  readonly written?: { readonly at: string; readonly groups: number };
+}
+
+/** Rewards of a range, and how many trajectories have them. */
+export interface Bar {
+  readonly range: Range;
+  readonly count: number;
+}
+
+/** Groups with similar means and spreads. */
+export interface Dot {
+  readonly mean: Range;
+  readonly spread: Range;
+  readonly groups: number;
+}
+
+/** One of several files: a step, or a run. */
+export interface Run {
+  readonly file: string;
+  /** The name that distinguishes its run; empty if all files are of one run. */
+  readonly run: string;
+  /** The number in its name, or in that of its folder. */
+  readonly step: number | null;
+  readonly groups: number;
+  readonly withSignal: number;
+  /** The mean of the means of its groups; null if none is measured. */
+  readonly mean: number | null;
+}
+
+export interface Charts {
+  /** Empty for one file. */
+  readonly runs: readonly Run[];
+  readonly rewards: readonly Bar[];
+  readonly dots: readonly Dot[];
+}
+
+/** Why nothing is learned from a group. */
+export type Untrainable = "not valid" | "no trajectories" | "a group of one" | "equal rewards" | "no sampled turn";
+
+/** A group in the table. Numbers are null until they are measured, and for an invalid group. */
+export interface Row {
+  readonly group: number;
+  /** The first words of its prompt. */
+  readonly words: string;
+  readonly size: number;
+  readonly mean: number | null;
+  readonly spread: number | null;
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly untrainable: Untrainable | null;
+  readonly problems: number;
+  /** Sums of what its trajectories record; null if they record nothing. */
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  /** The split that it was logged to, in the local service. */
+  readonly split: string | null;
+}
+
+/** A page of the table. */
+export interface Rows {
+  /** How many groups are selected, and how many there are. */
+  readonly selected: number;
+  readonly of: number;
+  readonly rows: readonly Row[];
+  /** The progress of a search, from 0 to 1, and how many groups it found; null without a search. */
+  readonly searched: { readonly share: number; readonly found: number } | null;
+}
+
+/** A line of a file. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** A problem, and what it is about if that is known. */
+export interface Finding {
+  readonly rule: string;
+  readonly severity: "error" | "warning";
+  readonly message: string;
+  readonly advice: string;
+  readonly place: Place | null;
+  readonly group: number | null;
+  readonly trajectory: number | null;
+  /** Position in `messages_and_choices`. */
+  readonly message_at: number | null;
+}
+
+export interface Findings {
+  readonly findings: readonly Finding[];
+  /** Number of problems that are not in the list. */
+  readonly others: number;
+}
+
+/** A trajectory of a group. */
+export interface Member {
+  /** Null for a trajectory of the local service, which has the id of its call instead. */
+  readonly place: Place | null;
+  readonly call: string | null;
+  readonly bytes: number;
+  readonly reward: number | null;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Number of messages and choices. */
+  readonly messages: number;
+}
+
+export interface GroupDetail {
+  readonly group: number;
+  /** Number of groups. */
+  readonly of: number;
+  /** Its position in the table, and the groups next to it there. */
+  readonly at: number | null;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly place: Place | null;
+  /** How it was logged to the local service. */
+  readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
+  readonly valid: boolean;
+  /** False if it is not JSON; its bytes are then shown as its only trajectory. */
+  readonly isReadable: boolean;
+  readonly untrainable: Untrainable | null;
+  readonly members: readonly Member[];
+  /** Number of messages that all trajectories begin with. */
+  readonly common: number;
+  readonly findings: readonly Finding[];
+  /** The command that logs this group, or reads its calls; null if it came from standard input. */
+  readonly command: string | null;
+}
+
+/** The data of a page in a file. Its groups are in blocks of their own. */
+export interface PageData {
+  readonly state: State;
+  readonly charts: Charts;
+  readonly findings: Findings;
+  readonly rows: readonly RowData[];
+}
+
+/** A row, and what it is filtered by. */
+export interface RowData {
+  readonly row: Row;
+  readonly file: string;
+  readonly rewards: readonly (number | null)[];
+  readonly rules: readonly string[];
+}
+
+/** A group of a page in a file. */
+export interface GroupData {
+  readonly detail: GroupDetail;
+  /** The JSON of its trajectories. */
+  readonly trajectories: readonly string[];
+}

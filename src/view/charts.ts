@@ -1,0 +1,88 @@
+/** The bars and dots of the charts. */
+import type { Bar, Dot } from "./answers.ts";
+import type { Measures } from "./measures.ts";
+import { shareIn } from "./select.ts";
+
+/** Bars of a histogram, and cells of the plot in each direction. */
+const barCount = 24;
+const cells = { mean: 36, spread: 16 };
+
+/** Different values that have a bar each. */
+const maxValues = 16;
+
+/** Returns bars of rewards, from the least to the most. What is not finite has none. */
+export const barsOf = (rewards: Float64Array): readonly Bar[] => {
+  const values = new Map<number, number>();
+  for (const reward of rewards) {
+    if (!Number.isFinite(reward)) continue;
+    values.set(reward, (values.get(reward) ?? 0) + 1);
+    if (values.size > maxValues) return barsBetween(rewards, axisOf(rewards, barCount));
+  }
+  const sorted = [...values].sort(([a], [b]) => a - b);
+  return sorted.map(([value, count]) => ({ range: [value, value], count }));
+};
+
+const barsBetween = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
+  const edges = edgesOf(axis);
+  const edge = (at: number): number => edges[at] ?? axis.most;
+  const counts = new Float64Array(axis.cells);
+  for (const reward of rewards) {
+    if (!Number.isFinite(reward)) continue;
+    let at = cellOf(reward, axis);
+    // The edges decide, however a share is rounded.
+    while (at > 0 && reward < edge(at)) at--;
+    while (at < axis.cells - 1 && reward >= edge(at + 1)) at++;
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
+  return Array.from(counts, (count, at) => ({
+    range: at === axis.cells - 1 ? [edge(at), axis.most] : [edge(at), edge(at + 1), "below"],
+    count,
+  }));
+};
+
+/** Returns a dot for the measured groups of each cell. */
+export const dotsOf = ({ mean, spread, count }: Measures): readonly Dot[] => {
+  const axes = { mean: axisOf(mean, cells.mean), spread: axisOf(spread, cells.spread) };
+  const dots = new Map<number, Dot>();
+  for (let group = 0; group < count; group++) {
+    const [x, y] = [mean[group] ?? Number.NaN, spread[group] ?? Number.NaN];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
+    const key = cellOf(x, axes.mean) * cells.spread + cellOf(y, axes.spread);
+    const { mean: means, spread: spreads, groups } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
+    dots.set(key, {
+      mean: [Math.min(means[0], x), Math.max(means[1], x)],
+      spread: [Math.min(spreads[0], y), Math.max(spreads[1], y)],
+      groups: groups + 1,
+    });
+  }
+  return [...dots.values()];
+};
+
+/** Numbers from the least to the most, in cells of equal width. */
+interface Axis {
+  readonly least: number;
+  readonly most: number;
+  readonly cells: number;
+}
+
+const axisOf = (values: Float64Array, cells: number): Axis => {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  return { least, most, cells };
+};
+
+const cellOf = (value: number, { least, most, cells }: Axis): number =>
+  most === least ? 0 : Math.min(cells - 1, Math.floor(shareIn(value, least, most) * cells));
+
+/** Where the cells begin, and where the last one ends. */
+const edgesOf = ({ least, most, cells }: Axis): readonly number[] =>
+  Array.from({ length: cells + 1 }, (_, at) => {
+    if (at === 0 || at === cells) return at === 0 ? least : most;
+    // The width of the widest range, and its multiples, are not finite.
+    if (!Number.isFinite((most - least) * cells)) return 2 * (least / 2 + ((most / 2 - least / 2) / cells) * at);
+    return Math.min(most, least + ((most - least) * at) / cells);
+  });

@@ -1,0 +1,65 @@
+/** Selects and sorts groups by a query: for the server, and in a page in a file. */
+import type { Query, Range, SortKey } from "./query.ts";
+
+/** The facts that groups are selected and sorted by. */
+export interface Columns {
+  readonly count: number;
+  /** A number, or NaN if a group has none. */
+  value(key: Exclude<SortKey, "group">, group: number): number;
+  rewardsOf(group: number): Iterable<number>;
+  /** The rules that the group breaks. */
+  rulesOf(group: number): readonly string[];
+  fileOf(group: number): string;
+}
+
+/** Returns the selected groups, in their order. */
+export const selectGroups = (columns: Columns, query: Query, isFound: (group: number) => boolean): Uint32Array => {
+  const all = new Uint32Array(columns.count);
+  let count = 0;
+  for (let group = 0; group < all.length; group++) {
+    if (isFound(group) && isSelected(columns, query, group)) all[count++] = group;
+  }
+  const selected = all.subarray(0, count);
+  const { sort, descending } = query;
+  if (sort === "group") return descending ? selected.reverse() : selected;
+  const sign = descending ? -1 : 1;
+  return selected.sort((a, b) => compareNumbers(columns.value(sort, a), columns.value(sort, b), sign) || a - b);
+};
+
+/** Compares numbers; NaN comes last, in both directions. */
+const compareNumbers = (a: number, b: number, sign: number): number => {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+  return (a - b) * sign;
+};
+
+const isSelected = (columns: Columns, query: Query, group: number): boolean => {
+  const { reward, mean, spread, trainable, rule, file } = query;
+  return (
+    (reward === undefined || Array.from(columns.rewardsOf(group)).some((one) => isWithin(one, reward))) &&
+    (mean === undefined || isWithin(columns.value("mean", group), mean)) &&
+    (spread === undefined || isWithin(columns.value("spread", group), spread)) &&
+    (trainable === undefined || (columns.value("trainable", group) === 1) === trainable) &&
+    (rule === undefined || columns.rulesOf(group).some((one) => rule === "any" || one === rule)) &&
+    (file === undefined || columns.fileOf(group) === file)
+  );
+};
+
+/** The groups before and after a group in an order, and its position there; if it is not there, as in the order of the input. */
+export const neighborsOf = (order: Uint32Array, group: number, count: number) => {
+  const at = order.indexOf(group);
+  const [before, after] = at < 0 ? [group - 1, group + 1] : [order[at - 1] ?? -1, order[at + 1] ?? count];
+  return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
+};
+
+export const isWithin = (value: number, [from, to, end]: Range): boolean =>
+  value >= from && (end === undefined ? value <= to : value < to);
+
+export const isSameRange = (a: Range | undefined, b: Range): boolean => a?.join() === b.join();
+
+/** The position of a number between two others, from 0 to 1; 0.5 if they are equal. */
+export const shareIn = (value: number, from: number, to: number): number => {
+  const width = to - from;
+  if (width === 0) return 0.5;
+  const share = Number.isFinite(width) ? (value - from) / width : (value / 2 - from / 2) / (to / 2 - from / 2);
+  return Math.min(1, Math.max(0, share));
+};

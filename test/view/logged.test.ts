@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { GroupDetail, Rows } from "../../src/view/index.ts";
+import { chromium } from "../support/browser.ts";
+import { newHome, runRollcall } from "../support/run.ts";
+import { addressOf, shownPage } from "./shown.ts";
+import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
+
+/** A home whose local service was logged to, a request for each split. */
+const logged = async (splits: Readonly<Record<string, string>>) => {
+  const env = newHome();
+  for (const [split, stdin] of Object.entries(splits)) {
+    const ran = await runRollcall(["log", "gpt-4o", "-", "--split", split, "--local", "--no-ledger"], { env, stdin });
+    expect(ran.code).toBe(0);
+  }
+  return env;
+};
+
+const rowsOf = async (page: Viewing): Promise<Rows> => JSON.parse((await page.ask("/api/rows")).body);
+const groupOf = async (page: Viewing, group: number): Promise<GroupDetail> =>
+  JSON.parse((await page.ask("/api/group", { group })).body);
+
+const view = ["view", "--local", "--no-open"];
+
+describe("rollcall view --local", () => {
+  it("shows the groups that were logged, the newest request first, with split, rewards and call ids", async () => {
+    const first = `${groupLine([0, 1], { prompt: "first" })}\n${groupLine([0.5], { prompt: "second" })}\n`;
+    const env = await logged({ train: first, eval: groupLine([3, 3], { prompt: "third" }) });
+    const page = await serving(view, { env });
+    expect((await whenRead(page)).summary).toMatchObject({
+      files: ["local/local, the local service"],
+      groups: { read: 3, rejected: 0 },
+      trajectories: { read: 5, rejected: 0 },
+    });
+    const { rows } = await rowsOf(page);
+    expect(rows.map(({ words, split, mean }) => [words, split, mean])).toEqual([
+      ["third", "eval", 3],
+      ["first", "train", 0.5],
+      ["second", "train", 0.5],
+    ]);
+    const group = await groupOf(page, 2);
+    expect(group).toMatchObject({ place: null, logged: { model: "gpt-4o", split: "train" } });
+    const ids = group.members.map(({ call }) => call ?? "");
+    expect(group.command).toBe(`rollcall call read ${ids.join(" ")} --local`);
+    const read = await runRollcall(["call", "read", ids[1] ?? "", "--local", "--json"], { env });
+    expect(JSON.parse(read.stdout).call).toMatchObject({ id: ids[1], attributes: { reward: 1, split: "train" } });
+    const { body } = await page.ask("/api/trajectory", { group: 2, trajectory: 2 });
+    expect(JSON.parse(body).messages_and_choices[0].content).toBe("first");
+  });
+
+  it("serves a page without groups if nothing was logged, and reads again on reload if something was", async () => {
+    const env = newHome();
+    const page = await serving(view, { env });
+    expect((await whenRead(page)).summary?.groups.read).toBe(0);
+    await asked(page.url, "/");
+    expect((await whenRead(page)).summary?.groups.read).toBe(0);
+    const stdin = groupLine([1]);
+    await runRollcall(["log", "gpt-4o", "-", "--split", "train", "--local", "--no-ledger"], { env, stdin });
+    await asked(page.url, "/");
+    expect((await whenRead(page)).summary?.groups.read).toBe(1);
+  });
+
+  it("redacts the keys of the run", async () => {
+    const env = await logged({ train: groupLine([1], { prompt: "key-1234" }) });
+    const page = await serving(view, { env: { ...env, ROLLCALL_API_KEY: "key-1234" } });
+    await whenRead(page);
+    expect((await page.ask("/api/trajectory", { group: 1, trajectory: 1 })).body).not.toContain("key-1234");
+    expect((await page.ask("/api/rows")).body).not.toContain("key-1234");
+  });
+
+  it("writes its groups to a page in a file with --html", async () => {
+    const env = await logged({ train: groupLine([1, 0], { prompt: "say hi" }) });
+    const file = join(newHome().HOME, "page.html");
+    const ran = await runRollcall(["view", "--local", "--html", file, "--json"], { env });
+    expect(JSON.parse(ran.stdout)).toMatchObject({ status: "written", groups: { read: 1, written: 1, rejected: 0 } });
+    expect(readFileSync(file, "utf8")).toContain("say hi");
+  });
+
+  it.each<[words: string[], says: string]>([
+    [["--group-by", "task"], "--group-by"],
+    [["--where", "reward > 0.5"], "--where"],
+    [["--port", "x"], "--port"],
+  ])("exits with 2 for %j before it serves anything", async (words, says) => {
+    const ran = await runRollcall(["view", "--no-open", "--local", ...words]);
+    expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toContain(says);
+  });
+});
+
+describe.skipIf(chromium === undefined)("the page of rollcall view --local", { tags: "browser" }, () => {
+  it("has a column for the split, and the id of each trajectory's call", async () => {
+    const served = await serving(view, { env: await logged({ train: groupLine([0, 1]) }) });
+    const { page, troubles } = await shownPage(served);
+    await page.getByRole("columnheader", { name: "split" }).waitFor();
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    await page.getByText("logged to gpt-4o as train").waitFor();
+    await page.getByRole("columnheader", { name: "call" }).waitFor();
+    await page.getByText("rollcall call read").waitFor();
+    expect(troubles).toEqual([]);
+  });
+});
