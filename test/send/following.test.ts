@@ -1,0 +1,143 @@
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Attempt } from "../../src/client/index.ts";
+import { Failure } from "../../src/failure.ts";
+import { type FollowOptions, followFile } from "../../src/send/index.ts";
+import { testHost } from "../support/host.ts";
+import { answered, keepingClient, newFolder, usualDelivery } from "../support/inputs.ts";
+
+const line = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
+const groupLine = (...rewards: readonly unknown[]) =>
+  `{"trajectories":[${rewards.map((one) => line(one)).join(",")}]}\n`;
+const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`)}\n`;
+
+/** The lines of the rejects file. */
+const rejectsOf = (file: string): readonly string[] =>
+  existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
+
+/** Follows a file on a clock that only waiting moves. Each wait does the next step; after the last one Ctrl-C is pressed. */
+const follow = async (
+  steps: readonly ((file: string) => void)[],
+  { answer, ...more }: Partial<FollowOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
+) => {
+  const folder = newFolder();
+  const file = join(folder, "a.jsonl");
+  writeFileSync(file, "");
+  const stop = new AbortController();
+  let elapsed = 0;
+  const said: string[] = [];
+  const left = [...steps];
+  const host = {
+    ...testHost(),
+    signal: stop.signal,
+    elapsed: () => elapsed,
+    sleep: async (ms: number) => {
+      elapsed += ms;
+      const step = left.shift();
+      step?.(file);
+      if (step === undefined) stop.abort(new Failure("interrupted", { signal: "SIGINT" }));
+    },
+  };
+  const client = keepingClient((body, at) => {
+    const groups: readonly { trajectories: readonly { reward: number }[] }[] = JSON.parse(`${body}`).trajectory_groups;
+    const rewards = groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join("+"));
+    said.push(`${elapsed}: ${rewards.join(" ")}, ${rejectsOf(file).length} rejected`);
+    return answer?.(body, at) ?? answered(200);
+  });
+  const { result, reading } = await followFile({
+    ...usualDelivery(),
+    ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
+    judgement: { strict: false, allowed: new Set(["group-of-one", "no-assistant"]) },
+    ledger: { path: join(folder, "ledger.db"), require: false },
+    onEvent: (event) => said.push(`${elapsed}: ${event}`),
+    onRead: () => undefined,
+    client: async () => client,
+    ...more,
+  });
+  await reading.close();
+  const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
+  return {
+    said,
+    end: [result.status, result.failure?.reason, read, logged, before, rejected, unknown, unsent],
+    warnings: result.warnings.map(({ rule, line: at }) => `${rule} ${at ?? ""}`.trim()),
+    rejects: rejectsOf(file),
+    reward: result.metrics["train/reward"],
+  };
+};
+
+const append =
+  (...texts: readonly string[]) =>
+  (file: string) =>
+    appendFileSync(file, texts.join(""));
+const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
+
+describe("following a file", () => {
+  it("sends complete groups --every after the first of them, full requests at once, and the rest at the end", async () => {
+    const steps = [
+      ...[append(groupLine(1)), wait(1), append(groupLine(2)), wait(2), append(groupLine(3)), append(groupLine(4))],
+      append(groupLine(5, 6), groupLine(7), groupLine(8).slice(0, 30)),
+      ...[append(groupLine(8).slice(30)), wait(4), append(groupLine(9), line(10))],
+    ].flat();
+    expect(await follow(steps, { maxRequestBytes: 220 })).toEqual({
+      said: ["1250: 1 2", "2000: 3 4", "3000: 5+6 7", "3000: 8", "3750: 9"].map((sent) => `${sent}, 0 rejected`),
+      end: ["partial", "interrupted", 8, 8, 0, 0, 0, 0],
+      ...{ warnings: ["line-unfinished"], rejects: [], reward: 5 },
+    });
+  });
+
+  it("completes a group by its size, or when nothing came for --group-idle, and names those that grow afterwards", async () => {
+    const again = append(bare(1, 5));
+    const steps = [
+      ...[append(bare(1, 1)), wait(1), append(bare(1, 2)), wait(1), append(bare(2, 3)), wait(2), append(bare(2, 4))],
+      ...[again, wait(5)],
+    ].flat();
+    expect(await follow(steps, { groupIdleMs: 600, groupBy: "group_id" })).toEqual({
+      said: ["2500: 1+2, 0 rejected", "3750: 3+4 5, 0 rejected"],
+      end: ["logged", undefined, 3, 3, 0, 0, 0, 0],
+      ...{ warnings: ["group-changed 5"], rejects: [], reward: 3 },
+    });
+    const [together, late] = [steps.filter((step) => step !== again), { groupIdleMs: 60_000 }];
+    expect(await follow(together, { ...late, groupSize: 2 })).toEqual({
+      said: ["1750: 1+2, 0 rejected", "3000: 3+4, 0 rejected"],
+      end: ["logged", undefined, 2, 2, 0, 0, 0, 0],
+      ...{ warnings: [], rejects: [], reward: 2.5 },
+    });
+    expect(await follow(together, late)).toMatchObject({ said: ["2250: 1+2, 0 rejected"], warnings: ["group-open"] });
+    // A group that comes again ends the run, which sends what is complete.
+    expect(await follow(steps, { ...late, groupSize: 2 })).toMatchObject({
+      said: ["1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
+      ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["group-open"] },
+    });
+  });
+
+  it("writes what is invalid and what is refused to the rejects file once, and goes on with the next file", async () => {
+    const next = (file: string) => {
+      renameSync(file, `${file}.old`);
+      writeFileSync(file, groupLine(5));
+    };
+    const steps = [
+      ...[append(groupLine(1), groupLine('"x"'), groupLine(2)), wait(5), append(groupLine('"y"'), groupLine(3))],
+      ...[wait(4), append(groupLine(4), groupLine(1)), next, wait(9)],
+    ].flat();
+    const failure = new Failure("request-refused", { status: 422 });
+    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
+    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : answered(200));
+    expect(await follow(steps, { onInvalid: "skip", onRefused: "skip", answer })).toEqual({
+      said: [
+        ...["1250: 1 2, 1 rejected", "1250: 1, 1 rejected", "2750: 3, 3 rejected", "3250: moved"],
+        ...["4000: 4 1, 3 rejected", "5250: 5, 3 rejected"],
+      ],
+      end: ["partial", "log-rejected", 8, 5, 0, 3, 0, 0],
+      warnings: ["trajectory-twice 7"],
+      rejects: ['"x"', 2, '"y"'].map((reward) => groupLine(reward).trimEnd()),
+      reward: 2.8,
+    });
+    expect(await follow(steps, { answer })).toEqual({
+      said: ["250: 1, 0 rejected"],
+      end: ["partial", "log-partial", 3, 1, 0, 0, 0, 2],
+      ...{ warnings: [], rejects: [], reward: 1.5 },
+    });
+  });
+});
