@@ -240,9 +240,10 @@ describe("a series of runs", () => {
     ]);
     seconds += 24 * 60 * 60;
     // A day later the size that was refused is tried again.
-    expect((await rows([7, 8, 9, 3, 1], ["logged"], { maxRequestBytes: 10_000 })).slice(0, -1)).toEqual([
+    expect((await rows([7, 3, 8, 1, 9], ["logged"], { maxRequestBytes: 10_000 })).slice(0, -1)).toEqual([
       ...["logged", undefined, [5, 3, 2, 0, 0, 0], 1, 213, "c14", [200]],
     ]);
+    expect((await rows([7, 3, 8, 1, 9], [])).slice(0, 3)).toEqual(["already_logged", undefined, [5, 0, 5, 0, 0, 0]]);
   });
 
   it("accepts a request that is resolved by hand while it waits for its resend", async () => {

@@ -23,7 +23,6 @@ const follow = async (
 ) => {
   const folder = newFolder();
   const file = join(folder, "a.jsonl");
-  writeFileSync(file, "");
   const stop = new AbortController();
   let elapsed = 0;
   const said: string[] = [];
@@ -75,12 +74,16 @@ const wait = (looks: number) => Array.from({ length: looks }, () => () => undefi
 describe("following a file", () => {
   it("sends complete groups --every after the first of them, full requests at once, and the rest at the end", async () => {
     const steps = [
-      ...[append(groupLine(1)), wait(1), append(groupLine(2)), wait(2), append(groupLine(3)), append(groupLine(4))],
+      ...[wait(1), append(groupLine(1)), wait(1), append(groupLine(2)), wait(2)],
+      ...[append(groupLine(3)), append(groupLine(4))],
       append(groupLine(5, 6), groupLine(7), groupLine(8).slice(0, 30)),
       ...[append(groupLine(8).slice(30)), wait(4), append(groupLine(9), line(10))],
     ].flat();
     expect(await follow(steps, { maxRequestBytes: 220 })).toEqual({
-      said: ["1250: 1 2", "2000: 3 4", "3000: 5+6 7", "3000: 8", "3750: 9"].map((sent) => `${sent}, 0 rejected`),
+      said: [
+        ...["0: waiting", "1500: 1 2, 0 rejected", "2250: 3 4, 0 rejected"],
+        ...["3250: 5+6 7, 0 rejected", "3250: 8, 0 rejected", "4000: 9, 0 rejected"],
+      ],
       end: ["partial", "interrupted", 8, 8, 0, 0, 0, 0],
       ...{ warnings: ["line-unfinished"], rejects: [], reward: 5 },
     });
@@ -93,20 +96,23 @@ describe("following a file", () => {
       ...[again, wait(5)],
     ].flat();
     expect(await follow(steps, { groupIdleMs: 600, groupBy: "group_id" })).toEqual({
-      said: ["2500: 1+2, 0 rejected", "3750: 3+4 5, 0 rejected"],
+      said: ["0: waiting", "2500: 1+2, 0 rejected", "3750: 3+4 5, 0 rejected"],
       end: ["logged", undefined, 3, 3, 0, 0, 0, 0],
       ...{ warnings: ["group-changed 5"], rejects: [], reward: 3 },
     });
     const [together, late] = [steps.filter((step) => step !== again), { groupIdleMs: 60_000 }];
     expect(await follow(together, { ...late, groupSize: 2 })).toEqual({
-      said: ["1750: 1+2, 0 rejected", "3000: 3+4, 0 rejected"],
+      said: ["0: waiting", "1750: 1+2, 0 rejected", "3000: 3+4, 0 rejected"],
       end: ["logged", undefined, 2, 2, 0, 0, 0, 0],
       ...{ warnings: [], rejects: [], reward: 2.5 },
     });
-    expect(await follow(together, late)).toMatchObject({ said: ["2250: 1+2, 0 rejected"], warnings: ["group-open"] });
+    expect(await follow(together, late)).toMatchObject({
+      said: ["0: waiting", "2250: 1+2, 0 rejected"],
+      warnings: ["group-open"],
+    });
     // A group that comes again ends the run, which sends what is complete.
     expect(await follow(steps, { ...late, groupSize: 2 })).toMatchObject({
-      said: ["1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
+      said: ["0: waiting", "1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
       ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["group-open"] },
     });
   });
@@ -126,7 +132,7 @@ describe("following a file", () => {
     const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : answered(200));
     expect(await follow(steps, { onInvalid: "skip", onRefused: "skip", answer })).toEqual({
       said: [
-        ...["1250: 1 2, 1 rejected", "1250: 1, 1 rejected", "2750: 3, 3 rejected", "3250: moved"],
+        ...["0: waiting", "1250: 1 2, 1 rejected", "1250: 1, 1 rejected", "2750: 3, 3 rejected", "3250: moved"],
         ...["4000: 4 1, 3 rejected", "5250: 5, 3 rejected"],
       ],
       end: ["partial", "log-rejected", 8, 5, 0, 3, 0, 0],
@@ -135,7 +141,7 @@ describe("following a file", () => {
       reward: 2.8,
     });
     expect(await follow(steps, { answer })).toEqual({
-      said: ["250: 1, 0 rejected"],
+      said: ["0: waiting", "250: 1, 0 rejected"],
       end: ["partial", "log-partial", 3, 1, 0, 0, 0, 2],
       ...{ warnings: [], rejects: [], reward: 1.5 },
     });

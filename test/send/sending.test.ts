@@ -471,6 +471,24 @@ describe("an outcome", () => {
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
   });
 
+  it("stays as small as after a 413 if the service refuses a group in between", async () => {
+    const rewards = Array.from({ length: 12 }, (_, at) => at);
+    const sizes: (readonly [number, number])[] = [];
+    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
+    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => {
+      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
+      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
+      return status === 422 ? refusal : answered(status);
+    };
+    const reading = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
+    const rejects = join(newFolder(), "rejects");
+    const { result } = await send(reading, { answer, limit: 500, onRefused: "skip", rejects });
+    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
+    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
+    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
+  });
+
   it("warns if a 413 made several requests of one", async () => {
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
@@ -657,6 +675,14 @@ describe("a run of several requests", () => {
       { logged: 1, not_sent: 1 },
       [false, true],
     ]);
+  });
+});
+
+describe("a ledger that cannot be used", () => {
+  it("ends the run before its first request, and the failure says so", async () => {
+    const reading = await read(filesOf(group(1)));
+    const sent = send(reading, { ledger: { path: newFolder(), require: false }, answer: () => expect.unreachable() });
+    await expect(sent).rejects.toMatchObject({ code: "storage", about: { unsent: true } });
   });
 });
 

@@ -249,10 +249,11 @@ describe("the list of settings", () => {
   it("contains every setting, its value as written, and its source", () => {
     const home = openHome({
       flags: { base_url: "https://typed.example/" },
-      env: { ROLLCALL_TIMEOUT: "soon" },
+      env: { ROLLCALL_TIMEOUT: "soon", ROLLCALL_TOKEN: "key-1234" },
       profiles: { default: { split: "train", from_tomorrow: 1 } },
     });
     const { profile, rows, unknown } = listSettings(home.sources);
+    expect(home.hidden).toContain("key-1234");
     expect([profile, rows.map(({ name }) => name), unknown]).toEqual(["default", settingNames, ["from_tomorrow"]]);
     const row = (name: string) => rows.find((each) => each.name === name);
     expect(row("base_url")).toEqual({

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tryLock } from "../../src/database/index.ts";
-import { exportSettings, setSetting, settingNames, unsetSettings } from "../../src/settings/index.ts";
+import { exportSettings, renameProfile, setSetting, settingNames, unsetSettings } from "../../src/settings/index.ts";
 import { failureOf, logIn, openHome, saved, set } from "./open.ts";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -100,6 +100,20 @@ describe("saved settings", () => {
       overriding: ["ROLLCALL_SPLIT"],
     });
     expect(await set(home, "batch", "x")).toMatchObject({ newProfile: false, overriding: [] });
+  });
+
+  it("move with their profile to another name, and to default only if nothing was saved there", async () => {
+    const work = { work: { split: "train" } };
+    const home = openHome({ profiles: { ...work, plain: { split: "val" } }, logins: { work: { log: { key: "k" } } } });
+    expect(await renameProfile(home.sources, { from: "work", to: "default" })).toEqual({ account: "work" });
+    expect(saved(home)).toEqual({
+      profiles: { plain: { split: "val" }, default: { account: "work", split: "train" } },
+    });
+    expect(saved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
+    for (const taken of [{ profiles: { ...work, default: {} } }, { profiles: work, logins: { default: {} } }]) {
+      const renamed = async () => await renameProfile(openHome(taken).sources, { from: "work", to: "default" });
+      expect(await failureOf(renamed)).toMatchObject({ reason: "profile-exists" });
+    }
   });
 
   it("cannot be a secret, an unknown name, an unusable value or an address of the local service", async () => {
