@@ -1,66 +1,54 @@
-/** Tries a request once, and says truthfully what is known of it. Whatever the network or the service does is a value. */
+/** Tries a request once. Whatever the network or the service does is a value. */
 import type { Credential, Endpoint, Schema } from "../contract/endpoint.ts";
 import { type Decoded, decode } from "./body.ts";
-import type { Attempt, ClientOptions, StreamedBody, StreamedRequest } from "./client.ts";
-import type { Connections } from "./connect.ts";
-import { type Exchanged, exchange } from "./exchange.ts";
-import { type Answer, type Asked, failureOfStatus, failureOfTrouble } from "./failures.ts";
-import { type Route, routeTo } from "./proxy.ts";
-import { type Credentials, headersOf, type Target, targetOf } from "./request.ts";
+import type { Attempt, StreamedBody, StreamedRequest } from "./client.ts";
+import { type Exchanged, exchange, isStreamed } from "./exchange.ts";
+import { type Asked, failureOfStatus, failureOfTransport, type ReplyFacts } from "./failures.ts";
+import { headersOf, type Target, targetOf } from "./request.ts";
+import type { Session } from "./retry.ts";
+import { type Route, routeTo } from "./route.ts";
 import { traceReply, traceRequest } from "./trace.ts";
-import { Trouble } from "./trouble.ts";
+import { TransportError } from "./transport-error.ts";
 
-/** Longest silence of a log: the service computes metrics before it answers (promises.md, "Global options"). */
+/** Longest silence of a log: the service computes metrics before it replies (promises.md, "Global options"). */
 const logSilenceMs = 300_000;
 
-/** How many times that an answer that goes on and on may take, from the last of the body on. */
-const timesForAnswer = 2;
+/** The reply to a log may take this many times the longest silence as a whole, from the last piece of the body on. */
+const silencesForReply = 2;
 
-/** The largest answer that is read: the call ids of a million trajectories, or the items of a refusal that echo a request. */
-const largestAnswerBytes = 64 * 1024 * 1024;
+/** The largest reply to a log that is read: the call ids of a million trajectories, or the items of a refusal that echo a request. */
+const maxReplyBytes = 64 * 1024 * 1024;
 
-/** Tries a streamed request once; once more where a 401 brought another credential, since that says that nothing was done. */
+/** Tries a streamed request once; once more if a 401 brought another credential, since a 401 says that nothing was done. */
 export const attempt = async <P extends Schema, B extends Schema, R extends Schema>(
-  {
-    options,
-    connections,
-    credentials,
-  }: { readonly options: ClientOptions; readonly connections: Connections; readonly credentials: Credentials },
+  session: Session,
   endpoint: Endpoint<P, B, R>,
-  request: StreamedRequest<P>,
+  { parameters, body, headers = {}, signal = session.options.host.signal }: StreamedRequest<P>,
 ): Promise<Attempt> => {
-  const target = targetOf(options, endpoint, request.parameters);
+  const { options, credentials } = session;
+  const target = targetOf(options, endpoint, parameters);
   const route = routeTo(target.address, options.host.env);
   const silenceMs = options.timeoutMs ?? logSilenceMs;
-  const { body, headers = {}, signal = options.host.signal } = request;
-  const wholeMs = timesForAnswer * silenceMs;
-  const trial = { target, route, silenceMs, wholeMs, body, headers, signal, limitBytes: largestAnswerBytes };
-  const credential = await credentials.of(target);
-  const asked = { options, target, route, credential, silenceMs, tries: 1, encoding: headers["Content-Encoding"] };
-  const tried = await tryUnlessStale(options, connections, { ...trial, credential });
-  if (tried.status !== 401 || credential === undefined) return attemptOf(asked, tried);
-  const another = await credentials.another(target, credential);
-  if (another === undefined) return attemptOf(asked, tried);
-  const again = await tryUnlessStale(options, connections, { ...trial, credential: another });
-  return attemptOf({ ...asked, credential: another, tries: 2 }, again);
-};
-
-/** Tries a request; again, at once, where the connection had been closed since it carried another and the body had not left. */
-const tryUnlessStale: typeof tryOnce = async (options, connections, trial) => {
-  for (;;) {
-    const tried = await tryOnce(options, connections, trial);
-    const isStale = tried.reused && tried.status === undefined && !tried.bodySent;
-    if (!isStale || !codesOfStale.has(tried.trouble?.code ?? "")) return tried;
+  const wholeMs = silencesForReply * silenceMs;
+  const request = { target, route, body, headers, silenceMs, wholeMs, signal, maxBytes: maxReplyBytes };
+  const asked = { options, target, route, silenceMs, encoding: headers["Content-Encoding"] };
+  let credential = await credentials.of(target);
+  for (let tries = 1; ; tries++) {
+    const tried = await tryOnce(session, { ...request, credential });
+    const another =
+      tried.status === 401 && credential !== undefined && tries === 1
+        ? await credentials.another(target, credential)
+        : undefined;
+    if (another === undefined) return attemptOf({ ...asked, credential, tries }, tried);
+    credential = another;
   }
 };
-
-const codesOfStale = new Set(["CUT", "ECONNRESET", "EPIPE"]);
 
 const attemptOf = (asked: Asked, tried: Tried): Attempt => {
   const { status, bodySent, headers } = tried;
   if (status === undefined) {
-    const trouble = tried.trouble ?? new Trouble("CUT");
-    return { kind: "broken", bodySent, code: trouble.code, failure: failureOfTrouble(asked, trouble) };
+    const error = tried.error ?? new TransportError("CUT");
+    return { kind: "broken", bodySent, code: error.code, failure: failureOfTransport(asked, error) };
   }
   return {
     kind: "answered",
@@ -68,62 +56,52 @@ const attemptOf = (asked: Asked, tried: Tried): Attempt => {
     retryAfterMs: tried.retryAfterMs,
     idempotencyKey: headers["idempotency-key"],
     body: tried.bytes,
-    cut: tried.trouble !== undefined || tried.fault !== undefined,
+    cut: tried.error !== undefined || tried.fault !== undefined,
     bodySent,
     failure: status >= 200 && status < 300 ? undefined : failureOfStatus(asked, status, tried),
   };
 };
 
+/** A request with its credential and its limits. */
 interface Trial {
   readonly target: Target;
   readonly route: Route;
   readonly credential: Credential | undefined;
   readonly body: Uint8Array | StreamedBody | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly silenceMs: number;
-  /** Longest time for it as a whole, or, of a streamed body, for the answer. */
+  /** Longest time for it as a whole, or, of a streamed body, for the reply. */
   readonly wholeMs: number;
-  /** Largest body that is read: as it comes and decoded. */
-  readonly limitBytes: number;
+  /** Largest body that is read: as it comes, and decoded. */
+  readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** What became of it. */
-export interface Tried extends Answer {
-  readonly status: number | undefined;
-  readonly fault: Decoded["fault"];
-  readonly trouble: Trouble | undefined;
-  readonly bodySent: boolean;
-  readonly reused: boolean;
-}
+/** A reply that can be incomplete or missing. */
+export interface Tried extends Omit<Exchanged, "body">, Decoded, ReplyFacts {}
 
 /** Tries a request once. @throws Failure for headers that can't be sent; whatever a streamed body throws */
-export const tryOnce = async (options: ClientOptions, connections: Connections, trial: Trial): Promise<Tried> => {
-  const { target, route, body, silenceMs, wholeMs, limitBytes, signal } = trial;
+export const tryOnce = async ({ options, connections }: Session, trial: Trial): Promise<Tried> => {
+  const { target, route, body, silenceMs, wholeMs, maxBytes, signal } = trial;
   const { method } = target.endpoint;
+  const { elapsed, now } = options.host;
   const headers = headersOf(options, target, trial.credential, trial.headers);
   traceRequest(options.trace, { method, url: target.url, headers, project: options.project?.header });
-  const { elapsed, now } = options.host;
   const started = elapsed();
-  const length = body === undefined ? [] : ["Content-Length", String(body.length)];
-  const exchanged = await exchange(
-    connections,
-    { method, route, path: target.path, headers: [...headers.flat(), ...length], body },
-    { silenceMs, wholeMs, bodyBytes: limitBytes, signal },
-  );
-  const { body: bytes, ...answer } = exchanged;
-  traceReply(options.trace, { ...answer, bytes: bytes.length, tookMs: elapsed() - started });
-  return { ...answer, ...(await decoded(exchanged, limitBytes)), retryAfterMs: retryAfterMs(answer.headers, now()) };
-};
-
-const decoded = async ({ body, headers }: Exchanged, limitBytes: number): Promise<Decoded> => {
-  const encoding = headers["content-encoding"];
-  return encoding === undefined ? { bytes: body, fault: undefined } : await decode(body, encoding, limitBytes);
+  const opened = await connections();
+  // Nobody can know what became of a log that was sent while the other side closed an idle connection.
+  const connection = await (isStreamed(body) ? opened.open(route) : opened.reuse(route));
+  const outgoing = { method, route, path: target.path, headers, body };
+  const { body: bytes, ...reply } = await exchange(connection, outgoing, { silenceMs, wholeMs, maxBytes, signal });
+  traceReply(options.trace, { ...reply, bytes: bytes.length, tookMs: elapsed() - started });
+  const encoding = reply.headers["content-encoding"];
+  const decoded = encoding === undefined ? { bytes, fault: undefined } : await decode(bytes, encoding, maxBytes);
+  return { ...reply, ...decoded, retryAfterMs: retryAfterMs(reply.headers, now()) };
 };
 
 /**
  * How long a service asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3).
- * Undefined where it asks nothing that can be read.
+ * Undefined if it asks for nothing that can be read.
  */
 export const retryAfterMs = (headers: Readonly<Record<string, string>>, now: number): number | undefined => {
   const exact = numberOf(headers["retry-after-ms"]);

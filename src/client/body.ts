@@ -1,45 +1,6 @@
-/** A reply's body: collected up to a limit, and decompressed. */
+/** Decompresses a reply's body. */
 import { promisify } from "node:util";
 import { codeOf } from "../files.ts";
-
-/** Bytes that are collected. */
-export interface Collected {
-  /** Takes a piece, as far as the limit allows. */
-  add(piece: Uint8Array): void;
-  readonly isTooLong: boolean;
-  read(): Uint8Array;
-}
-
-/** The first buffer, in bytes, if the length is unknown. */
-const firstBuffer = 1 << 16;
-
-/** A larger buffer has the size of the limit: the system gives memory only for what is written, and a copy would need it twice. */
-const maxDoubled = 1 << 22;
-
-/** Collects at most `limit` bytes. `expected` is the length that the sender announced. */
-export const openCollected = (limit: number, expected = 0): Collected => {
-  let buffer = Buffer.allocUnsafeSlow(Math.min(limit, expected));
-  let size = 0;
-  let isTooLong = false;
-  return {
-    get isTooLong() {
-      return isTooLong;
-    },
-    add(piece) {
-      const taken = piece.subarray(0, limit - size);
-      isTooLong ||= taken.length < piece.length;
-      if (size + taken.length > buffer.length) {
-        const doubled = Math.max(size + taken.length, buffer.length * 2, firstBuffer);
-        const larger = Buffer.allocUnsafeSlow(Math.min(limit, doubled > maxDoubled ? limit : doubled));
-        larger.set(buffer.subarray(0, size));
-        buffer = larger;
-      }
-      buffer.set(taken, size);
-      size += taken.length;
-    },
-    read: () => buffer.subarray(0, size),
-  };
-};
 
 /** A decompressed body, or the part of it that could be decompressed. */
 export interface Decoded {

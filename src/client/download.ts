@@ -1,17 +1,17 @@
 /** Downloads files by their addresses, which are not part of the service's interface. The body of a reply is a stream. */
-import type { IncomingMessage } from "node:http";
-import { Failure } from "../failure.ts";
+import { Readable } from "node:stream";
+import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
 import { retryAfterMs } from "./attempt.ts";
 import type { ClientOptions, Patience } from "./client.ts";
-import { Connections } from "./connect.ts";
-import { flat, guardOf, longestTimerMs, openRequest } from "./exchange.ts";
+import type { Connections } from "./connections.ts";
+import { type Started, start } from "./exchange.ts";
 import { isPassing, noConnection } from "./failures.ts";
-import { addressOf, type Route, routeTo } from "./proxy.ts";
 import { type Headers, userAgent } from "./request.ts";
 import { openPatience, readSilenceMs, triesBeforeNotice } from "./retry.ts";
+import { addressOf, type Route, routeTo } from "./route.ts";
 import { traceReply, traceRequest } from "./trace.ts";
-import { isHostMissing, isPermanent, Trouble, troubleOf } from "./trouble.ts";
+import { isHostMissing, isPermanent, TransportError } from "./transport-error.ts";
 
 export type DownloadOptions = Pick<
   ClientOptions,
@@ -52,39 +52,46 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
     if (!isAnnounced) options.onAgain?.(why, maxWaitMs);
     isAnnounced = true;
   };
-  return downloadsOver({ ...options, onAgain }, { connections: new Connections(), reached: new Set() });
+  let opened: Promise<Connections> | undefined;
+  const connections = () => {
+    opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
+    return opened;
+  };
+  const close = () => void opened?.then((connections) => connections.close());
+  return downloadsOver({ ...options, onAgain }, { connections, close, reached: new Set() });
 };
 
 /** What all downloads of a run share: connections, and the origins that have replied. */
 interface Shared {
-  readonly connections: Connections;
+  readonly connections: () => Promise<Connections>;
+  readonly close: () => void;
   readonly reached: Set<string>;
 }
 
 const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
   const { host, maxWaitMs, waitsForHost, onAgain } = options;
-  const { connections, reached } = shared;
+  const { connections, close, reached } = shared;
   const announce = (why: Failure) => onAgain?.(why, maxWaitMs);
   const patience = () => openPatience({ host, maxWaitMs });
   return {
     patience,
     announce,
     within: (signal) => downloadsOver({ ...options, host: withSignal(host, signal) }, shared),
-    close: () => connections.destroy(),
+    close,
     async get(url, headers) {
       const waits = patience();
       const route = routeTo(addressOf(url.origin), host.env);
       const own = [...headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
       for (let tries = 1; ; tries++) {
-        const got = await request(options, { connections, url, route, headers: own, tries });
+        const got = await request(options, { connections: await connections(), url, route, headers: own, tries });
         if ("status" in got) {
           reached.add(url.origin);
           if (!isPassing(got.status) || !(await waits.wait(got.retryAfterMs, got.drop))) return got;
           continue;
         }
-        const { trouble, failure } = got;
-        const isThere = waitsForHost || reached.has(url.origin) || !isHostMissing(trouble);
-        if (!isThere || isPermanent(trouble) || !(await waits.wait(undefined))) throw failure;
+        const { error, failure } = got;
+        const isThere = waitsForHost || reached.has(url.origin) || !isHostMissing(error);
+        if (!isThere || isPermanent(error) || !(await waits.wait(undefined))) throw failure;
         if (tries >= triesBeforeNotice) announce(failure);
       }
     },
@@ -101,7 +108,7 @@ interface Wanted {
 
 /** A request without a reply. */
 interface NoReply {
-  readonly trouble: Trouble;
+  readonly error: TransportError;
   readonly failure: Failure<"no-connection">;
 }
 
@@ -113,52 +120,46 @@ const request = async (
   const { signal } = host;
   // A query can have secrets.
   const shown = { method: "GET", url: `${url.origin}${url.pathname}` };
-  let stopped: Trouble | undefined;
-  const noReply = (thrown: unknown): NoReply => {
-    signal.throwIfAborted();
-    if (thrown instanceof Failure) throw thrown;
-    const trouble = stopped ?? troubleOf(thrown);
-    trace?.(`* ${trouble.code}`);
+  const noReply = (error: TransportError): NoReply => {
+    trace?.(`* ${error.code}`);
     const asked = { route, silenceMs, tries, setting: "the address" };
-    return { trouble, failure: noConnection(trouble, asked, { http: shown }) };
-  };
-  const chunksOf = async function* (reply: IncomingMessage): AsyncGenerator<Uint8Array, void> {
-    try {
-      for await (const chunk of reply) yield chunk;
-      if (!reply.complete) throw new Trouble("CUT");
-    } catch (thrown) {
-      throw noReply(thrown).failure;
-    } finally {
-      reply.destroy();
-    }
+    return { error, failure: noConnection(error, asked, { http: shown }) };
   };
   signal.throwIfAborted();
   const started = host.elapsed();
   traceRequest(trace, { ...shown, headers, project: undefined });
-  try {
-    const reply = await new Promise<IncomingMessage>((resolve, reject) => {
-      const head = { method: "GET", route, path: `${url.pathname}${url.search}`, headers: headers.flat() };
-      const sent = openRequest({ agent: connections }, head, signal);
-      const stop = (why: Trouble) => {
-        stopped = why;
-        sent.destroy();
-      };
-      sent.once("socket", (socket) => {
-        const guard = guardOf(socket, { silenceMs, wholeMs: longestTimerMs, signal }, { stop });
-        sent.once("close", guard.end);
-      });
-      // Stays: a later error must not end the process.
-      sent.on("error", reject);
-      sent.once("response", resolve).once("close", () => reject(new Trouble("CUT")));
-      sent.end();
+  const outgoing = { method: "GET", route, path: `${url.pathname}${url.search}`, headers } as const;
+  const limits = { silenceMs, wholeMs: Number.POSITIVE_INFINITY, signal };
+  const connection = await connections.reuse(route);
+  const got = await new Promise<Got | NoReply>((resolve) => {
+    let sent: Started | undefined;
+    const body = new Readable({
+      read: () => sent?.resume(),
+      destroy(error, callback) {
+        sent?.stop(new TransportError("ABORTED"));
+        callback(error);
+      },
     });
-    const replied = { status: reply.statusCode ?? 0, headers: flat(reply.headers) };
-    const bytes = Number(replied.headers["content-length"] ?? 0);
-    traceReply(trace, { ...replied, bytes, trouble: undefined, tookMs: host.elapsed() - started });
-    const asked = retryAfterMs(replied.headers, host.now());
-    const drop = () => void reply.destroy();
-    return { ...replied, retryAfterMs: asked, tries, chunks: () => chunksOf(reply), drop };
-  } catch (thrown) {
-    return noReply(thrown);
-  }
+    // An error may come before the body is read.
+    body.on("error", () => undefined);
+    sent = start(connection, outgoing, limits, {
+      head(status, replied) {
+        if (status < 200) return;
+        const bytes = Number(replied["content-length"] ?? 0);
+        traceReply(trace, { status, headers: replied, bytes, error: undefined, tookMs: host.elapsed() - started });
+        const drop = () => void body.destroy();
+        const asked = retryAfterMs(replied, host.now());
+        resolve({ status, headers: replied, retryAfterMs: asked, tries, chunks: () => body, drop });
+      },
+      data: (piece) => body.push(piece),
+      end(error) {
+        if (error === undefined) return body.push(null);
+        const none = noReply(error);
+        body.destroy(signal.aborted ? signal.reason : none.failure);
+        return resolve(none);
+      },
+    });
+  });
+  signal.throwIfAborted();
+  return got;
 };

@@ -1,296 +1,249 @@
-/** One request and its answer, over Node's own HTTP client. */
-import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
-import type { Socket } from "node:net";
-import { type Collected, openCollected } from "./body.ts";
+/** Sends one request with undici, and knows from the body that it yields whether the service can have received all of it. */
+import type { IncomingHttpHeaders } from "node:http";
 import type { StreamedBody } from "./client.ts";
-import type { Connections } from "./connect.ts";
-import type { Route } from "./proxy.ts";
-import { Trouble, troubleOf } from "./trouble.ts";
+import type { Connection } from "./connections.ts";
+import type { Headers } from "./request.ts";
+import { connectTimeoutMs, isForwarded, type Route } from "./route.ts";
+import { TransportError, toTransportError } from "./transport-error.ts";
 
-interface Outgoing extends Head {
-  readonly body: Uint8Array | StreamedBody | undefined;
-}
-
-/** What a request begins with, as the server behind all proxies gets it. */
-interface Head {
-  readonly method: string;
+/** A request, as the server behind all proxies gets it. */
+export interface Outgoing {
+  readonly method: "GET" | "HEAD" | "POST";
   readonly route: Route;
   readonly path: string;
-  /** Names and values in turn, but for `Host`, `Connection` and what a proxy is told. */
-  readonly headers: readonly string[];
+  readonly headers: Headers;
+  readonly body?: Uint8Array | StreamedBody | undefined;
 }
 
-/** Opens a request over connections, or over one. A proxy that forwards it is told the whole address, and who asks. */
-export const openRequest = (
-  over: Pick<RequestOptions, "agent" | "createConnection">,
-  { method, route, path, headers }: Head,
-  signal: AbortSignal,
-): ClientRequest => {
-  const { to, proxy } = route;
-  const forwarding = to.secure ? undefined : proxy;
-  const authorization = forwarding?.authorization;
-  const own = authorization === undefined ? headers : [...headers, "Proxy-Authorization", authorization];
-  const address = {
-    method,
-    host: to.hostname,
-    port: to.port,
-    path: forwarding === undefined ? path : to.origin + path,
-  };
-  // `way` is for the agent, which is given all of the request's options.
-  const way = { way: { route, signal } };
-  return request({ ...over, ...address, headers: ["Host", to.authority, ...own], ...way });
-};
-
-interface Bounds {
-  /** Longest silence in either direction, once a connection stands. */
+/** Limits of a request and its reply. */
+export interface Limits {
+  /** Longest silence in either direction. */
   readonly silenceMs: number;
-  /** Longest time for it as a whole, once a connection stands; where the body is given in pieces, from the last that left. */
+  /** Longest time from the connection to the end of the reply; of a streamed body, from its last piece. */
   readonly wholeMs: number;
-  /** Largest body that is read, before it is decoded. */
-  readonly bodyBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** How an exchange ended. */
+/** Receives a reply. */
+export interface Receiver {
+  /** Takes a status and headers, names in lower case. An informational status is not the last. */
+  head(status: number, headers: Readonly<Record<string, string>>): void;
+  /** Takes a piece of the body. Returns false if no more should come until `resume`. */
+  data(piece: Uint8Array): boolean;
+  /** Called once, at the end. `error` is what kept the reply from being complete. */
+  end(error: TransportError | undefined): void;
+}
+
+/** A request under way. */
+export interface Started {
+  /** True from the moment at which the service can have received the whole body. */
+  readonly bodySent: boolean;
+  /** Ends the request and the reply, with an error. */
+  stop(error: TransportError): void;
+  resume(): void;
+}
+
+/** undici's clock for silence is up to this much slow, so that silence is reported as what it is. */
+const slowClockMs = 1000;
+
+/** The longest time that a timer of Node can have. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Sends a request. */
+export const start = (
+  connection: Connection,
+  { method, route, path, headers, body }: Outgoing,
+  { silenceMs, wholeMs, signal }: Limits,
+  receiver: Receiver,
+): Started => {
+  let controller: { resume(): void } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let hasBegun = false;
+  let hasHead = false;
+  const streamed = isStreamed(body) ? body : undefined;
+  let bodySent = streamed === undefined;
+  const end = (error?: TransportError) => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    signal.removeEventListener("abort", interrupt);
+    if (error !== undefined) connection.destroy();
+    // undici can use the connection again when it has seen that it stays open.
+    else void arrivalsRead().then(streamed ? connection.destroy : connection.release);
+    receiver.end(error);
+  };
+  const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
+  const limit = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
+    clearTimeout(timer);
+    if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, longestTimerMs));
+  };
+  const limitWhole = () => limit(wholeMs + slowClockMs, "ENDLESS");
+  const started = {
+    get bodySent() {
+      return bodySent;
+    },
+    stop: end,
+    resume: () => controller?.resume(),
+  };
+  signal.addEventListener("abort", interrupt, { once: true });
+  if (signal.aborted) interrupt();
+  if (isOver) return started;
+  limit(connectTimeoutMs, "CONNECT_TIMEOUT");
+  const pacing: Pacing = {
+    isOver: () => isOver,
+    onPiece: limitWhole,
+    onLast: () => {
+      bodySent = true;
+    },
+    onError: (cause) => end(new TransportError("BODY_FAILED", { cause })),
+  };
+  const { to, proxy } = route;
+  const forwarding = isForwarded(route) ? proxy : undefined;
+  const toProxy = forwarding?.authorization;
+  connection.dispatch(
+    {
+      method,
+      origin: forwarding?.address.origin ?? to.origin,
+      path: forwarding === undefined ? path : to.origin + path,
+      headers: [
+        ...headers.flat(),
+        ...(forwarding === undefined ? [] : ["Host", to.authority]),
+        ...(toProxy === undefined ? [] : ["Proxy-Authorization", toProxy]),
+        ...(streamed === undefined ? [] : ["Content-Length", String(streamed.length)]),
+      ],
+      body: isStreamed(body) ? pacedBody(body, pacing) : body,
+      headersTimeout: silenceMs,
+      bodyTimeout: silenceMs,
+      ...(streamed === undefined ? {} : { reset: true }),
+    },
+    {
+      onRequestStart(started) {
+        controller = started;
+        limitWhole();
+      },
+      onResponseStarted: () => {
+        hasBegun = true;
+      },
+      onResponseStart(_, status, received) {
+        hasHead ||= status >= 200;
+        receiver.head(status, flat(received));
+      },
+      onResponseData(started, piece) {
+        if (!receiver.data(piece)) started.pause();
+      },
+      onResponseEnd: () => end(),
+      onResponseError(_, thrown) {
+        const error = toTransportError(thrown);
+        end(
+          error.code === "CUT" && hasBegun && !hasHead ? new TransportError("CUT_HEADERS", { cause: thrown }) : error,
+        );
+      },
+    },
+  );
+  return started;
+};
+
+export const isStreamed = (body: Outgoing["body"]): body is StreamedBody =>
+  body !== undefined && !(body instanceof Uint8Array);
+
+interface Pacing {
+  readonly isOver: () => boolean;
+  readonly onPiece: () => void;
+  readonly onLast: () => void;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** Largest piece of a body. Between two pieces, a reply that has come is read. */
+const pieceBytes = 64 * 1024;
+
+/**
+ * Yields a body whose last byte is a piece of its own. undici asks for a piece when every other has left the process, so
+ * no server can accept the request before `onLast`, and every server can from then on.
+ */
+async function* pacedBody({ length, chunks }: StreamedBody, on: Pacing): AsyncGenerator<Uint8Array, void> {
+  let left = length;
+  try {
+    for await (const chunk of chunks()) {
+      // undici ends a request whose body is not as long as its headers say.
+      if (chunk.length > left) return;
+      for (const piece of piecesOf(chunk, chunk.length === left)) {
+        on.onPiece();
+        // A service that has its reply ready (413 after 4 of 100 MB) may close its side while the body is still being sent,
+        // and Node drops a reply that nobody has read if the next write fails.
+        await arrivalsRead();
+        if (on.isOver()) return;
+        left -= piece.length;
+        if (left === 0) on.onLast();
+        yield piece;
+      }
+      if (left === 0) return;
+    }
+  } catch (thrown) {
+    on.onError(thrown);
+  }
+}
+
+function* piecesOf(chunk: Uint8Array, isLast: boolean): Generator<Uint8Array, void> {
+  const end = isLast ? chunk.length - 1 : chunk.length;
+  for (let at = 0; at < end; at += pieceBytes) yield chunk.subarray(at, Math.min(at + pieceBytes, end));
+  if (isLast) yield chunk.subarray(end);
+}
+
+/**
+ * Waits until what has arrived was read. The first turn of the event loop may end before the system is asked for it, and
+ * undici reports an error when the socket is closed, at the end of the second.
+ */
+const arrivalsRead = (): Promise<void> =>
+  new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+
+/** A reply, and how it ended. */
 export interface Exchanged {
-  /** The final status; undefined where none was read. */
+  /** Undefined if none was read with its headers. */
   readonly status: number | undefined;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** As it came, encoded. */
   readonly body: Uint8Array;
-  /** What kept the answer from being whole. */
-  readonly trouble: Trouble | undefined;
+  /** What kept the reply from being complete. */
+  readonly error: TransportError | undefined;
   readonly bodySent: boolean;
-  /** Whether it went over a connection that had carried another before. */
-  readonly reused: boolean;
 }
 
-/** Sends a request and reads its answer. What the network does is a value. @throws what a body given in pieces throws */
-export const exchange = (connections: Connections, outgoing: Outgoing, bounds: Bounds): Promise<Exchanged> =>
+/** Sends a request and collects the reply, up to `maxBytes` of it. What the network does is a value. @throws what a streamed body throws */
+export const exchange = (
+  connection: Connection,
+  outgoing: Outgoing,
+  { maxBytes, ...limits }: Limits & { readonly maxBytes: number },
+): Promise<Exchanged> =>
   new Promise((resolve, reject) => {
-    const { body } = outgoing;
-    const sent = openRequest({ agent: connections }, outgoing, bounds.signal);
-    const answer = new Answer(bounds.bodyBytes);
-    const sending = isStreamed(body) ? new Sending(sent, body) : undefined;
-    let trouble: Trouble | undefined;
-    let guard: Guard | undefined;
-    let isOver = false;
-    const end = () => {
-      if (isOver) return;
-      isOver = true;
-      guard?.end();
-      const exchanged = answer.read(trouble);
-      // What was not read or sent to its end can't be used again.
-      if (exchanged.trouble !== undefined || !sent.writableFinished) sent.destroy();
-      resolve({ ...exchanged, bodySent: sending?.isDone ?? true, reused: sent.reusedSocket });
-    };
-    const stop = (why: Trouble) => {
-      trouble ??= why;
-      sent.destroy();
-      end();
-    };
-    sent.on("error", (thrown) => {
-      trouble ??= troubleOf(thrown);
+    let status: number | undefined;
+    let headers: Readonly<Record<string, string>> = {};
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    const started = start(connection, outgoing, limits, {
+      head(code, received) {
+        if (code >= 200) [status, headers] = [code, received];
+      },
+      data(piece) {
+        pieces.push(piece.subarray(0, maxBytes - bytes));
+        bytes += piece.length;
+        if (bytes > maxBytes) started.stop(new TransportError("TOO_LONG"));
+        return true;
+      },
+      end(error) {
+        if (error?.code === "BODY_FAILED") return reject(error.cause);
+        const body = Buffer.concat(pieces);
+        // The connection is released then.
+        void arrivalsRead().then(() => resolve({ status, headers, body, error, bodySent: started.bodySent }));
+      },
     });
-    sent.once("close", () => {
-      if (!answer.hasBegun) end();
-    });
-    sent.once("response", (reply) => {
-      answer.begin(reply);
-      reply.on("data", (chunk: Uint8Array) => answer.add(chunk) || stop(new Trouble("TOO_LONG")));
-      reply.once("end", end).once("error", end).once("close", end);
-    });
-    sent.once("socket", (socket) => {
-      socket.on("data", answer.look);
-      sent.once("close", () => socket.off("data", answer.look));
-      guard = guardOf(socket, bounds, { stop, isWaited: () => sending !== undefined && !sending.isDone });
-      sending?.run(guard.again).then(
-        (isWhole) => isWhole || stop(new Trouble("CUT")),
-        (thrown) => {
-          if (isOver) return;
-          isOver = true;
-          guard?.end();
-          sent.destroy();
-          reject(thrown);
-        },
-      );
-    });
-    if (sending === undefined) sent.end(body);
   });
 
-const isStreamed = (body: Outgoing["body"]): body is StreamedBody =>
-  body !== undefined && !(body instanceof Uint8Array);
-
-/** Largest head of an answer, in bytes: Node's own bound. */
-const longestHead = 16_384;
-
-class Answer {
-  readonly #bodyBytes: number;
-  #body: Collected;
-  #reply: IncomingMessage | undefined;
-  #head = "";
-
-  constructor(bodyBytes: number) {
-    this.#bodyBytes = bodyBytes;
-    this.#body = openCollected(bodyBytes);
-  }
-
-  get hasBegun(): boolean {
-    return this.#reply !== undefined;
-  }
-
-  /** Looks at what comes: Node tells a status with its last header, and a final status that was read decides (promises.md, the table of outcomes). */
-  readonly look = (chunk: Buffer): void => {
-    if (!this.hasBegun && this.#head.length < longestHead) this.#head += chunk.toString("latin1", 0, longestHead);
-  };
-
-  begin(reply: IncomingMessage): void {
-    this.#reply = reply;
-    const length = Number(reply.headers["content-length"]);
-    if (length > 0) this.#body = openCollected(this.#bodyBytes, length);
-  }
-
-  /** False where there is more of it than there may be. */
-  add(chunk: Uint8Array): boolean {
-    this.#body.add(chunk);
-    return !this.#body.isTooLong;
-  }
-
-  /** What came, and what was wrong with it. */
-  read(trouble: Trouble | undefined): Omit<Exchanged, "bodySent" | "reused"> {
-    const body = this.#body.read();
-    const reply = this.#reply;
-    if (reply === undefined) {
-      return { status: this.#statusAlone(), headers: {}, body, trouble: trouble ?? new Trouble("CUT") };
-    }
-    // What began as HTTP and goes on as something else was broken off, or mixed up, on its way; after the end it is nobody's.
-    const isOdd = trouble?.code === "NOT_HTTP";
-    const isWhole = reply.complete && (trouble === undefined || isOdd);
-    const why = trouble === undefined || isOdd ? new Trouble("CUT", { cause: trouble }) : trouble;
-    return { status: reply.statusCode, headers: flat(reply.headers), body, trouble: isWhole ? undefined : why };
-  }
-
-  #statusAlone(): number | undefined {
-    const [, status] = /^HTTP\/1\.[01] ([2-9]\d\d)(?: [^\r\n]*)?\r?\n/m.exec(this.#head) ?? [];
-    return status === undefined ? undefined : Number(status);
-  }
-}
-
-/** Headers with one value each. */
-export const flat = (headers: IncomingMessage["headers"]): Record<string, string> => {
+const flat = (headers: IncomingHttpHeaders): Record<string, string> => {
   const one: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) one[name] = typeof value === "string" ? value : value.join(", ");
   }
   return one;
 };
-
-/** The longest time that a timer of Node can have. */
-export const longestTimerMs = 2 ** 31 - 1;
-
-interface Guard {
-  /** Begins the time for the whole anew. */
-  again(): void;
-  end(): void;
-}
-
-/** Stops an exchange that is silent or endless, or whose run is told to stop. */
-export const guardOf = (
-  socket: Socket,
-  { silenceMs, wholeMs, signal }: Omit<Bounds, "bodyBytes">,
-  { stop, isWaited = () => false }: { readonly stop: (why: Trouble) => void; readonly isWaited?: () => boolean },
-): Guard => {
-  let isOver = false;
-  const allowedMs = Math.min(silenceMs, longestTimerMs);
-  // What came while the process itself was asleep or busy is read first: it is no silence.
-  const silent = () => {
-    const { bytesRead, writableLength } = socket;
-    setImmediate(() => {
-      if (isOver) return;
-      if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) stop(new Trouble("SILENT"));
-      else socket.setTimeout(allowedMs);
-    });
-  };
-  const abort = () => stop(new Trouble("ABORTED", { cause: signal.reason }));
-  const readBefore = socket.bytesRead;
-  let whole: NodeJS.Timeout | undefined;
-  const again = (): void => {
-    clearTimeout(whole);
-    // A piece that leaves after the end begins nothing anew: the run would never end.
-    if (isOver) return;
-    // While a body is still on its way and nothing comes, only silence ends it.
-    const isEndless = () => !isWaited() || socket.bytesRead > readBefore;
-    const over = () => (isEndless() ? stop(new Trouble("ENDLESS")) : again());
-    whole = setTimeout(over, Math.min(wholeMs, longestTimerMs));
-  };
-  again();
-  // Node's own measure: bytes that leave the process or come into it, also within one long write.
-  socket.setTimeout(allowedMs).on("timeout", silent);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return {
-    again,
-    end: () => {
-      isOver = true;
-      clearTimeout(whole);
-      socket.setTimeout(0).off("timeout", silent);
-      signal.removeEventListener("abort", abort);
-    },
-  };
-};
-
-/** A body given in pieces on its way. The next is asked for when the last one has left the process. */
-class Sending {
-  readonly #sent: ClientRequest;
-  readonly #body: StreamedBody;
-  #handedOver = 0;
-
-  constructor(sent: ClientRequest, body: StreamedBody) {
-    this.#sent = sent;
-    this.#body = body;
-  }
-
-  get isDone(): boolean {
-    return this.#handedOver === this.#body.length;
-  }
-
-  /**
-   * Sends it; false where the pieces are not as long as was said. The last byte goes alone, when every other has left the
-   * process: no server can accept a request without it, so that "handed over" is true from the moment at which it could
-   * have been accepted, and not before. `onLeft` is told each piece.
-   */
-  async run(onLeft: () => void): Promise<boolean> {
-    const { length, chunks } = this.#body;
-    let given = 0;
-    for await (const chunk of chunks()) {
-      given += chunk.length;
-      if (given > length) return false;
-      const isLast = given === length;
-      for (const piece of isLast ? [chunk.subarray(0, -1), chunk.subarray(-1)] : [chunk]) {
-        await arrivalsRead();
-        if (this.#sent.destroyed || this.#sent.socket?.destroyed === true) return true;
-        if (piece.length > 0 && (await this.#write(piece))) this.#handedOver += piece.length;
-        onLeft();
-      }
-      if (isLast) break;
-    }
-    this.#sent.end();
-    return given === length;
-  }
-
-  /** Whether a piece left the process. */
-  #write(piece: Uint8Array): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.#sent.write(piece, (error) => resolve(error === undefined || error === null));
-    });
-  }
-}
-
-/**
- * Resolves when what has arrived was read. A service that has its answer ready (413 after 4 of 100 MB) may close its side
- * while the body is still being sent, and Node drops an answer that nobody has read with the socket whose write failed.
- */
-const arrivalsRead = (): Promise<void> =>
-  // The first may still come before the system is asked for what has arrived.
-  new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -3,10 +3,9 @@ import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { type About, Failure, type HttpFacts, type Where } from "../failure.ts";
 import { parsedJson } from "../json/walk.ts";
 import type { ClientOptions } from "./client.ts";
-import { connectTimeoutMs } from "./connect.ts";
-import type { Route } from "./proxy.ts";
 import type { Target } from "./request.ts";
-import type { Trouble } from "./trouble.ts";
+import { connectTimeoutMs, type Route } from "./route.ts";
+import type { TransportError } from "./transport-error.ts";
 
 /** The request that a failure is about. */
 export interface Asked {
@@ -45,7 +44,7 @@ const aboutOf = (
 export const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** What of an answer tells what it means. */
-export interface Answer {
+export interface ReplyFacts {
   readonly headers: Readonly<Record<string, string>>;
   /** Its body, decoded, as much as there is. */
   readonly bytes: Uint8Array;
@@ -54,7 +53,7 @@ export interface Answer {
 }
 
 /** What an answer that is not a success means. */
-export const failureOfStatus = (asked: Asked, status: number, answer: Answer): Failure => {
+export const failureOfStatus = (asked: Asked, status: number, answer: ReplyFacts): Failure => {
   const said = saidBy(answer.bytes);
   const about = aboutOf(asked, status, said);
   const { endpoint } = asked.target;
@@ -85,22 +84,22 @@ const newAddress = ({ target }: Asked, location: string | undefined): string | u
 };
 
 /** What it means that no whole answer came. */
-export const failureOfTrouble = (asked: Asked, trouble: Trouble, status?: number): Failure => {
-  if (trouble.code === "TOO_LONG") return tooLong(asked, status);
+export const failureOfTransport = (asked: Asked, error: TransportError, status?: number): Failure => {
+  if (error.code === "TOO_LONG") return tooLong(asked, status);
   const setting = settingOf[asked.target.endpoint.host];
-  return noConnection(trouble, { ...asked, setting }, aboutOf(asked, status));
+  return noConnection(error, { ...asked, setting }, aboutOf(asked, status));
 };
 
 /** What trouble on the way to an address means. */
 export const noConnection = (
-  trouble: Trouble,
+  error: TransportError,
   { route, silenceMs, tries, setting }: Pick<Asked, "route" | "silenceMs" | "tries"> & { readonly setting: string },
   about: About,
 ): Failure<"no-connection"> => {
-  const { code, status } = trouble;
+  const { code, status } = error;
   const ms = code === "SILENT" ? silenceMs : code === "CONNECT_TIMEOUT" ? connectTimeoutMs : undefined;
   const data = { code, to: hostAndPort(route.to), proxy: proxyOn(route), status, ms, tries, setting };
-  return new Failure("no-connection", data, { ...about, cause: trouble });
+  return new Failure("no-connection", data, { ...about, cause: error });
 };
 
 const hostAndPort = ({ hostname, port }: Route["to"]): string =>
@@ -111,11 +110,11 @@ export const proxyOn = ({ proxy }: Route): string | undefined =>
   proxy === undefined ? undefined : hostAndPort(proxy.address);
 
 /** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
-export const largestReplyBytes = 256 * 1024 * 1024;
+export const maxReplyBytes = 256 * 1024 * 1024;
 
 /** What it means that a reply is over the bound. */
 export const tooLong = (asked: Asked, status: number | undefined): Failure =>
-  new Failure("reply-too-long", { limitBytes: largestReplyBytes }, aboutOf(asked, status));
+  new Failure("reply-too-long", { limitBytes: maxReplyBytes }, aboutOf(asked, status));
 
 /** What it means that a success is not the reply that the interface has. */
 export const unreadable = (

@@ -2,7 +2,7 @@
 import type { AuthScheme, Credential } from "../contract/endpoint.ts";
 import { attempt } from "./attempt.ts";
 import type { Client, ClientOptions } from "./client.ts";
-import { Connections } from "./connect.ts";
+import type { Connections } from "./connections.ts";
 import { headersOf, openCredentials, targetOf } from "./request.ts";
 import { openPatience, openPauses, type Session, send } from "./retry.ts";
 import { shownHeaders } from "./trace.ts";
@@ -36,9 +36,13 @@ const unasked: Readonly<Record<AuthScheme, Credential | undefined>> = {
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
   const { host, maxWaitMs } = options;
+  let opened: Promise<Connections> | undefined;
   const session: Session = {
     options,
-    connections: new Connections(),
+    connections: () => {
+      opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+      return opened;
+    },
     pauses: openPauses(host),
     credentials: openCredentials(options),
     announced: new Set(),
@@ -52,6 +56,6 @@ export const openClient = (options: ClientOptions): Client => {
       return { method: endpoint.method, url: target.url, headers };
     },
     patience: () => openPatience({ host, maxWaitMs }),
-    close: async () => session.connections.destroy(),
+    close: async () => await (await opened)?.close(),
   };
 };

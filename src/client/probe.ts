@@ -1,18 +1,15 @@
-/** Looks whether something answers at an address. Nothing secret goes along. */
-import type { IncomingHttpHeaders, IncomingMessage, InformationEvent } from "node:http";
-import type { Socket } from "node:net";
+/** Looks whether something replies at an address. Nothing secret is sent. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Host } from "../host.ts";
-import { openSocket } from "./connect.ts";
-import { openRequest } from "./exchange.ts";
+import { start } from "./exchange.ts";
 import { noConnection, proxyOn, settingOf } from "./failures.ts";
-import { addressOf, type Route, routeTo } from "./proxy.ts";
-import { Trouble, troubleOf } from "./trouble.ts";
+import { addressOf, routeTo } from "./route.ts";
+import { TransportError } from "./transport-error.ts";
 
-/** What answered. */
+/** The reply. */
 export interface Probed {
   readonly status: number;
-  /** Whether the answer is a web page, by what it says of itself. */
+  /** True if it is a web page, by its own headers. */
   readonly isPage: boolean;
   /** Host and port of the proxy in between. */
   readonly proxy: string | undefined;
@@ -22,52 +19,41 @@ interface ProbeOptions {
   readonly host: Host;
   readonly address: string;
   readonly of: EndpointHost;
-  /** Longest silence once a connection stands. */
+  /** Longest silence on a connection. */
   readonly silenceMs: number;
 }
 
-/** Asks once. @throws Failure `no-connection`, `address-malformed`, `proxy-unusable`, the signal's reason */
-export const probe = async (options: ProbeOptions): Promise<Probed> => {
-  const { host, address, of, silenceMs } = options;
+/** Requests once what every server of HTTP/1.1 answers. @throws Failure `no-connection`, `address-malformed`, `proxy-unusable`, the signal's reason */
+export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Promise<Probed> => {
   const to = addressOf(address);
   const route = routeTo(to, host.env);
+  const { openConnections } = await import("./connections.ts");
+  const connections = openConnections(host);
+  const headers = [["User-Agent", "rollcall doctor"]] as const;
+  const outgoing = { method: "HEAD", route, path: to.path || "/", headers } as const;
+  const limits = { silenceMs, wholeMs: silenceMs, signal: host.signal };
   try {
-    const socket = await openSocket(route, host.signal);
-    try {
-      const { status, headers } = await headOf(socket, route, { silenceMs, signal: host.signal });
-      return {
-        status,
-        isPage: /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? ""),
-        proxy: proxyOn(route),
-      };
-    } finally {
-      socket.destroy();
-    }
+    const connection = await connections.open(route);
+    return await new Promise<Probed>((resolve, reject) => {
+      start(connection, outgoing, limits, {
+        // A server may go on with informational replies for ever: the first says that something is there.
+        head: (status, { "content-type": type = "" }) =>
+          resolve({ status, isPage: /^(text\/html|application\/xhtml)/i.test(type), proxy: proxyOn(route) }),
+        data: () => true,
+        end: (error = new TransportError("CUT")) => {
+          const setting = settingOf[of];
+          reject(noConnection(error, { route, silenceMs, tries: 1, setting }, { where: { setting } }));
+        },
+      });
+    });
   } catch (thrown) {
     host.signal.throwIfAborted();
-    const setting = settingOf[of];
-    throw noConnection(troubleOf(thrown), { route, silenceMs, tries: 1, setting }, { where: { setting } });
+    throw thrown;
+  } finally {
+    connections.close();
   }
 };
 
 /** Which proxy requests to an address go through. @throws Failure `proxy-unusable`, `address-malformed` */
 export const proxyFor = (address: string, env: Host["env"]): string | undefined =>
   proxyOn(routeTo(addressOf(address), env));
-
-/** Asks what every server of HTTP/1.1 answers, whatever it says, for the head of the answer. @throws Trouble, and what Node's HTTP client throws */
-const headOf = (
-  socket: Socket,
-  route: Route,
-  { silenceMs, signal }: { readonly silenceMs: number; readonly signal: AbortSignal },
-): Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }> =>
-  new Promise((resolve, reject) => {
-    const head = { method: "HEAD", route, path: route.to.path || "/", headers: ["User-Agent", "rollcall doctor"] };
-    const sent = openRequest({ createConnection: () => socket }, head, signal);
-    const answered = ({ statusCode = 0, headers }: InformationEvent | IncomingMessage) =>
-      resolve({ status: statusCode, headers });
-    signal.addEventListener("abort", () => reject(new Trouble("ABORTED", { cause: signal.reason })), { once: true });
-    socket.setTimeout(silenceMs, () => reject(new Trouble("SILENT")));
-    // A server may go on with what is no final answer for ever, or change to another protocol: its first says that it is there.
-    for (const event of ["response", "information", "upgrade"]) sent.once(event, answered);
-    sent.on("error", reject).end();
-  });

@@ -4,7 +4,7 @@ import { type Credential, type CredentialUse, type Endpoint, fillPath } from "..
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { ClientOptions } from "./client.ts";
-import { type Address, addressOf } from "./proxy.ts";
+import { type Address, addressOf } from "./route.ts";
 
 /** An endpoint at its address, before it has its credential. */
 export interface Target {

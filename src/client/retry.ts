@@ -6,24 +6,25 @@ import type { Host } from "../host.ts";
 import { markLength, parsedJson } from "../json/walk.ts";
 import { type Tried, tryOnce } from "./attempt.ts";
 import type { ClientOptions, Held, Patience, Reply, Request, Validators } from "./client.ts";
-import type { Connections } from "./connect.ts";
+import type { Connections } from "./connections.ts";
 import {
   type Asked,
   failureOfStatus,
-  failureOfTrouble,
+  failureOfTransport,
   isPassing,
-  largestReplyBytes,
+  maxReplyBytes,
   tooLong,
   unreadable,
 } from "./failures.ts";
-import { routeTo } from "./proxy.ts";
 import { type Credentials, isHeaderValue, targetOf } from "./request.ts";
-import { isHostMissing, isPermanent, Trouble } from "./trouble.ts";
+import { routeTo } from "./route.ts";
+import { isHostMissing, isPermanent, TransportError } from "./transport-error.ts";
 
 /** What one open client keeps between its requests. */
 export interface Session {
   readonly options: ClientOptions;
-  readonly connections: Connections;
+  /** Loads undici. */
+  readonly connections: () => Promise<Connections>;
   readonly pauses: Pauses;
   readonly credentials: Credentials;
   /** Reasons for waiting that a person was told of. */
@@ -39,14 +40,14 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   endpoint: Endpoint<P, B, R>,
   request: Request<P, B>,
 ): Promise<Reply<Checked<R>>> => {
-  const { options, connections, pauses, credentials } = session;
+  const { options, pauses, credentials } = session;
   const { host } = options;
   const target = targetOf(options, endpoint, request.parameters);
   const route = routeTo(target.address, host.env);
   const silenceMs = options.timeoutMs ?? readSilenceMs;
   const body = bodyOf(endpoint.body.parse(request.body));
   let { held } = request;
-  const trial = { target, route, silenceMs, body, signal: host.signal, limitBytes: largestReplyBytes };
+  const trial = { target, route, silenceMs, body, signal: host.signal, maxBytes: maxReplyBytes };
   const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
   // Where hardly any waiting is allowed, silence is still told from an answer that does not end.
   const endsMs = host.elapsed() + Math.max(options.maxWaitMs, 2 * silenceMs);
@@ -56,7 +57,7 @@ export const send = async <P extends Schema, B extends Schema, R extends Schema>
   for (let tries = 1; ; tries++) {
     await pauses.over(target.address.origin);
     const wholeMs = Math.max(1, endsMs - host.elapsed());
-    const tried = await tryOnce(options, connections, { ...trial, wholeMs, credential, headers: conditionsOf(held) });
+    const tried = await tryOnce(session, { ...trial, wholeMs, credential, headers: conditionsOf(held) });
     host.signal.throwIfAborted();
     if (tried.status === 401 && credential !== undefined && !refreshed) {
       refreshed = true;
@@ -111,16 +112,16 @@ interface End {
 
 /** Undefined where a whole success came. */
 const judge = (asked: Asked, tried: Tried): End | undefined => {
-  const { status, trouble, fault } = tried;
+  const { status, error, fault } = tried;
   // A status that came before the end says more than how it ended.
   if (status !== undefined && (status < 200 || status > 299)) {
     const failure = failureOfStatus(asked, status, tried);
     return { failure, again: isPassing(status), why: String(status), askedMs: tried.retryAfterMs };
   }
-  if (status !== undefined && trouble === undefined && fault !== "cut") return undefined;
-  const what = trouble ?? new Trouble("CUT");
+  if (status !== undefined && error === undefined && fault !== "cut") return undefined;
+  const what = error ?? new TransportError("CUT");
   const isThere = asked.options.waitsForHost || !isHostMissing(what);
-  const failure = failureOfTrouble(asked, what, status);
+  const failure = failureOfTransport(asked, what, status);
   return { failure, again: isThere && !isPermanent(what), why: what.code, askedMs: undefined };
 };
 
@@ -150,8 +151,8 @@ const conditionsOf = (held: Held | undefined): Readonly<Record<string, string>> 
 });
 
 /** Whether an answer says that what was asked for by its validators still stands. A 304 to anything else is none. */
-const isUnchanged = ({ status, trouble }: Tried, held: Held | undefined): held is Held =>
-  status === 304 && trouble === undefined && held !== undefined && Object.keys(held.validators).length > 0;
+const isUnchanged = ({ status, error }: Tried, held: Held | undefined): held is Held =>
+  status === 304 && error === undefined && held !== undefined && Object.keys(held.validators).length > 0;
 
 const validatorsIn = (headers: Readonly<Record<string, string>>): Validators => {
   const { etag = "", "last-modified": lastModified = "" } = headers;

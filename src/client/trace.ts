@@ -1,6 +1,6 @@
 /** The lines of `--debug`: requests and replies by an allow-list of headers, never bodies, never credentials. */
 import type { Headers } from "./request.ts";
-import type { Trouble } from "./trouble.ts";
+import type { TransportError } from "./transport-error.ts";
 
 type Trace = ((line: string) => void) | undefined;
 
@@ -72,7 +72,7 @@ export const traceReply = (
     readonly status: number | undefined;
     readonly headers: Readonly<Record<string, string>>;
     readonly bytes: number;
-    readonly trouble: Trouble | undefined;
+    readonly error: TransportError | undefined;
     readonly tookMs: number;
   },
 ): void => {
@@ -82,5 +82,5 @@ export const traceReply = (
   for (const [name, value] of Object.entries(reply.headers)) {
     if (shownOfReplies.has(name)) trace(`< ${name}: ${value}`);
   }
-  if (reply.trouble !== undefined) trace(`* ${reply.trouble.code} ${took}`);
+  if (reply.error !== undefined) trace(`* ${reply.error.code} ${took}`);
 };

@@ -187,7 +187,7 @@ export class Sender {
 
   /** Notes the outcome of a request, then records it, then does what follows. */
   async #settle(sent: SentRequest, attempt: Attempt): Promise<void> {
-    const { runLedger, outcomes, onUnknown } = this.#options;
+    const { runLedger, outcomes, onUnknown, host } = this.#options;
     const { request } = sent;
     const outcome = outcomeOf(attempt);
     const isUnknown = sent.isUncertain && outcome !== "logged";
@@ -198,7 +198,7 @@ export class Sender {
     if (isFinal(outcome)) {
       await this.#record(sent, async () => await recordAttempt(runLedger, { sent, attempt, state }));
     }
-    this.#sent.obstacle = undefined;
+    this.#sent.obstacle = host.signal.aborted && !isFinal(outcome) ? attempt.failure : undefined;
     this.#done.requests++;
     if (outcome === "logged") {
       this.#sent.accepted++;

@@ -56,23 +56,33 @@ describe("an early answer", () => {
     expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 200, failure: undefined });
   });
 
-  it("decides the outcome by its status line alone", async () => {
-    const server = await serverAfter(10, (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"));
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 200, cut: true, bodySent: true });
-  });
-
-  it("decides the outcome by its status line after informational replies", async () => {
+  it("decides the outcome after informational replies", async () => {
     const server = await serverAfter(10, (socket) =>
-      socket.end("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 422 Unprocessable Entity\r\n"),
+      socket.end(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${wireReply("422 Unprocessable Entity", "{}")}`),
     );
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 422, cut: true });
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 422, cut: false });
   });
 
-  it("decides nothing if its status line is incomplete or informational", async () => {
-    for (const half of ["HTTP/1.1 20", "HTTP/1.1 200 OK", "HTTP/1.1 103 Early Hints\r\n\r\n"]) {
-      const server = await serverAfter(10, (socket) => socket.end(half));
+  const cutHeads = [
+    "HTTP/1.1 20",
+    "HTTP/1.1 200 OK",
+    "HTTP/1.1 200 OK\r\nContent-Ty",
+    "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 422 Unprocessable Entity\r\n",
+    "HTTP/1.1 103 Early Hints\r\n\r\n",
+  ];
+
+  it("decides nothing if its headers are cut or informational", async () => {
+    for (const head of cutHeads) {
+      const server = await serverAfter(10, (socket) => socket.end(head));
       expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", bodySent: true });
+      const early = await serverAfter(mebibyte, (socket) => socket.end(head));
+      expect(await attemptAt(early.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", bodySent: false });
     }
+  });
+
+  it("is named as such if it is 100 Continue, which nobody requested", async () => {
+    const server = await serverAfter(10, (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n`));
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", code: "CUT_HEADERS", bodySent: true });
   });
 
   it("counts as a success if its body is cut", async () => {

@@ -31,25 +31,21 @@ describe("an answer that never ends", () => {
       read(socket);
     });
 
-  const endsRead = async (opening: string, again: string): Promise<void> => {
+  const endsRead = async (opening: string, again: string, code: string): Promise<void> => {
     const server = await endlessServer(opening, again, () => undefined);
-    const { client, waits } = clientAt(server.url, { maxWaitMs: 400, timeoutMs: 300 });
+    const { client } = clientAt(server.url, { maxWaitMs: 0, timeoutMs: 300 });
     const failure = await failureOf(client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", data: { code: "ENDLESS" } });
-    expect([server.connections(), waits]).toEqual([1, []]);
+    expect(failure).toMatchObject({ code: "unavailable", data: { code } });
+    expect(server.connections()).toBe(1);
   };
 
   it.each([early, body])("ends a read at the limit of its whole time, in its %s", async (_, opening, again) => {
-    await endsRead(opening, again);
+    await endsRead(opening, again, "ENDLESS");
   });
 
-  it.each([chunk, headers])(
-    "ends a read at the limit of its whole time, in its %s",
-    { tags: "slow" },
-    async (_, opening, again) => {
-      await endsRead(opening, again);
-    },
-  );
+  it.each([chunk, headers])("ends a read at the limit of silence, in its %s", async (_, opening, again) => {
+    await endsRead(opening, again, "SILENT");
+  });
 
   const attemptAt = async (opening: string, again: string): Promise<Attempt> => {
     const server = await endlessServer(opening, again, (socket) => socket.resume());
@@ -57,13 +53,15 @@ describe("an answer that never ends", () => {
     return await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body: bodyOf(2, 1000) });
   };
 
-  it.each([chunk, headers, body])("gives a log the status that came before its %s", async (_, opening, again) => {
+  it.each([chunk, body])("gives a log the status that came before its %s", async (_, opening, again) => {
     expect(await attemptAt(opening, again)).toMatchObject({ kind: "answered", status: 200, cut: true });
   });
 
-  it("leaves a log unknown if it consists of informational replies", async () => {
-    const [, opening, again] = early;
-    expect(await attemptAt(opening, again)).toMatchObject({ kind: "broken", code: "ENDLESS", bodySent: true });
+  it.each([
+    [...early, "ENDLESS"],
+    [...headers, "SILENT"],
+  ] as const)("leaves a log unknown in its %s", async (_, opening, again, code) => {
+    expect(await attemptAt(opening, again)).toMatchObject({ kind: "broken", code, bodySent: true });
   });
 
   it("ends a log as not sent if the service does not read the body", async () => {
@@ -111,12 +109,14 @@ describe("the limit of silence", () => {
     expect(attempt).toMatchObject({ kind: "broken", code: "SILENT", bodySent: true });
   });
 
-  it("lets an answer come byte by byte", { tags: "slow" }, async () => {
+  it("lets the body of an answer come byte by byte", { tags: "slow" }, async () => {
+    const [head = "", body = ""] = whole.split(/(?<=\r\n\r\n)/);
     const server = await rawServer((socket) =>
       socket.once("data", async () => {
-        for (const letter of whole) {
+        socket.write(head);
+        for (const letter of body) {
           socket.write(letter);
-          await new Promise((resolve) => setTimeout(resolve, 40));
+          await new Promise((resolve) => setTimeout(resolve, 200));
         }
       }),
     );
@@ -142,7 +142,7 @@ describe("the limit of silence", () => {
     const { client } = clientAt(server.url, { timeoutMs: 1500 });
     const body = bodyOf(3, length / 3);
     const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
-    expect(attempt).toMatchObject({ kind: "answered", status: 200, bodySent: true });
+    expect(attempt).toMatchObject({ kind: "answered", status: 200 });
   });
 
   it("does not apply between two reads", async () => {

@@ -121,6 +121,15 @@ describe("a proxy", () => {
     expect(waits.length > 0).toBe(waited > 0);
   });
 
+  it("is asked once if it drops a tunnel", async () => {
+    const server = await rawServer((socket) => socket.once("data", () => socket.destroy()));
+    const env = { HTTPS_PROXY: server.url };
+    const { client } = clientAt("https://service.invalid", { env, maxWaitMs: 0 });
+    const request = { parameters: { model_id: "m" }, body: bodyOf(2, 5) };
+    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "CUT", bodySent: false });
+    expect(server.connections()).toBe(1);
+  });
+
   it("fails with its address, but not its password, if it is unreachable", async () => {
     const port = await closedPort();
     const { client } = clientAt("https://service.invalid", {

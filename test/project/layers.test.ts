@@ -44,7 +44,7 @@ const rooms: Readonly<Record<string, Room>> = {
     reaches: "files network processes",
   },
   settings: { opens: "contract database", owns: "conf", reaches: "files processes" },
-  client: { opens: "contract", reaches: "files network processes" },
+  client: { opens: "contract", owns: "undici", reaches: "files network processes" },
   database: { owns: "libsql pg", reaches: "files network" },
   contract: { owns: "zod" },
   files: { reaches: "files" },
@@ -188,6 +188,11 @@ const projectFiles = (): ReadonlyMap<string, string> =>
   );
 
 describe("the imports of src/", () => {
+  it("name files of undici by path, so its version is exact", () => {
+    const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+    expect(devDependencies.undici).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
   it("follow the table of modules, packages and names", () => {
     expect(breachesIn(projectFiles())).toEqual([]);
   });

@@ -39,12 +39,17 @@ const endOfRequest = (bytes: Buffer): number | undefined => {
   return head + 4 + Number(length);
 };
 
-const named = (request: string, port: number): string =>
-  request
+const named = (whole: string, port: number): string => {
+  const [head = "", body] = whole.split("\r\n\r\n");
+  return request(head.split("\r\n"), body)
     .replaceAll(`:${port}`, ":PORT")
-    .replace(/^Idempotency-Key: [0-9a-f]{64}\r$/m, "Idempotency-Key: KEY\r")
+    .replace(/^idempotency-key: [0-9a-f]{64}\r$/m, "idempotency-key: KEY\r")
     .replace(`rollcall/${version}`, "rollcall/VERSION")
     .replace(`node/${process.versions.node} ${process.platform}`, "node/NODE PLATFORM");
+};
 
-/** A request as text: lines of the head, then the body. */
-export const request = (head: readonly string[], body = ""): string => `${head.join("\r\n")}\r\n\r\n${body}`;
+/** A request as text: lines of the head, then the body. Neither the order nor the case of names matters (RFC 9110, 5). */
+export const request = ([line = "", ...headers]: readonly string[], body = ""): string => {
+  const sorted = headers.map((header) => header.replace(/^[^:]*/, (name) => name.toLowerCase())).toSorted();
+  return `${[line, ...sorted].join("\r\n")}\r\n\r\n${body}`;
+};

@@ -15,7 +15,7 @@ const headOf = (path: string, length: number) => [
   "Accept-Encoding: gzip, br",
   "User-Agent: rollcall/VERSION node/NODE PLATFORM",
   `Content-Length: ${length}`,
-  "Connection: keep-alive",
+  "Connection: close",
 ];
 const env = { ROLLCALL_API_KEY: "key-1", ROLLCALL_TOKEN: "token-1" };
 

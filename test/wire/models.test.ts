@@ -49,7 +49,7 @@ describe("the request of rollcall models", () => {
     const env = { ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "k", ROLLCALL_PROJECT: "a/b" };
     await runRollcall(["models"], { env: { ...env, ROLLCALL_VENDOR_PREFIX: "acme" } });
     await runRollcall(["models"], { env: { ...env, ROLLCALL_PROJECT_HEADER: "X-Team" } });
-    expect(heard[0]).toContain("\r\nAcme-Project: a/b\r\n");
-    expect(heard[1]).toContain("\r\nX-Team: a/b\r\n");
+    expect(heard[0]).toContain("\r\nacme-project: a/b\r\n");
+    expect(heard[1]).toContain("\r\nx-team: a/b\r\n");
   });
 });

@@ -116,7 +116,15 @@ const ofOneCall: ReadonlySet<Reason> = new Set([
 ]);
 
 /** Codes of a connection that stood, and broke over the answer. */
-const broken: ReadonlySet<string> = new Set(["SILENT", "ENDLESS", "CUT", "ECONNRESET", "EPIPE", "ETIMEDOUT"]);
+const broken: ReadonlySet<string> = new Set([
+  "SILENT",
+  "ENDLESS",
+  "CUT",
+  "CUT_HEADERS",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
 
 const isOfOneCall = (failure: Failure): boolean =>
   ofOneCall.has(failure.reason) ||

@@ -156,6 +156,8 @@ const troubles: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while the request was being sent",
   CUT: "the connection ended before the answer was whole",
+  CUT_HEADERS:
+    "the connection ended within the headers of the answer; a 100 Continue that was not requested ends it too, and rollcall cannot log to a service that sends it",
   ENDLESS: "the answer did not come to its end in time",
   ETIMEDOUT: "there is no answer from that machine",
   EHOSTUNREACH: "there is no route to that machine",
@@ -193,7 +195,7 @@ const troubleWords = ({ code, status }: ReasonData<"no-connection">, ms: number 
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthority.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
-  if (code === "CUT" || code === "ENDLESS" || code === "ABORTED") return troubles[code] ?? code;
+  if (/^(CUT|CUT_HEADERS|ENDLESS|ABORTED)$/.test(code)) return troubles[code] ?? code;
   return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
 };
 

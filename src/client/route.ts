@@ -52,6 +52,13 @@ export interface Route {
   readonly proxy: ProxyServer | undefined;
 }
 
+/** How long connecting may take, names, proxies and TLS included (promises.md, "Global options"). */
+export const connectTimeoutMs = 10_000;
+
+/** True if a proxy forwards the request itself: without TLS on either side. Otherwise it opens a tunnel. */
+export const isForwarded = ({ to, proxy }: Route): boolean =>
+  proxy !== undefined && !to.secure && !proxy.address.secure;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Finds the way to an address. Loopback never goes through a proxy. @throws Failure `proxy-unusable` */

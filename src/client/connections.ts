@@ -1,0 +1,93 @@
+/** Opens connections with undici: directly, or through a proxy. Only this file and `tunnels.ts` load undici. */
+import { setMaxListeners } from "node:events";
+import { setFlagsFromString } from "node:v8";
+import buildConnector from "undici/lib/core/connect.js";
+import Agent from "undici/lib/dispatcher/agent.js";
+import { connectTimeoutMs, isForwarded, type Route } from "./route.ts";
+
+/**
+ * How long one of several addresses of a name has before the next is tried. Node's own 250 ms
+ * gives up on machines that are a slow link away; much more is felt if one family of addresses leads nowhere.
+ */
+const attemptTimeoutMs = 500;
+
+/** How long a connection may idle after a complete reply and still be used: other sides close theirs after some seconds. */
+const idleMs = 1000;
+
+/** A connection for one request after the other. */
+export interface Connection {
+  dispatch: Agent["dispatch"];
+  /** Keeps it for a later request along the same route. */
+  release(): void;
+  /** Ends it, also while it is being opened. */
+  destroy(): void;
+}
+
+/** The connections of one client. */
+export interface Connections {
+  /** Opens a connection. It connects at the first request. */
+  open(route: Route): Promise<Connection>;
+  /** Returns a connection that was released, or opens one. */
+  reuse(route: Route): Promise<Connection>;
+  close(): void;
+}
+
+/** Opens the connections of a client. */
+export const openConnections = ({ nodeVersion }: { readonly nodeVersion: string }): Connections => {
+  const closing = new AbortController();
+  // Every socket listens.
+  setMaxListeners(0, closing.signal);
+  const options = {
+    timeout: connectTimeoutMs,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+    // undici asks for the next piece of a body when every other has left the process, and the memory may be used again.
+    highWaterMark: 1,
+    // Ends a socket that is still connecting, too.
+    signal: closing.signal,
+  };
+  const connector = buildConnector(options);
+  const limits = {
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: idleMs,
+    connect: Number.parseInt(nodeVersion, 10) < 22 ? compilesUntiered(connector) : connector,
+  };
+  const openAgent = async (route: Route): Promise<Agent> => {
+    if (route.proxy === undefined || isForwarded(route)) return new Agent(limits);
+    const { openTunnels } = await import("./tunnels.ts");
+    return openTunnels(route.proxy, { ...limits, requestTls: options });
+  };
+  const released = new Map<string, Agent[]>();
+  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.address.origin}`;
+  const over = (agent: Agent, key: string): Connection => ({
+    dispatch: (request, handler) => agent.dispatch(request, handler),
+    release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
+    destroy: () => void agent.destroy(),
+  });
+  return {
+    open: async (route) => over(await openAgent(route), keyOf(route)),
+    reuse: async (route) => over(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
+    close() {
+      closing.abort();
+      for (const agent of [...released.values()].flat()) void agent.destroy();
+    },
+  };
+};
+
+export type Connector = ReturnType<typeof buildConnector>;
+
+/**
+ * undici compiles its parser when its first connection is ready. On Node 20, one call of the parser makes V8 optimize it
+ * for 95 ms, and the process waits for that at its end. Other WebAssembly is optimized as always: 1,800,000 is the default.
+ */
+const compilesUntiered =
+  (connector: Connector): Connector =>
+  (to, callback) =>
+    connector(to, (...connected) => {
+      setFlagsFromString("--wasm-tiering-budget=1000000000");
+      try {
+        callback(...connected);
+      } finally {
+        setFlagsFromString("--wasm-tiering-budget=1800000");
+      }
+    });
