@@ -2,10 +2,10 @@
 import { nodeSize } from "../json/reader.ts";
 import { afterOf, endOf, factOf, numbersIn, startOf, type Tabled, textOf } from "../json/table.ts";
 import { kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
-import { Shape } from "./shape.ts";
+import { kindsAlone, Shape } from "./shape.ts";
 
-const callShape = new Shape(["id", "function"]);
-const functionShape = new Shape(["name", "arguments"]);
+const callShape = new Shape(["id", "function"], kindsAlone);
+const functionShape = new Shape(["name", "arguments"], kindsAlone);
 const { id: idSlot, function: functionSlot } = callShape.slots;
 const { name: nameSlot, arguments: argumentsSlot } = functionShape.slots;
 
@@ -49,18 +49,19 @@ export class CallList {
     const end = afterOf(text, list);
     for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
       if (kindAt(text, node) !== objectKind) continue;
-      callShape.read(text, node);
-      const called = callShape.values[functionSlot] ?? 0;
-      const isFunction = kindOf(text, called) === objectKind;
-      if (isFunction) functionShape.read(text, called);
-      const name = isFunction ? (functionShape.values[nameSlot] ?? 0) : 0;
-      const given = isFunction ? (functionShape.values[argumentsSlot] ?? 0) : 0;
-      if (kindOf(text, given) === stringKind) this.characters += factOf(text, given);
+      const call = callShape.read(text, node);
+      const id = call.id === stringKind ? filledText(text, callShape.at(idSlot)) : 0;
+      let name = 0;
+      if (call.function === objectKind) {
+        const called = functionShape.read(text, callShape.at(functionSlot));
+        if (called.name === stringKind) name = filledText(text, functionShape.at(nameSlot));
+        if (called.arguments === stringKind) this.characters += factOf(text, functionShape.at(argumentsSlot));
+      }
       // Room for the call is made by what is put there.
       this.put(this.count, nothing, 0);
       this.#nodes[callSize * this.count] = node;
-      this.#nodes[callSize * this.count + 1] = textNode(text, callShape.values[idSlot] ?? 0);
-      this.#nodes[callSize * this.count + 2] = textNode(text, name);
+      this.#nodes[callSize * this.count + 1] = id;
+      this.#nodes[callSize * this.count + 2] = name;
       this.count++;
     }
   }
@@ -69,8 +70,8 @@ export class CallList {
 const callSize = 3;
 const nothing = new CallList();
 
-const textNode = (text: Tabled, node: number): number =>
-  kindOf(text, node) === stringKind && factOf(text, node) > 0 ? node : 0;
+/** The node of a text; 0 of an empty one. */
+const filledText = (text: Tabled, node: number): number => (factOf(text, node) > 0 ? node : 0);
 
 /** Calls of a trajectory that wait for their results: a few are compared one by one, of thousands the ids are looked up. */
 export class Calls {

@@ -5,11 +5,12 @@ import { rewardTolerance } from "../groups/metrics/constants.ts";
 import { lookAtReward } from "../groups/metrics/extremes.ts";
 import type { Found } from "../groups/parts/found.ts";
 import type { Part } from "../groups/parts/parts.ts";
-import { type JsonReader, nodeSize } from "../json/reader.ts";
+import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import {
   afterOf,
   deepestAt,
   endOf,
+  noText,
   numbersIn,
   numbersOf,
   type Place,
@@ -20,14 +21,14 @@ import {
 } from "../json/table.ts";
 import type { Span } from "../json/walk.ts";
 import { groupKeyFinder } from "./group-key.ts";
-import { checkGroup, checkRequest, checkTrajectory, countOf } from "./groups.ts";
-import { arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
+import { checkGroup, checkRequest, checkTrajectory, countOf, trajectoryFacts } from "./groups.ts";
+import { absent, arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
+import { roles } from "./roles.ts";
 import { type Path, type Places, pathAt, pathTo } from "./rules/places.ts";
 import type { Spot } from "./rules/problems.ts";
 import { secretsIn } from "./rules/secrets.ts";
-import { Shape } from "./shape.ts";
-import type { TrajectoryFacts } from "./trajectory.ts";
+import { type Kinds, kindsAlone, Shape } from "./shape.ts";
 
 /** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
 export interface Block {
@@ -56,24 +57,18 @@ interface CheckerOptions {
   readonly reader: () => JsonReader;
 }
 
-const rootShape = new Shape([
-  "trajectory_groups",
-  "split",
-  "trajectories",
-  "messages_and_choices",
-  "messages",
-  "reward",
-]);
+const rootKeys = ["trajectory_groups", "split", "trajectories", "messages_and_choices", "messages", "reward"] as const;
+const rootShape = new Shape(rootKeys, kindsAlone);
 const root = rootShape.slots;
 
-const groupShape = new Shape(["trajectories", "exceptions"]);
+const groupShape = new Shape(["trajectories", "exceptions"], kindsAlone);
 const group = groupShape.slots;
 
 /** Keys of a request that it has once. */
 const requestKeys = ["trajectory_groups", "split"] as const;
 
-/** Values whose inside is of no rule. */
-export const leafKeys: readonly string[] = ["parameters", "logprobs"];
+/** Values whose inside is of no rule, and texts that rules ask for. */
+export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices: { role: roles } };
 
 /** True if a request has two of a key that it has once. */
 export const hasTwiceOf = ({ text, node }: Place): boolean => {
@@ -94,6 +89,8 @@ export class Checker {
   #line = 0;
   /** True if a finding makes the value that is checked invalid. */
   #failed = false;
+  /** Rewards of the trajectories that were measured last. */
+  readonly #rewards: number[] = [];
 
   constructor({ found, file, index, groupBy, reader }: CheckerOptions) {
     this.found = found;
@@ -148,13 +145,12 @@ export class Checker {
       this.#push(text, spanOf(unit), unreadable);
       return;
     }
-    rootShape.read(text, node);
-    const { values } = rootShape;
+    const kinds = rootShape.read(text, node);
     const { shapes } = this.found;
-    if (values[root.trajectory_groups] !== 0 || isBareSplit(values)) {
+    if (kinds.trajectory_groups !== absent || isBareSplit(kinds)) {
       shapes.add("requests");
       this.#takeRequest(unit);
-    } else if (values[root.trajectories] !== 0) {
+    } else if (kinds.trajectories !== absent) {
       shapes.add("groups");
       this.#takeGroup(unit);
     } else {
@@ -165,10 +161,9 @@ export class Checker {
 
   #takeRequest(unit: Unit): void {
     const { text, node, path } = unit;
-    const { values } = rootShape;
-    const [list, split] = [values[root.trajectory_groups] ?? 0, values[root.split] ?? 0];
+    const [list, split] = [rootShape.at(root.trajectory_groups), rootShape.at(root.split)];
     const twice = requestKeys.filter((key) => rootShape.hasTwice(key));
-    for (const key of twice) this.#report("duplicate-key", () => ({ key }), values[root[key]] ?? 0);
+    for (const key of twice) this.#report("duplicate-key", () => ({ key }), rootShape.at(root[key]));
     checkRequest(text, { node, list, split }, this.#report);
     this.#addRequest(unit, kindOf(text, split) === stringKind ? textOf(text, split) : undefined);
     if (twice.length > 0 || kindOf(text, list) !== arrayKind) {
@@ -204,34 +199,34 @@ export class Checker {
     const { text, node } = unit;
     const isGroup = kindAt(text, node) === objectKind;
     if (isGroup) groupShape.read(text, node);
-    const list = isGroup ? (groupShape.values[group.trajectories] ?? 0) : 0;
-    const exceptions = isGroup ? countOf(text, groupShape.values[group.exceptions] ?? 0) : 0;
+    const list = isGroup ? groupShape.at(group.trajectories) : 0;
+    const exceptions = isGroup ? countOf(text, groupShape.at(group.exceptions)) : 0;
     if (isGroup && groupShape.hasTwice("trajectories")) {
       this.#report("duplicate-key", () => ({ key: "trajectories" }), list);
     }
-    const facts = checkGroup(text, { node, list, exceptions }, this.#report);
+    const known = checkGroup(text, { node, list, exceptions }, this.#report);
     this.#reportSecrets();
-    const isValid = facts !== undefined && !this.#failed;
-    const measured = isValid ? this.#measure(facts) : unmeasured;
-    if (isValid) this.found.tally.closeGroup({ rewards: facts.map(({ reward }) => reward), exceptions });
+    const isValid = known !== undefined && !this.#failed;
+    const measured = isValid ? this.#measure(known) : unmeasured;
+    if (isValid) this.found.tally.closeGroup({ rewards: this.#rewards, exceptions });
     const trajectories = countOf(text, list);
     this.#push(text, spanOf(unit), { kind: "group", valid: isValid, trajectories, reward: 0 }, measured);
   }
 
   #takeTrajectory(unit: Unit): void {
     const { text, node } = unit;
-    const facts = checkTrajectory(text, node, this.#report);
+    const isTyped = checkTrajectory(text, node, this.#report);
     this.#reportSecrets();
     const key = this.#groupKeyOf(unit, this.#report);
-    const isValid = facts !== undefined && !this.#failed;
-    const measured = isValid ? this.#measure([facts]) : unmeasured;
-    const reward = facts?.reward ?? 0;
+    const isValid = isTyped && !this.#failed;
+    const measured = isValid ? this.#measure(1) : unmeasured;
+    const reward = isTyped ? (trajectoryFacts[0]?.reward ?? 0) : 0;
     this.#push(text, spanOf(unit), { kind: "trajectory", valid: isValid, trajectories: 1, reward }, measured);
     if (key !== undefined) this.found.parts.setKey(key);
   }
 
   /** Adds valid trajectories of the next part to the metrics and distributions; gives what the part keeps of them. */
-  #measure(trajectories: readonly TrajectoryFacts[]): Measured {
+  #measure(count: number): Measured {
     const { extremes, parts, tally } = this.found;
     const { text } = this.#unit;
     const reader = this.#reader();
@@ -239,11 +234,14 @@ export class Checker {
     let training = 0;
     let least = Number.POSITIVE_INFINITY;
     let most = Number.NEGATIVE_INFINITY;
-    for (let at = 0; at < trajectories.length; at++) {
-      const facts = trajectories[at];
+    // An array that is emptied loses its memory.
+    if (this.#rewards.length !== count) this.#rewards.length = count;
+    for (let at = 0; at < count; at++) {
+      const facts = trajectoryFacts[at];
       if (facts === undefined) continue;
       const { reward, version, node } = facts;
-      tally.addTrajectory(facts, facts);
+      this.#rewards[at] = reward;
+      tally.addMeasured(facts);
       if (Number.isFinite(reward)) lookAtReward(extremes, reward, parts.count, at);
       parts.prints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
       training |= facts.training;
@@ -251,7 +249,7 @@ export class Checker {
       least = Math.min(least, reward);
       most = Math.max(most, reward);
     }
-    return { training, version: newest, equal: trajectories.length > 1 && most - least <= rewardTolerance };
+    return { training, version: newest, equal: count > 1 && most - least <= rewardTolerance };
   }
 
   #push(text: Tabled, { start, end }: Span, facts: PartFacts, measured = unmeasured): void {
@@ -320,7 +318,6 @@ export class Checker {
 }
 
 const noBytes = Buffer.alloc(0);
-const noText: Tabled = { bytes: noBytes, words: new Int32Array(), base: 0, keys: 0 };
 
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
@@ -332,12 +329,12 @@ const unmeasured: Measured = { training: 0, version: Number.NaN, equal: false };
 const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
 
 /** True if an object is a request that lacks its groups, rather than a trajectory that lacks everything. */
-const isBareSplit = (values: Int32Array): boolean =>
-  values[root.split] !== 0 &&
-  values[root.trajectories] === 0 &&
-  values[root.messages_and_choices] === 0 &&
-  values[root.messages] === 0 &&
-  values[root.reward] === 0;
+const isBareSplit = (kinds: Kinds<(typeof rootKeys)[number]>): boolean =>
+  kinds.split !== absent &&
+  kinds.trajectories === absent &&
+  kinds.messages_and_choices === absent &&
+  kinds.messages === absent &&
+  kinds.reward === absent;
 
 /** The elements of an array that has a path. */
 function* elementsOf(text: Tabled, list: number, path: Path): Generator<Unit, void> {

@@ -4,7 +4,7 @@ import { afterOf, numbersIn, parsedNode, type Tabled } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
-import { inspectTrajectory, type TrajectoryFacts, versionOf } from "./trajectory.ts";
+import { inspectTrajectory, TrajectoryFacts, versionOf } from "./trajectory.ts";
 import { reportMissing, reportNumbers, reportWrongType, trajectoryType } from "./types.ts";
 
 /** Checks the fields of a request; its groups are checked one by one. */
@@ -28,24 +28,35 @@ export const checkRequest = (
   }
 };
 
-/** Checks a group; gives what is known of its trajectories, undefined if an error of type was reported. */
+/** What is known of the trajectories of the value that was checked last: the first ones, as many as it has. */
+export const trajectoryFacts: TrajectoryFacts[] = [];
+
+const factsAt = (at: number): TrajectoryFacts => {
+  const known = trajectoryFacts[at];
+  if (known !== undefined) return known;
+  const facts = new TrajectoryFacts();
+  trajectoryFacts.push(facts);
+  return facts;
+};
+
+/** Checks a group; gives how many trajectories it has whose facts are known, undefined if an error of type was reported. */
 export const checkGroup = (
   text: Tabled,
   { node, list, exceptions }: { readonly node: number; readonly list: number; readonly exceptions: number },
   report: Report,
-): readonly TrajectoryFacts[] | undefined => {
+): number | undefined => {
   if (kindAt(text, node) !== objectKind) reportWrongType(text, { node, field: "a group", wanted: "an object" }, report);
   else if (list === 0) reportMissing(text, { holder: node, field: "trajectories" }, report);
   else if (kindOf(text, list) !== arrayKind)
     reportWrongType(text, { node: list, field: "trajectories", wanted: "an array" }, report);
   else if (!areTyped(text, { node, list, exceptions }, report)) reportTypes(text, list, report);
   else {
-    const facts: TrajectoryFacts[] = [];
+    let count = 0;
     const end = afterOf(text, list);
     for (let one = list + nodeSize; one < end; one = afterOf(text, one)) {
-      facts.push(inspectTrajectory(text, one, report));
+      inspectTrajectory(text, one, factsAt(count++), report);
     }
-    return facts;
+    return count;
   }
   return undefined;
 };
@@ -60,9 +71,11 @@ const areTyped = (
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
   const end = afterOf(text, list);
+  let count = 0;
   for (let one = list + nodeSize; one < end; one = afterOf(text, one)) {
     if (kindAt(text, one) !== objectKind || !trajectoryType.fits(text, one)) return false;
     const version = versionOf(text);
+    factsAt(count++).version = version;
     if (version < least) least = version;
     if (version > most) most = version;
   }
@@ -91,13 +104,17 @@ const reportTypes = (text: Tabled, list: number, report: Report): void => {
     } else if (trajectoryType.fits(text, node)) typed.push(node);
     else trajectoryType.complain(text, node, report);
   }
-  for (const node of typed) inspectTrajectory(text, node, report);
+  for (const node of typed) inspectTrajectory(text, node, factsAt(0), report);
 };
 
-export const checkTrajectory = (text: Tabled, node: number, report: Report): TrajectoryFacts | undefined => {
-  if (trajectoryType.fits(text, node)) return inspectTrajectory(text, node, report);
-  trajectoryType.complain(text, node, report);
-  return undefined;
+/** Checks a trajectory that is not in a group; true if its facts are known. */
+export const checkTrajectory = (text: Tabled, node: number, report: Report): boolean => {
+  const fits = trajectoryType.fits(text, node);
+  if (fits) {
+    factsAt(0).version = versionOf(text);
+    inspectTrajectory(text, node, factsAt(0), report);
+  } else trajectoryType.complain(text, node, report);
+  return fits;
 };
 
 /** How many elements a value has; none if it is not an array. */

@@ -17,7 +17,7 @@ import {
 import { type Fault, faultIn, JsonReader } from "../json/reader.ts";
 import { afterOf, rootOf } from "../json/table.ts";
 import { closeBrace, endOfText, newline, openBrace, openBracket, quote, Walker } from "../json/walk.ts";
-import { Checker, hasTwiceOf, leafKeys } from "./checker.ts";
+import { Checker, hasTwiceOf, keyUses } from "./checker.ts";
 import { firstBadByte, maxTextBytes } from "./faults.ts";
 import type { Judgement } from "./rules/judgement.ts";
 import { type Path, Places, type Text } from "./rules/places.ts";
@@ -64,7 +64,7 @@ export const takeList = async (
   const list = await listIn(bytes, text);
   if (list === undefined) return "no-list";
   const found = nothingFound(judgement, { enough: before.problems.enough, isMarked: before.parts.isMarked });
-  const reader = new JsonReader(leafKeys);
+  const reader = new JsonReader(keyUses);
   const checker = new Checker({ index, groupBy, found, file: name, reader: () => reader });
   const wrong = faultOfHead(list) ?? (await takeElements(bytes, list, { reader, checker, signal }));
   if (wrong === "no-list") return wrong;

@@ -1,7 +1,7 @@
 /** Goes over the messages of a trajectory: what is unusual in each, who speaks, and which tools are called and answer. */
 
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, endOf, factOf, isSaid, numbersIn, parsedNode, startOf, type Tabled, textOf } from "../json/table.ts";
+import { afterOf, factOf, numbersIn, parsedNode, type Tabled, textOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { nearest, nearestAmong } from "../nearest.ts";
 import { CallList, Calls } from "./calls.ts";
@@ -9,66 +9,86 @@ import { absent, arrayKind, describe, kindAt, kindOf, nullKind, objectKind, stri
 import { none, type Report } from "./report.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
 import { maxNameLength, shortName } from "./rules/values.ts";
-import { Shape } from "./shape.ts";
+import { kindsAlone, Shape } from "./shape.ts";
 import { reportNumbers } from "./types.ts";
 
 /** What the messages of a trajectory come to. */
 export interface Turns {
   /** Messages and choices. */
-  readonly turns: number;
+  turns: number;
   /** Characters of their content, and of the arguments of tool calls. */
-  readonly characters: number;
+  characters: number;
   /** Choices, and those that have logprobs. */
-  readonly choices: number;
-  readonly scored: number;
+  choices: number;
+  scored: number;
   /** True if a message or choice is the assistant's. */
-  readonly speaks: boolean;
+  speaks: boolean;
   /** True if a tool with a name is called. */
-  readonly calls: boolean;
+  callsTools: boolean;
 }
 
-const messageShape = new Shape(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"]);
-const slots = messageShape.slots;
-const { values } = messageShape;
-const partShape = new Shape(["text"]);
+/** What follows from the keys, kinds and role of a message or choice. */
+interface MessageFacts {
+  /** True if it is a choice: its message is inside of it. */
+  readonly isChoice: boolean;
+  readonly hasLogprobs: boolean;
+  /** Position among the roles; -1 for none. */
+  readonly role: number;
+  /** Kind of the content. */
+  readonly content: number;
+  readonly hasCalls: boolean;
+  /** True if nothing is unusual in it; the same of the message in a choice. */
+  readonly isUsual: boolean;
+  readonly isUsualInChoice: boolean;
+}
 
 const roleNames = [...roles];
 const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
-const noRole = -1;
 
-/** The number of a role; -1 for none. */
-const roleOf = (text: Tabled, node: number): number => {
-  if (kindOf(text, node) !== stringKind) return noRole;
-  const start = startOf(text, node) + 1;
-  const length = endOf(text, node) - 1 - start;
-  for (let at = 0; at < roleNames.length; at++) {
-    const name = roleNames[at] ?? "";
-    if (name.length === length && isSaid(name, text.bytes, start)) return at;
-  }
-  // It may be spelled with escapes.
-  return factOf(text, node) < length ? roleNames.indexOf(textOf(text, node)) : noRole;
-};
-
-/** The messages of an element: that inside of a choice, or itself; its members are those of the shape then. */
-const openMessage = (text: Tabled, entry: number): number => {
-  messageShape.read(text, entry);
-  const inner = values[slots.message] ?? 0;
-  if (values[slots.role] !== 0 || kindOf(text, inner) !== objectKind) return entry;
-  messageShape.read(text, inner);
-  return inner;
-};
+const messageShape = new Shape(
+  ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
+  (kinds, text, message): MessageFacts => {
+    const role = kinds.role === stringKind ? roleNames.indexOf(textOf(text, messageShape.at(slots.role))) : -1;
+    const isUsual = (inChoice: boolean): boolean => {
+      let findings = 0;
+      inspectMessage(text, { message, inChoice, role }, () => findings++);
+      return findings === 0;
+    };
+    return {
+      isChoice: kinds.role === absent && kinds.message === objectKind,
+      hasLogprobs: kinds.logprobs === objectKind,
+      role,
+      content: kinds.content,
+      hasCalls: kinds.tool_calls === arrayKind,
+      isUsual: isUsual(false),
+      isUsualInChoice: isUsual(true),
+    };
+  },
+);
+const { slots } = messageShape;
+const partShape = new Shape(["text"], kindsAlone);
 
 /** Reports what is unusual in the messages of a history. */
 export const inspectMessages = (text: Tabled, list: number, report: Report): void => {
   reportNumberMessages(text, list, report);
   const end = afterOf(text, list);
   for (let entry = list + nodeSize; entry < end; entry = afterOf(text, entry)) {
-    if (kindAt(text, entry) !== objectKind) reportNoMessage(text, entry, report);
-    else {
-      const message = openMessage(text, entry);
-      inspectMessage(text, { message, inChoice: message !== entry }, report);
+    if (kindAt(text, entry) !== objectKind) {
+      reportNoMessage(text, entry, report);
+      continue;
     }
+    const { isChoice, isUsual, role } = messageShape.read(text, entry);
+    if (isChoice) openChoice(text, report);
+    else if (!isUsual) inspectMessage(text, { message: entry, inChoice: false, role }, report);
   }
+};
+
+/** Reads the message in the choice that was read, and reports what is unusual in it. */
+const openChoice = (text: Tabled, report: Report): MessageFacts => {
+  const message = messageShape.at(slots.message);
+  const facts = messageShape.read(text, message);
+  if (!facts.isUsualInChoice) inspectMessage(text, { message, inChoice: true, role: facts.role }, report);
+  return facts;
 };
 
 const calls = new Calls();
@@ -77,58 +97,61 @@ const own = new CallList();
 /** A finding that is reported after those of other kinds. */
 type Later = (report: Report) => void;
 
+interface TurnsOptions {
+  readonly list: number;
+  readonly listed: Listed | undefined;
+  readonly later: Later[];
+  readonly turns: Turns;
+}
+
 /**
- * Reports what is unusual in the messages of a trajectory, and gives what they come to.
+ * Reports what is unusual in the messages of a trajectory, and says what they come to.
  * @param listed names of the tools that it offers; undefined if they are not known
  * @param later receives the findings that need all messages
  */
-export const inspectTurns = (
-  text: Tabled,
-  { list, listed, later }: { readonly list: number; readonly listed: Listed | undefined; readonly later: Later[] },
-  report: Report,
-): Turns => {
+export const inspectTurns = (text: Tabled, { list, listed, later, turns }: TurnsOptions, report: Report): void => {
   calls.clear();
   if (numbersIn(text, list) > 0) reportNumberMessages(text, list, report);
-  let turns = numbersIn(text, list);
-  let characters = 0;
-  let choices = 0;
-  let scored = 0;
-  let speaks = false;
-  let callsTools = false;
+  turns.turns = numbersIn(text, list);
+  turns.characters = 0;
+  turns.choices = 0;
+  turns.scored = 0;
+  turns.speaks = false;
+  turns.callsTools = false;
   const end = afterOf(text, list);
-  for (let entry = list + nodeSize; entry < end; turns++) {
+  for (let entry = list + nodeSize; entry < end; ) {
     const next = afterOf(text, entry);
-    if (kindAt(text, entry) !== objectKind) {
-      reportNoMessage(text, entry, report);
-      entry = next;
-      continue;
-    }
-    messageShape.read(text, entry);
-    const inner = values[slots.message] ?? 0;
-    const inChoice = values[slots.role] === 0 && kindOf(text, inner) === objectKind;
-    if (inChoice) {
-      choices++;
-      if (kindOf(text, values[slots.logprobs] ?? 0) === objectKind) scored++;
-      messageShape.read(text, inner);
-    }
-    const role = inspectMessage(text, { message: inChoice ? inner : entry, inChoice }, report);
-    characters += charactersIn(text, values[slots.content] ?? 0);
-    speaks ||= role === assistant;
-    if (role === tool) calls.answer(text, values[slots.tool_call_id] ?? 0);
-    const called = values[slots.tool_calls] ?? 0;
-    if (kindOf(text, called) === arrayKind) {
-      own.read(text, called);
-      characters += own.characters;
-      for (let at = 0; at < own.count; at++) callsTools ||= own.nameOf(at) > 0;
-      if (listed !== undefined) inspectNames(text, listed, later);
-      if (next < end) calls.wait(text, own);
-      else inspectLast(text, later);
-    }
+    turns.turns++;
+    if (kindAt(text, entry) === objectKind) {
+      let facts = messageShape.read(text, entry);
+      if (facts.isChoice) {
+        turns.choices++;
+        if (facts.hasLogprobs) turns.scored++;
+        facts = openChoice(text, report);
+      } else if (!facts.isUsual) inspectMessage(text, { message: entry, inChoice: false, role: facts.role }, report);
+      const { role, content, hasCalls } = facts;
+      if (content === stringKind) turns.characters += factOf(text, messageShape.at(slots.content));
+      else if (content === arrayKind) turns.characters += charactersIn(text, messageShape.at(slots.content));
+      if (role === assistant) turns.speaks = true;
+      if (role === tool) calls.answer(text, messageShape.at(slots.tool_call_id));
+      if (hasCalls) inspectCalls(text, { turns, listed, later, isLast: next === end });
+    } else reportNoMessage(text, entry, report);
     entry = next;
   }
-  if (!speaks && choices === 0) reportSilence(list, later);
+  if (!turns.speaks && turns.choices === 0) reportSilence(list, later);
   if (!calls.areAnswered) reportUnanswered(text, later);
-  return { turns, characters, choices, scored, speaks, calls: callsTools };
+};
+
+const inspectCalls = (
+  text: Tabled,
+  { turns, listed, later, isLast }: Omit<TurnsOptions, "list"> & { readonly isLast: boolean },
+): void => {
+  own.read(text, messageShape.at(slots.tool_calls));
+  turns.characters += own.characters;
+  for (let at = 0; at < own.count; at++) if (own.nameOf(at) > 0) turns.callsTools = true;
+  if (listed !== undefined) inspectNames(text, listed, later);
+  if (isLast) inspectLast(text, later);
+  else calls.wait(text, own);
 };
 
 const reportSilence = (list: number, later: Later[]): void => {
@@ -142,17 +165,14 @@ const reportUnanswered = (text: Tabled, later: Later[]): void => {
   }
 };
 
+/** Characters of the parts of a content. */
 const charactersIn = (text: Tabled, content: number): number => {
-  const kind = kindOf(text, content);
-  if (kind === stringKind) return factOf(text, content);
-  if (kind !== arrayKind || numbersIn(text, content) > 0) return 0;
+  if (numbersIn(text, content) > 0) return 0;
   let characters = 0;
   const end = afterOf(text, content);
   for (let part = content + nodeSize; part < end; part = afterOf(text, part)) {
     if (kindAt(text, part) !== objectKind) continue;
-    partShape.read(text, part);
-    const said = partShape.values[partShape.slots.text] ?? 0;
-    if (kindOf(text, said) === stringKind) characters += factOf(text, said);
+    if (partShape.read(text, part).text === stringKind) characters += factOf(text, partShape.at(1));
   }
   return characters;
 };
@@ -166,25 +186,23 @@ const reportNoMessage = (text: Tabled, entry: number, report: Report): void =>
 interface Message {
   readonly message: number;
   readonly inChoice: boolean;
+  readonly role: number;
 }
 
-/** Reports what is unusual in the message whose members were read; gives its role. */
-const inspectMessage = (text: Tabled, { message, inChoice }: Message, report: Report): number => {
-  const roleNode = values[slots.role] ?? 0;
-  const content = kindOf(text, values[slots.content] ?? 0);
-  const toolCalls = kindOf(text, values[slots.tool_calls] ?? 0);
-  const role = roleOf(text, roleNode);
+/** Reports what is unusual in the message whose members were read. */
+const inspectMessage = (text: Tabled, { message, inChoice, role }: Message, report: Report): void => {
+  const content = kindOf(text, messageShape.at(slots.content));
+  const toolCalls = kindOf(text, messageShape.at(slots.tool_calls));
   if (role < 0) reportRole(text, message, report);
   if ((content & (absent | nullKind | stringKind | arrayKind)) === 0) reportContent(text, report);
-  if (role === tool && kindOf(text, values[slots.tool_call_id] ?? 0) !== stringKind) {
+  if (role === tool && kindOf(text, messageShape.at(slots.tool_call_id)) !== stringKind) {
     report("tool-call-id-missing", none, message);
   }
   if ((toolCalls & (absent | arrayKind)) === 0) reportToolCalls(text, inChoice, report);
-  return role;
 };
 
 const reportRole = (text: Tabled, message: number, report: Report): void => {
-  const role = values[slots.role] ?? 0;
+  const role = messageShape.at(slots.role);
   if (role === 0) {
     report("role-missing", () => ({ instead: () => otherShapeOf(objectAt(text, message)) }), message);
     return;
@@ -208,12 +226,12 @@ const objectAt = (text: Tabled, node: number) => {
 };
 
 const reportContent = (text: Tabled, report: Report): void => {
-  const content = values[slots.content] ?? 0;
+  const content = messageShape.at(slots.content);
   report("content-type", () => ({ found: describe(text, content) }), content);
 };
 
 const reportToolCalls = (text: Tabled, inChoice: boolean, report: Report): void => {
-  const node = values[slots.tool_calls] ?? 0;
+  const node = messageShape.at(slots.tool_calls);
   if (kindOf(text, node) !== nullKind) report("tool-calls-type", () => ({ found: describe(text, node) }), node);
   else if (!inChoice) report("tool-calls-null", none, node);
 };

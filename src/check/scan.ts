@@ -14,7 +14,7 @@ import {
 import { JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { afterOf, endOf, startOf, type Tabled } from "../json/table.ts";
 import { endOfText, isKey, markLength, newline, skipWhite } from "../json/walk.ts";
-import { type Block as CheckedBlock, Checker, leafKeys } from "./checker.ts";
+import { type Block as CheckedBlock, Checker, keyUses } from "./checker.ts";
 import { firstBadByte, maxTextBytes, type ReportFault, reportFault } from "./faults.ts";
 import { type BrokenList, takeList } from "./lists.ts";
 import type { Judgement } from "./rules/judgement.ts";
@@ -47,7 +47,7 @@ let shared: JsonReader | undefined;
 const maxSharedBytes = 2 ** 26;
 
 const openShared = (): JsonReader => {
-  if (shared === undefined || shared.size > maxSharedBytes) shared = new JsonReader(leafKeys);
+  if (shared === undefined || shared.size > maxSharedBytes) shared = new JsonReader(keyUses);
   return shared;
 };
 
@@ -149,7 +149,7 @@ export class Scan {
   }
 
   async #takeWhole({ start, end, line }: Range & Position, last: boolean): Promise<void> {
-    const reader = new JsonReader(leafKeys);
+    const reader = new JsonReader(keyUses);
     const all = reader.room(end - start);
     if ((await this.#source.bytes.read(all, start)) < all.length) throw new Shrunk();
     const mark = markLength(all);

@@ -1,50 +1,139 @@
-/** Finds the members of objects that the interface knows, by the ids that tables have for their keys. */
+/** Finds the members of objects that the interface knows; what follows from their keys and kinds is found once for each shape. */
 import { idOfOwnKey } from "../json/keys.ts";
 import { nodeSize } from "../json/reader.ts";
-import { idOf, type Tabled } from "../json/table.ts";
+import { afterOf, factOf, idOf, noText, startOf, type Tabled } from "../json/table.ts";
+import { openBracket } from "../json/walk.ts";
+import { kindOf } from "./kinds.ts";
 
-/** Ids of keys are smaller. */
+/** Ids of keys with a slot are smaller. */
 const maxIds = 257;
 
-/** The keys of a kind of object, and the members that the object which was read last has of them. */
-export class Shape<Name extends string> {
-  /** Where the value of each key is among `values`. */
-  readonly slots: Readonly<Record<Name, number>>;
-  /** The node of each value, the last of a key that appears twice; 0 if it is absent. The first number has no meaning. */
-  readonly values: Int32Array;
-  /** A bit for the slot of each key that appears twice, and the lowest one, which has no meaning. */
-  twice = 0;
-  readonly #slotOf = new Uint8Array(maxIds);
+/** Gives what follows from an object's keys and kinds alone, and from texts that are a part of its shape; it may use the values. */
+type FactsOf<Name extends string, Facts> = (kinds: Kinds<Name>, text: Tabled, object: number) => Facts;
 
-  constructor(names: readonly Name[]) {
-    const slots = names.map((name, at) => [name, at + 1] as const);
-    // biome-ignore lint: an object of these names has them
-    this.slots = Object.fromEntries(slots) as Record<Name, number>;
-    this.values = new Int32Array(names.length + 1);
-    for (const [name, slot] of slots) this.#slotOf[idOfOwnKey(name)] = slot;
+/** Where objects of a shape have their values. */
+interface Plan {
+  /**
+   * By slots, the distance of the value, the last of a key that appears twice, from the object, or from the end of an array
+   * before it, or of an object with arrays: it may have any number of nodes. 0 if the value is absent.
+   */
+  readonly distances: Int32Array;
+  /** By slots, how many such values are before it. */
+  readonly after: Uint8Array;
+  /** Of each such value, its distance from the object, or from the end of the one before. */
+  readonly open: Int32Array;
+  /** A bit for the slot of each key that appears twice, and the lowest one, which has no meaning. */
+  readonly twice: number;
+}
+
+const noPlan: Plan = { distances: new Int32Array(), after: new Uint8Array(), open: new Int32Array(), twice: 0 };
+
+/** What is known of objects of a shape. */
+interface Known<Facts> {
+  readonly plan: Plan;
+  readonly facts: Facts;
+}
+
+/** Numbers of shapes are smaller (src/json/kernel/shapes.ts). */
+const maxShapes = 9216;
+
+/** The kinds of an object's values by their keys; of an absent one, that it is absent. */
+export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
+
+/** For objects of which nothing else is asked. */
+export const kindsAlone = <Own>(kinds: Own): Own => kinds;
+
+/** A kind of object: the keys that are asked for, and where the object that was read last has its values. */
+export class Shape<Name extends string, Facts> {
+  readonly names: readonly Name[];
+  readonly slots: Readonly<Record<Name, number>>;
+  readonly #slotOf = new Uint8Array(maxIds);
+  readonly #factsOf: FactsOf<Name, Facts>;
+  /** What is known by shapes, as long as the texts have the same ones. */
+  #known: (Known<Facts> | undefined)[] = [];
+  #shapes: object | undefined;
+  /** The object that was read last. */
+  #text: Tabled = noText;
+  #object = 0;
+  #plan = noPlan;
+
+  constructor(names: readonly Name[], factsOf: FactsOf<Name, Facts>) {
+    this.names = names;
+    this.#factsOf = factsOf;
+    this.slots = recordOf(names, (at) => at + 1);
+    for (const [at, name] of names.entries()) this.#slotOf[idOfOwnKey(name)] = at + 1;
   }
 
-  /** Reads the members of an object. */
-  read(text: Tabled, object: number): void {
-    const { words, base } = text;
-    const { values } = this;
-    const slotOf = this.#slotOf;
-    for (let slot = 0; slot < values.length; slot++) values[slot] = 0;
-    this.twice = 0;
-    const end = words[base + object + 2] ?? 0;
-    for (let key = object + nodeSize; key < end; ) {
-      const value = key + nodeSize;
-      let id = words[base + key + 3] ?? 0;
-      if (id < 0) id = idOf(text, key);
-      const slot = slotOf[id] ?? 0;
-      if (values[slot] !== 0) this.twice |= 1 << slot;
-      values[slot] = value;
-      key = words[base + value + 2] ?? end;
-    }
+  /** Reads an object; gives what follows from its keys and kinds. */
+  read(text: Tabled, object: number): Facts {
+    const known = text.shapes === this.#shapes ? this.#known[text.words[text.base + object + 3] ?? 0] : undefined;
+    if (known === undefined) return this.#learn(text, object);
+    this.#text = text;
+    this.#object = object;
+    this.#plan = known.plan;
+    return known.facts;
+  }
+
+  /** The value of a slot in the object that was read last; 0 if it is absent. */
+  at(slot: number): number {
+    const { distances, after, open } = this.#plan;
+    const distance = distances[slot] ?? 0;
+    if (distance === 0) return 0;
+    const { words, base } = this.#text;
+    let from = this.#object;
+    const count = after[slot] ?? 0;
+    for (let before = 0; before < count; before++) from = words[base + from + (open[before] ?? 0) + 2] ?? 0;
+    return from + distance;
   }
 
   /** True if a key appears more than once. */
   hasTwice(name: Name): boolean {
-    return (this.twice & (1 << this.slots[name])) !== 0;
+    return (this.#plan.twice & (1 << this.slots[name])) !== 0;
+  }
+
+  #learn(text: Tabled, object: number): Facts {
+    const distances = new Int32Array(this.names.length + 1);
+    const after = new Uint8Array(this.names.length + 1);
+    const open: number[] = [];
+    let twice = 0;
+    let from = object;
+    const end = afterOf(text, object);
+    for (let key = object + nodeSize; key < end; key = afterOf(text, key + nodeSize)) {
+      const value = key + nodeSize;
+      const slot = this.#slotOf[idOf(text, key)] ?? 0;
+      if (distances[slot] !== 0) twice |= 1 << slot;
+      distances[slot] = value - from;
+      after[slot] = open.length;
+      if (!hasArray(text, value)) continue;
+      open.push(value - from);
+      from = afterOf(text, value);
+    }
+    this.#text = text;
+    this.#object = object;
+    const plan = { distances, after, open: Int32Array.from(open), twice };
+    this.#plan = plan;
+    const kinds = recordOf(this.names, (at) => kindOf(text, this.at(at + 1)));
+    const facts = this.#factsOf(kinds, text, object);
+    const shape = factOf(text, object);
+    if (shape === 0 || text.shapes === undefined) return facts;
+    if (text.shapes !== this.#shapes) {
+      this.#shapes = text.shapes;
+      this.#known = Array.from({ length: maxShapes }, () => undefined);
+    }
+    this.#known[shape] = { plan, facts };
+    return facts;
   }
 }
+
+/** True if a value is an array, or has one inside of it: it may have any number of nodes. */
+const hasArray = (text: Tabled, value: number): boolean => {
+  const end = afterOf(text, value);
+  for (let node = value; node < end; node += nodeSize) {
+    if (text.bytes[startOf(text, node)] === openBracket) return true;
+  }
+  return false;
+};
+
+const recordOf = <Name extends string>(names: readonly Name[], of: (at: number) => number): Record<Name, number> =>
+  // biome-ignore lint: an object of these names has them
+  Object.fromEntries(names.map((name, at) => [name, of(at)])) as Record<Name, number>;

@@ -9,8 +9,9 @@ import {
 } from "../groups/metrics/constants.ts";
 import { isCalculated } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, factOf, firstOf, numberAt, numbersIn, type Tabled, textOf } from "../json/table.ts";
+import { afterOf, factOf, firstOf, nodeOfKey, numberAt, numbersIn, type Tabled, textOf } from "../json/table.ts";
 import {
+  absent,
   arrayKind,
   booleanKind,
   describe,
@@ -24,25 +25,30 @@ import {
 import { inspectMessages, inspectTurns, type Listed, listedNames, type Turns } from "./messages.ts";
 import { none, type Report } from "./report.ts";
 import { shortName } from "./rules/values.ts";
-import { Shape } from "./shape.ts";
+import { kindsAlone, Shape } from "./shape.ts";
 import { reportNumbers, toolType, trajectoryType } from "./types.ts";
 
 /** What is known of a trajectory. */
-export interface TrajectoryFacts extends Pick<Turns, "turns" | "characters" | "choices" | "scored"> {
+export class TrajectoryFacts implements Turns {
   /** Where it is in its table. */
-  readonly node: number;
-  readonly reward: number;
-  /** Its metrics that have a mean, by their names. */
-  readonly metrics: Metrics;
+  node = 0;
+  reward = 0;
   /** The newest policy version in it; NaN if it names none. */
-  readonly version: number;
+  version = Number.NaN;
   /** What it has to train on, and what it lacks, in bits (groups/metrics/constants.ts). */
-  readonly training: number;
+  training = 0;
+  /** Its metrics that have a mean: their names, and in that order their values. */
+  names: readonly string[] = noNames;
+  readonly metrics: number[] = [];
+  turns = 0;
+  characters = 0;
+  choices = 0;
+  scored = 0;
+  speaks = false;
+  callsTools = false;
 }
 
-type Metrics = Readonly<Record<string, number>>;
-
-const { slots, values } = trajectoryType.shape;
+const noNames: readonly string[] = [];
 
 /** Fields that may be absent. Assumed: services differ in whether they may also be null. */
 const optionalFields = [
@@ -55,87 +61,81 @@ const optionalFields = [
   "logs",
   "start_time",
 ] as const;
-const optionalSlots = optionalFields.map((field) => slots[field]);
 
 /** Keys by which trajectories tell that they failed, although only a group's are counted. */
-const exceptionShape = new Shape(["exception", "exceptions"]);
 const exceptionKeys = ["exception", "exceptions"] as const;
 
-const historyShape = new Shape(["messages_and_choices"]);
-const functionShape = new Shape(["name"]);
+const trajectoryShape = new Shape(
+  ["messages_and_choices", "reward", ...optionalFields, ...exceptionKeys],
+  (kinds, text, object) => ({
+    kinds,
+    nulls: optionalFields.filter((field) => kinds[field] === nullKind),
+    mayHaveFailed: exceptionKeys.some((key) => kinds[key] !== absent),
+    isNested: kinds.metadata === objectKind && nestedIn(text, nodeOfKey(text, object, "metadata") ?? 0).length > 0,
+    hasVersions: (kinds.initial_policy_version & kinds.final_policy_version) === numberKind,
+  }),
+);
+const { slots } = trajectoryShape;
+
+/** The names of metrics all of which have a mean, if they are finite; undefined if any has none. */
+const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
+  const members = membersOf(text, object);
+  const isEach = members.size === (afterOf(text, object) - object - nodeSize) / (2 * nodeSize);
+  const areMetrics = Array.from(members).every(([name, node]) => mayHaveMean(name, metricAt(text, node)));
+  return isEach && areMetrics ? [...members.keys()] : undefined;
+});
+
+const historyShape = new Shape(["messages_and_choices"], kindsAlone);
+const functionShape = new Shape(["name"], kindsAlone);
 
 /** The newest policy version that the members of the trajectory's shape name; NaN for none. */
 export const versionOf = (text: Tabled): number => {
-  const initial = values[slots.initial_policy_version] ?? 0;
-  const final = values[slots.final_policy_version] ?? 0;
+  const { shape } = trajectoryType;
+  const initial = shape.at(shape.slots.initial_policy_version);
+  const final = shape.at(shape.slots.final_policy_version);
   if (kindOf(text, final) === numberKind) return numberAt(text, final);
   return kindOf(text, initial) === numberKind ? numberAt(text, initial) : Number.NaN;
-};
-
-/** Reports what is unusual in a trajectory that has the types; gives what is known of it. */
-export const inspectTrajectory = (text: Tabled, node: number, report: Report): TrajectoryFacts => {
-  trajectoryType.shape.read(text, node);
-  const version = versionOf(text);
-  const messages = values[slots.messages_and_choices] ?? 0;
-  const reward = values[slots.reward] ?? 0;
-  const tools = values[slots.tools] ?? 0;
-  const histories = values[slots.additional_histories] ?? 0;
-  const metrics = values[slots.metrics] ?? 0;
-  const metadata = values[slots.metadata] ?? 0;
-  const logs = values[slots.logs] ?? 0;
-  for (let at = 0; at < optionalSlots.length; at++) {
-    if (kindOf(text, values[optionalSlots[at] ?? 0] ?? 0) === nullKind) reportNull(at, report);
-  }
-  const rewardValue = numberAt(text, reward);
-  if (!Number.isFinite(rewardValue)) report("reward-not-finite", none, reward);
-  inspectExceptions(text, node, report);
-  const listed = kindOf(text, tools) === arrayKind ? inspectTools(text, tools, report) : undefined;
-  later.length = 0;
-  const turns = inspectTurns(text, { list: messages, listed, later }, report);
-  if (kindOf(text, histories) === arrayKind) inspectHistories(text, histories, report);
-  const ownMetrics = kindOf(text, metrics) === objectKind ? inspectMetrics(text, metrics, report) : noMetrics;
-  if (kindOf(text, metadata) === objectKind) inspectMetadata(text, metadata, report);
-  if (kindOf(text, logs) === arrayKind) inspectLogs(text, logs, report);
-  for (let at = 0; at < later.length; at++) later[at]?.(report);
-  inspectVersions(text, report);
-  inspectStart(text, report);
-  const { characters, choices, scored } = turns;
-  const training =
-    (choices > 0 ? withChoice : turns.speaks ? withoutChoice : 0) |
-    (scored > 0 ? withLogprobs : 0) |
-    (scored < choices ? withoutLogprobs : 0) |
-    (kindOf(text, tools) === arrayKind ? withTools : turns.calls ? withoutTools : 0);
-  return {
-    node,
-    reward: rewardValue,
-    turns: turns.turns,
-    characters,
-    choices,
-    scored,
-    metrics: ownMetrics,
-    version,
-    training,
-  };
 };
 
 /** Findings that are reported after those of the fields. */
 const later: ((report: Report) => void)[] = [];
 
-const noMetrics: Metrics = {};
-
-const reportNull = (at: number, report: Report): void =>
-  report("null-field", () => ({ field: optionalFields[at] ?? "" }), values[optionalSlots[at] ?? 0] ?? 0);
-
-const inspectExceptions = (text: Tabled, node: number, report: Report): void => {
-  exceptionShape.read(text, node);
-  for (const key of exceptionKeys) {
-    const value = exceptionShape.values[exceptionShape.slots[key]] ?? 0;
-    if (value > 0 && isException(text, value)) reportException(key, value, report);
-  }
+/** Reports what is unusual in a trajectory that has the types, whose version is known; says what is known of it. */
+export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryFacts, report: Report): void => {
+  const { kinds, nulls, mayHaveFailed, isNested, hasVersions } = trajectoryShape.read(text, node);
+  const messages = trajectoryShape.at(slots.messages_and_choices);
+  const reward = trajectoryShape.at(slots.reward);
+  facts.node = node;
+  facts.reward = numberAt(text, reward);
+  for (const field of nulls) report("null-field", () => ({ field }), trajectoryShape.at(slots[field]));
+  if (!Number.isFinite(facts.reward)) report("reward-not-finite", none, reward);
+  if (mayHaveFailed) inspectExceptions(text, report);
+  const listed = kinds.tools === arrayKind ? inspectTools(text, trajectoryShape.at(slots.tools), report) : undefined;
+  if (later.length > 0) later.length = 0;
+  inspectTurns(text, { list: messages, listed, later, turns: facts }, report);
+  if (kinds.additional_histories === arrayKind)
+    inspectHistories(text, trajectoryShape.at(slots.additional_histories), report);
+  facts.names = noNames;
+  if (kinds.metrics === objectKind) inspectMetrics(text, trajectoryShape.at(slots.metrics), facts, report);
+  if (isNested) reportMetadata(text, trajectoryShape.at(slots.metadata), report);
+  if (kinds.logs === arrayKind) inspectLogs(text, trajectoryShape.at(slots.logs), report);
+  for (let at = 0; at < later.length; at++) later[at]?.(report);
+  if (hasVersions) inspectVersions(text, report);
+  if (kinds.start_time === stringKind) inspectStart(text, report);
+  const { choices, scored, speaks, callsTools } = facts;
+  facts.training =
+    (choices > 0 ? withChoice : speaks ? withoutChoice : 0) |
+    (scored > 0 ? withLogprobs : 0) |
+    (scored < choices ? withoutLogprobs : 0) |
+    (kinds.tools === arrayKind ? withTools : callsTools ? withoutTools : 0);
 };
 
-const reportException = (key: string, node: number, report: Report): void =>
-  report("exception-in-trajectory", () => ({ key }), node);
+const inspectExceptions = (text: Tabled, report: Report): void => {
+  for (const key of exceptionKeys) {
+    const value = trajectoryShape.at(slots[key]);
+    if (value > 0 && isException(text, value)) report("exception-in-trajectory", () => ({ key }), value);
+  }
+};
 
 /** True if a value says that something failed: null, an empty text and an empty list do not. */
 const isException = (text: Tabled, node: number): boolean => {
@@ -154,12 +154,11 @@ const inspectTools = (text: Tabled, list: number, report: Report): Listed | unde
   const end = afterOf(text, list);
   for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
     toolType.shape.read(text, tool);
-    const type = toolType.shape.values[toolType.shape.slots.type] ?? 0;
-    const own = toolType.shape.values[toolType.shape.slots.function] ?? 0;
-    functionShape.read(text, own);
-    const name = functionShape.values[functionShape.slots.name] ?? 0;
+    const type = toolType.shape.at(toolType.shape.slots.type);
+    const own = toolType.shape.at(toolType.shape.slots.function);
+    const isNamed = functionShape.read(text, own).name === stringKind;
     if (kindOf(text, type) !== stringKind) reportTool(tool, "type", report);
-    if (kindOf(text, name) === stringKind) names.add(textOf(text, name));
+    if (isNamed) names.add(textOf(text, functionShape.at(1)));
     else {
       areNamed = false;
       reportTool(own, "function.name", report);
@@ -176,9 +175,8 @@ const inspectHistories = (text: Tabled, list: number, report: Report): void => {
   const end = afterOf(text, list);
   for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
     const isObject = kindAt(text, node) === objectKind;
-    if (isObject) historyShape.read(text, node);
-    const messages = isObject ? (historyShape.values[1] ?? 0) : 0;
-    if (kindOf(text, messages) === arrayKind) inspectMessages(text, messages, report);
+    const messages = isObject ? historyShape.read(text, node).messages_and_choices : absent;
+    if (messages === arrayKind) inspectMessages(text, historyShape.at(1), report);
     else reportHistory(text, node, report);
   }
 };
@@ -196,31 +194,32 @@ const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> =>
   return members;
 };
 
-/** Gives the metrics that are numbers or booleans, which are 0 or 1. */
-const inspectMetrics = (text: Tabled, object: number, report: Report): Metrics => {
-  const own: Record<string, number> = {};
-  const end = afterOf(text, object);
-  for (let key = object + nodeSize; key < end; key = afterOf(text, key + nodeSize)) {
-    const name = textOf(text, key);
-    const value = metricAt(text, key + nodeSize);
-    if (!isMetric(name, value) || name === "__proto__") return inspectOddMetrics(text, object, report);
-    own[name] = value;
+/** Reports metrics without a mean, and adds the others to what is known of a trajectory. */
+const inspectMetrics = (text: Tabled, object: number, facts: TrajectoryFacts, report: Report): void => {
+  const names = metricsShape.read(text, object);
+  if (names !== undefined) {
+    let areFinite = true;
+    for (let at = 0; at < names.length; at++) {
+      const value = metricAt(text, object + 2 * nodeSize * (at + 1)) ?? 0;
+      facts.metrics[at] = value;
+      areFinite &&= Number.isFinite(value);
+    }
+    facts.names = names;
+    if (areFinite) return;
   }
-  return own;
-};
-
-const isMetric = (name: string, value: number | undefined): value is number =>
-  value !== undefined && Number.isFinite(value) && !isCalculated(name);
-
-const inspectOddMetrics = (text: Tabled, object: number, report: Report): Metrics => {
-  const own = Array.from(membersOf(text, object)).flatMap(([name, node]) => {
+  facts.metrics.length = 0;
+  const means = Array.from(membersOf(text, object)).filter(([name, node]) => {
     const value = metricAt(text, node);
-    if (isMetric(name, value)) return [[name, value] as const];
-    reportMetric(text, { name, node }, report);
-    return [];
+    const has = mayHaveMean(name, value) && Number.isFinite(value);
+    if (has) facts.metrics.push(value);
+    else reportMetric(text, { name, node }, report);
+    return has;
   });
-  return Object.fromEntries(own);
+  facts.names = means.map(([name]) => name);
 };
+
+const mayHaveMean = (name: string, value: number | undefined): value is number =>
+  value !== undefined && !isCalculated(name);
 
 const metricAt = (text: Tabled, node: number): number | undefined => {
   const kind = kindOf(text, node);
@@ -239,18 +238,12 @@ const reportMetric = (
   else report("metric-not-finite", () => ({ key: shortName(name) }), node);
 };
 
-const inspectMetadata = (text: Tabled, object: number, report: Report): void => {
-  const end = afterOf(text, object);
-  for (let key = object + nodeSize; key < end; key = afterOf(text, key + nodeSize)) {
-    if ((kindOf(text, key + nodeSize) & (objectKind | arrayKind)) === 0) continue;
-    reportMetadata(text, object, report);
-    return;
-  }
-};
+/** Members of metadata that are objects or arrays. */
+const nestedIn = (text: Tabled, object: number): readonly (readonly [string, number])[] =>
+  Array.from(membersOf(text, object)).filter(([, node]) => (kindOf(text, node) & (objectKind | arrayKind)) !== 0);
 
 const reportMetadata = (text: Tabled, object: number, report: Report): void => {
-  for (const [name, node] of membersOf(text, object)) {
-    if ((kindOf(text, node) & (objectKind | arrayKind)) === 0) continue;
+  for (const [name, node] of nestedIn(text, object)) {
     report("metadata-nested", () => ({ key: shortName(name), found: describe(text, node) }), node);
   }
 };
@@ -273,9 +266,8 @@ const reportLog = (text: Tabled, node: number, report: Report): void =>
   report("log-type", () => ({ found: describe(text, node) }), node);
 
 const inspectVersions = (text: Tabled, report: Report): void => {
-  const initial = values[slots.initial_policy_version] ?? 0;
-  const final = values[slots.final_policy_version] ?? 0;
-  if (kindOf(text, initial) !== numberKind || kindOf(text, final) !== numberKind) return;
+  const initial = trajectoryShape.at(slots.initial_policy_version);
+  const final = trajectoryShape.at(slots.final_policy_version);
   if (numberAt(text, final) < numberAt(text, initial)) reportOrder(text, { initial, final }, report);
 };
 
@@ -286,8 +278,7 @@ const reportOrder = (
 ): void => report("policy-order", () => ({ initial: numberAt(text, initial), final: numberAt(text, final) }), final);
 
 const inspectStart = (text: Tabled, report: Report): void => {
-  const start = values[slots.start_time] ?? 0;
-  if (kindOf(text, start) !== stringKind) return;
+  const start = trajectoryShape.at(slots.start_time);
   if (lacksZone(textOf(text, start))) reportZone(text, start, report);
 };
 

@@ -41,32 +41,37 @@ const wantedNames = new Map([
 const required = (takes: number): Field => ({ takes, wanted: wantedNames.get(takes) ?? "a number" });
 const perhaps = (takes: number): Field => ({ ...required(takes), takes: takes | optional });
 
+/** What follows from the keys and kinds of an object: true if they are right, and the fields that are then looked at. */
+interface Typed {
+  readonly isTyped: boolean;
+  readonly further: readonly { readonly slot: number; readonly fits: NonNullable<Field["fits"]> }[];
+}
+
 /** A kind of object: the fields that the interface knows, in its order. */
 class ObjectType<Name extends string> {
-  readonly shape: Shape<Name>;
+  readonly shape: Shape<Name, Typed>;
   readonly #fields: readonly (readonly [Name, Field])[];
-  readonly #takes: Uint8Array;
-  /** Fields of which more than the kind is asked. */
-  readonly #further: readonly { readonly slot: number; readonly fits: NonNullable<Field["fits"]> }[];
 
   constructor(fields: readonly (readonly [Name, Field])[]) {
     this.#fields = fields;
-    this.shape = new Shape(fields.map(([name]) => name));
-    this.#takes = Uint8Array.from([absent, ...fields.map(([, { takes }]) => takes)]);
-    this.#further = fields.flatMap(([, { fits }], at) => (fits === undefined ? [] : [{ slot: at + 1, fits }]));
+    this.shape = new Shape(
+      fields.map(([name]) => name),
+      (kinds) => ({
+        isTyped: fields.every(([name, { takes }]) => (kinds[name] & takes) !== 0),
+        further: fields.flatMap(([name, { fits }], at) =>
+          fits === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, fits }],
+        ),
+      }),
+    );
   }
 
   /** True if an object has the types; its members are those of the shape then. */
   fits(text: Tabled, object: number): boolean {
-    this.shape.read(text, object);
-    const { values } = this.shape;
-    for (let slot = 1; slot < values.length; slot++) {
-      if ((kindOf(text, values[slot] ?? 0) & (this.#takes[slot] ?? 0)) === 0) return false;
-    }
-    for (let at = 0; at < this.#further.length; at++) {
-      const further = this.#further[at];
-      const value = further === undefined ? 0 : (values[further.slot] ?? 0);
-      if ((kindOf(text, value) & optional) === 0 && further?.fits(text, value) === false) return false;
+    const { isTyped, further } = this.shape.read(text, object);
+    if (!isTyped) return false;
+    for (let at = 0; at < further.length; at++) {
+      const field = further[at];
+      if (field?.fits(text, this.shape.at(field.slot)) === false) return false;
     }
     return true;
   }
@@ -74,7 +79,7 @@ class ObjectType<Name extends string> {
   /** Reports each field of an object that has not its type. */
   complain(text: Tabled, object: number, report: Report): void {
     this.shape.read(text, object);
-    const values = this.shape.values.slice(1);
+    const values = this.#fields.map((_, at) => this.shape.at(at + 1));
     for (const [at, [field, { takes, wanted, fits, complain }]] of this.#fields.entries()) {
       const value = values[at] ?? 0;
       const kind = kindOf(text, value);
@@ -174,7 +179,7 @@ export const trajectoryType = new ObjectType([
 ]);
 
 /** The fields of a trajectory that the interface knows. */
-export const trajectoryFields: readonly string[] = Object.keys(trajectoryType.shape.slots);
+export const trajectoryFields: readonly string[] = trajectoryType.shape.names;
 
 /** Reports a value of the wrong type. */
 export const reportWrongType = (
@@ -200,7 +205,7 @@ export const reportMissing = (
   report: Report,
 ): void => {
   // What is plainly not a trajectory lacks more than the reward.
-  if (field === "reward" && trajectoryType.shape.values[1] === 0 && isNoTrajectory(parsedNode(text, holder))) return;
+  if (field === "reward" && trajectoryType.shape.at(1) === 0 && isNoTrajectory(parsedNode(text, holder))) return;
   report("missing-field", () => ({ field, instead: () => insteadOf(field, parsedNode(text, holder)) }), holder, field);
 };
 

@@ -37,7 +37,8 @@ export interface SyntaxFault {
 export interface Table {
   /**
    * Four numbers each: where it starts and ends; which node follows behind all that is inside of it, 0 for a key; and of a
-   * key its id, of a string its characters, of an array of nothing but numbers how many they are: it is one node.
+   * key its id, of a string its characters, of an array of nothing but numbers how many they are: it is one node; of an object its
+   * shape: those of one shape have the same keys, and values of the same kinds, in the same order. 0 for an object without one.
    */
   readonly words: Int32Array;
   /** Where in the words the first stands; nodes are counted from there. Other texts' are around them. */
@@ -93,14 +94,14 @@ interface Exports {
   readList(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
   findRun(from: number, end: number, length: number): number;
-  addLeafKey(id: number): void;
+  setKeyUse(id: number, use: number): void;
   keyRoom(): number;
   addKey(length: number): number;
 }
 
 /** What reading gives, and the words that it tells of a text (src/json/kernel/index.ts). */
 const [isJson, isTooMuch, goesOn] = [1, 2, 3];
-const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5 };
+const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5, generation: 6 };
 
 /** What was read of a list. */
 interface ListRead {
@@ -126,6 +127,17 @@ const wordBytes = 4;
 /** Bytes behind a text that may be looked at, in vain. */
 const spareBytes = 128;
 
+/** How values of keys are read in tables of lines and elements. */
+export interface KeyUses {
+  /** Keys whose values are one node each, whatever is inside of them. */
+  readonly leafKeys?: readonly string[];
+  /** Keys whose texts are a part of the shape of their objects, and those texts; with another text an object has no shape. */
+  readonly choices?: Readonly<Record<string, Iterable<string>>>;
+}
+
+/** The same for the program. */
+const keyUses = { leaf: 1, choice: 2 };
+
 /** Reads texts, one after the other. */
 export class JsonReader {
   readonly #exports: Exports;
@@ -137,12 +149,12 @@ export class JsonReader {
   #keys = 0;
   /** Bytes of the text that was read last. */
   #length = 0;
+  /** Stands for the shapes as long as their numbers mean the same. */
+  #shapes = {};
+  #generation = 0;
 
-  /**
-   * @param leafKeys keys whose values are one node each in tables of lines and elements, whatever is inside of them
-   * @throws Failure where a limit on memory keeps it from starting
-   */
-  constructor(leafKeys: readonly string[] = []) {
+  /** @throws Failure where a limit on memory keeps it from starting */
+  constructor({ leafKeys = [], choices = {} }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
       // V8 reserves some gigabytes of addresses for its memory.
@@ -154,7 +166,11 @@ export class JsonReader {
     this.#told = this.#exports.told() / wordBytes;
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#words = new Int32Array(this.#exports.memory.buffer);
-    for (const key of leafKeys) this.#exports.addLeafKey(idOfOwnKey(key));
+    for (const key of leafKeys) this.#exports.setKeyUse(idOfOwnKey(key), keyUses.leaf);
+    for (const [key, texts] of Object.entries(choices)) {
+      this.#exports.setKeyUse(idOfOwnKey(key), keyUses.choice);
+      for (const text of texts) idOfOwnKey(text);
+    }
   }
 
   /** Bytes of the memory that it has. */
@@ -214,7 +230,8 @@ export class JsonReader {
   tabled(): Tabled {
     const table = this.#factOf(told.table) / wordBytes;
     const words = this.#words.subarray(table, table + this.#factOf(told.length) / wordBytes);
-    return { bytes: this.#bytes.subarray(this.#input, this.#input + this.#length), words, base: 0, keys: this.#keys };
+    const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
+    return { bytes, words, base: 0, keys: this.#keys, shapes: this.#shapes };
   }
 
   /**
@@ -278,6 +295,10 @@ export class JsonReader {
     if (found === isTooMuch) throw new RangeError("the JSON has too many values");
     // Where memory grew, what was known of it is gone.
     if (this.#bytes.length === 0) this.#look();
+    if (this.#factOf(told.generation) !== this.#generation) {
+      this.#generation = this.#factOf(told.generation);
+      this.#shapes = {};
+    }
     return found;
   }
 

@@ -6,10 +6,27 @@ import { bufferOf, closeBracket, comma, isWhite, openBrace, openBracket, type Sp
 /** A table and the bytes that it is of. */
 export interface Tabled extends Omit<Table, "length"> {
   readonly bytes: Buffer;
+  /** Shapes in texts with the same object here are the same; without it, they mean nothing. */
+  readonly shapes?: object | undefined;
 }
 
+/** A text without a table. */
+export const noText: Tabled = {
+  bytes: Buffer.alloc(0),
+  words: new Int32Array(),
+  base: 0,
+  keys: 0,
+  shapes: undefined,
+};
+
 /** A table with its bytes. */
-export const tabled = ({ words, base, keys }: Table, bytes: Buffer): Tabled => ({ bytes, words, base, keys });
+export const tabled = ({ words, base, keys }: Table, bytes: Buffer): Tabled => ({
+  bytes,
+  words,
+  base,
+  keys,
+  shapes: undefined,
+});
 
 /** The same in words of their own: for a text that is kept when those around it are gone. */
 export const alone = ({ words, base, length, keys }: Table): Table => ({

@@ -404,6 +404,26 @@ describe("the checker", () => {
     { quick: 100, slow: 1000 },
   );
 
+  it("measures trajectories with more keys and shapes than are remembered", () => {
+    const lines = Array.from({ length: 12_000 }, (_, at) => ({
+      messages_and_choices: [
+        { role: "user", content: "é" },
+        { role: "assistant", content: "4", [`own${at}`]: at % 7 },
+      ],
+      reward: at,
+      metrics: { ["m".repeat(1 + (at % 50))]: at, score: at / 8 },
+      metadata: { [`key${at}`]: at % 3 === 0 ? null : "text" },
+    }));
+    const half = lines.length / 2;
+    for (const some of [lines.slice(0, half), lines.slice(half), lines.slice(0, half)]) {
+      const { metrics, counts } = foundIn(Buffer.from(some.map((own) => `${JSON.stringify(own)}\n`).join("")));
+      const tally = new Tally();
+      for (const one of some) tally.addTrajectory(one);
+      expect(metrics).toEqual(tally.metrics("train"));
+      expect(counts).toEqual({});
+    }
+  });
+
   for (const { what, answers, ids = ["a", "b"], count, inHistory = false } of [
     { what: "counts a result without an id for the oldest call", answers: [undefined, "b"], count: 0 },
     { what: "counts one result for all calls of one id", answers: ["a"], ids: ["a", "a"], count: 0 },

@@ -7,8 +7,12 @@ import { type Doubles, deviation, ExactSum, type SumData } from "./sums.ts";
 /** The fields of a trajectory that metrics are made of (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
-/** What is counted of a trajectory for people, in addition to its metrics. */
-interface Lengths {
+/** A trajectory that was read: its metrics, and what is counted for people in addition. */
+interface ReadTrajectory {
+  readonly reward: number;
+  /** Metrics that have a mean, and in that order their finite values. Names are compared with those before as an object. */
+  readonly names: readonly string[];
+  readonly metrics: readonly number[];
   /** Messages and choices. */
   readonly turns: number;
   /** Characters of their content. */
@@ -75,26 +79,42 @@ export class Tally {
   /** Choices, those with logprobs, and trajectories that have a choice: trainers learn from them. */
   readonly sampled = { choices: 0, scored: 0, trajectories: 0 };
 
+  /** Names that were given last, and their metrics. */
+  #names: readonly string[] = [];
+  #named: readonly Series[] = [];
+
   /** Names of metrics that were counted. */
   get names(): number {
     return this.byName.size;
   }
 
-  /** Adds a trajectory of a group that is closed later; to the distributions if its lengths are given. */
-  addTrajectory({ reward, metrics }: MeasuredTrajectory, lengths?: Lengths): void {
-    const isPictured = lengths !== undefined;
+  /** Adds a trajectory of a group that is closed later, but not to the distributions. */
+  addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addValue(this.reward, reward, isPictured);
-    for (const key of Object.keys(metrics ?? {})) {
-      const value = metricValue(metrics?.[key]);
-      if (value !== undefined && !calculatedNames.has(key)) addValue(this.#series(key), value, isPictured);
+    if (Number.isFinite(reward)) addValue(this.reward, reward, false);
+    for (const [key, given] of Object.entries(metrics ?? {})) {
+      const value = metricValue(given);
+      if (value !== undefined && !calculatedNames.has(key)) addValue(this.#series(key), value, false);
     }
-    if (lengths === undefined) return;
-    addTo(this.turns, lengths.turns);
-    addTo(this.characters, lengths.characters);
-    this.sampled.choices += lengths.choices;
-    this.sampled.scored += lengths.scored;
-    this.sampled.trajectories += Math.min(1, lengths.choices);
+  }
+
+  /** Adds a trajectory of a group that is closed later, to the distributions too. */
+  addMeasured({ reward, names, metrics, turns, characters, choices, scored }: ReadTrajectory): void {
+    this.trajectories++;
+    if (Number.isFinite(reward)) addValue(this.reward, reward, true);
+    if (names !== this.#names) {
+      this.#names = names;
+      this.#named = names.map((name) => this.#series(name));
+    }
+    for (let at = 0; at < this.#named.length; at++) {
+      const series = this.#named[at];
+      if (series !== undefined) addValue(series, metrics[at] ?? 0, true);
+    }
+    addTo(this.turns, turns);
+    addTo(this.characters, characters);
+    this.sampled.choices += choices;
+    this.sampled.scored += scored;
+    this.sampled.trajectories += Math.min(1, choices);
   }
 
   /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */

@@ -1,14 +1,15 @@
 /** The program that reads JSON (src/json/reader.ts). */
 import { fault, faultAt } from "./faults";
+import { generation } from "./shapes";
 import { input, readElements, readLines, readText, rest, table, tableEnd, token } from "./table";
 
 export { fingerprint } from "./fingerprint";
-export { addKey, addLeafKey, keyRoom } from "./keys";
+export { addKey, keyRoom, setKeyUse } from "./keys";
 export { findRun } from "./runs";
 export { beginElements, input } from "./table";
 
 /** What is told of a text, in words (`told` in src/json/reader.ts): what is asked for one by one takes longer than a text. */
-const facts: usize = memory.data(24, 4);
+const facts: usize = memory.data(28, 4);
 
 export function told(): usize {
   return facts;
@@ -37,5 +38,6 @@ function tell(found: u32): u32 {
   store<u32>(facts, u32(faultAt - input()), 12);
   store<u32>(facts, u32(token - input()), 16);
   store<u32>(facts, u32(rest - input()), 20);
+  store<u32>(facts, generation, 24);
   return found;
 }

@@ -14,13 +14,28 @@ import {
   quote,
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, keyNext, nameFault, valueNext } from "./faults";
-import { hasLeafKey, idOf } from "./keys";
+import { idOf, isChoice, isLeaf, learnedIdOf, lengthOf, maxNamed, usesOf } from "./keys";
 import { isWord, skipNumber } from "./scalars";
+import {
+  arrayShape,
+  booleanShape,
+  emptyShape,
+  expectedKey,
+  forgetShapes,
+  leafShape,
+  nextShape,
+  noShape,
+  nullShape,
+  numberShape,
+  stringShape,
+  textShape,
+} from "./shapes";
 import { characters, endOfString } from "./strings";
 
 /**
  * Bytes of a node, four words: where it starts and ends; the node behind all that is inside of it, in words, 0 for a key; and
- * of a key its id, of a string its characters, of an array of numbers how many they are. Each key is a node before its value.
+ * of a key its id, of a string its characters, of an array of numbers how many they are, of an object its shape. Each key is a
+ * node before its value.
  */
 const nodeBytes: usize = 16;
 
@@ -70,6 +85,7 @@ function begin(end: usize, last: u32): void {
   open = 0;
   next = valueNext;
   full = false;
+  forgetShapes();
   skipsLeaves = false;
   isLine = last === newline;
 }
@@ -126,8 +142,9 @@ export function readLines(length: usize): u32 {
 /** Puts the nodes of a text that is not JSON in place of those that it has; false if there is no room. */
 function putFault(root: usize, start: usize, end: usize): bool {
   tableEnd = root;
-  const second = newNode(start) === 0 ? 0 : newNode(faultAt);
-  if (second === 0) return false;
+  if (!hasRoom(root + 2 * nodeBytes)) return false;
+  newNode(start);
+  const second = newNode(faultAt);
   putNode(root, 0, wordsSoFar(), fault);
   putNode(second, u32(token - input()), u32(end - input()), 0);
   return true;
@@ -219,21 +236,28 @@ function readValue(from: usize): usize {
   leaf = 0;
   while (true) {
     const byte = byteAt(at);
+    // A key may follow the value.
+    if (tableEnd + 2 * nodeBytes > memoryEnd && !hasRoom(tableEnd + 2 * nodeBytes)) {
+      full = true;
+      return 0;
+    }
     const node = newNode(at);
-    if (node === 0) return 0;
     let behind: usize = 0;
     let fact: u32 = 0;
+    let shape = arrayShape;
     if (byte === quote) {
       const end = endOfString(at + 1);
       if (end === 0) return stopAt(at, valueNext);
       behind = end + 1;
       fact = characters;
+      shape = stringShape;
     } else if (byte === openBrace || byte === openBracket) {
       if (byte === openBracket) behind = behindNumbers(at + 1);
       if (behind !== 0) fact = numbers;
       else {
-        if (skipsLeaves && leaf === 0 && isMember() && hasLeafKey(load<u32>(node - nodeBytes, 12))) leaf = node;
-        putNode(node, byte, u32(open), 0);
+        if (skipsLeaves && leaf === 0 && isMember() && (usesOf(keyBefore(node)) & isLeaf) !== 0) leaf = node;
+        const hasShape = byte === openBrace && skipsLeaves && leaf === 0;
+        putNode(node, byte, u32(open), hasShape ? emptyShape : noShape);
         open = node;
         at = behindWhite(at + 1);
         if (byteAt(at) !== byte + closingDistance) {
@@ -244,7 +268,9 @@ function readValue(from: usize): usize {
       }
     } else {
       behind = isWord(at);
+      shape = byte === 0x6e ? nullShape : booleanShape;
       if (behind === 0) {
+        shape = numberShape;
         behind = skipNumber(at);
         if (behind === 0) return stopAt(at, valueNext);
       }
@@ -252,6 +278,7 @@ function readValue(from: usize): usize {
     if (behind !== 0) {
       at = behind;
       putNode(node, u32(at - input()), wordsSoFar(), fact);
+      addMember(node, shape);
     }
     while (true) {
       if (leaf !== 0) tableEnd = open + nodeBytes;
@@ -267,12 +294,34 @@ function readValue(from: usize): usize {
       }
       if (byte !== opening + closingDistance) return stopAt(at, commaNext);
       at++;
-      const outer = usize(load<u32>(open, 8));
-      putNode(open, u32(at - input()), wordsSoFar(), 0);
-      if (open === leaf) leaf = 0;
-      open = outer;
+      const value = open;
+      const shape = load<u32>(value, 12);
+      open = usize(load<u32>(value, 8));
+      putNode(value, u32(at - input()), wordsSoFar(), shape);
+      addMember(value, byte === closeBracket ? arrayShape : value === leaf ? leafShape : shape);
+      if (value === leaf) leaf = 0;
     }
   }
+}
+
+/** Adds the value at a node to the shape of the object that is open. */
+function addMember(node: usize, value: u32): void {
+  if (!isMember()) return;
+  const shape = load<u32>(open, 12);
+  if (shape === noShape) return;
+  const key = keyBefore(node);
+  if (value === stringShape && (usesOf(key) & isChoice) !== 0) {
+    const text = input() + load<u32>(node) + 1;
+    const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
+    value = id !== 0 && id <= maxNamed ? textShape + id : noShape;
+  }
+  store<u32>(open, key === 0 || value === noShape ? noShape : nextShape(shape, key, value), 12);
+}
+
+/** The id of the key of a value; 0 if it has none. */
+function keyBefore(node: usize): u32 {
+  const id = load<u32>(node - nodeBytes, 12);
+  return id === encodedKey ? 0 : id;
 }
 
 /** True if the value that begins is that of a key. */
@@ -304,13 +353,9 @@ function wordsSoFar(): u32 {
   return u32((tableEnd - table) >> 2);
 }
 
-/** Begins a node with what stands here; gives its place in memory, 0 if there is none. */
+/** Begins a node with what stands here, for which there is room; gives its address. */
 function newNode(at: usize): usize {
   const node = tableEnd;
-  if (!hasRoom(node + nodeBytes)) {
-    full = true;
-    return 0;
-  }
   store<u32>(node, u32(at - input()));
   tableEnd = node + nodeBytes;
   return node;
@@ -322,24 +367,36 @@ function putNode(node: usize, end: u32, behind: u32, fact: u32): void {
   store<u32>(node, fact, 12);
 }
 
+/** The end of memory, as far as it is known. */
+let memoryEnd: usize = 0;
+
 /** True if memory reaches up to there, or could be made to. */
 function hasRoom(end: usize): bool {
   const pages = usize(memory.size());
-  if (end <= pages << 16) return true;
   const wanted = ((end + 0xffff) >> 16) - pages;
-  return memory.grow(i32(max(wanted, pages >> 2))) >= 0 || memory.grow(i32(wanted)) >= 0;
+  const hasMemory = end <= pages << 16 || memory.grow(i32(max(wanted, pages >> 2))) >= 0;
+  const isThere = hasMemory || memory.grow(i32(wanted)) >= 0;
+  memoryEnd = usize(memory.size()) << 16;
+  return isThere;
 }
 
 /** Place of the value of the member whose key begins here; 0 if it stopped. */
 function behindKey(at: usize): usize {
   if (byteAt(at) !== quote) return stopAt(at, keyNext);
   const node = newNode(at);
-  if (node === 0) return 0;
-  const end = endOfString(at + 1);
-  if (end === 0) return stopAt(at, keyNext);
-  const length = end - at - 1;
-  // Without escapes, and with nothing beyond ASCII, it has as many characters as bytes.
-  putNode(node, u32(end + 1 - input()), 0, usize(characters) === length ? idOf(at + 1, length) : encodedKey);
+  const shape = load<u32>(open, 12);
+  let id = shape === noShape ? 0 : expectedKey(shape, at + 1);
+  let end = at + 1;
+  if (id !== 0) end += lengthOf(id);
+  else {
+    end = endOfString(at + 1);
+    if (end === 0) return stopAt(at, keyNext);
+    const length = end - at - 1;
+    // Without escapes, and with nothing beyond ASCII, it has as many characters as bytes.
+    if (usize(characters) !== length) id = encodedKey;
+    else id = shape === noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
+  }
+  putNode(node, u32(end + 1 - input()), 0, id);
   const between = behindWhite(end + 1);
   return byteAt(between) === colon ? behindWhite(between + 1) : stopAt(between, colonNext);
 }
