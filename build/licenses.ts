@@ -64,7 +64,7 @@ const licenceInReadme = (folder: string): readonly string[] => {
   return text?.includes("Permission is hereby granted") ? [text] : [];
 };
 
-/** Where the facts of the local service's sample catalogs come from: `src/service/sample-catalog.ts`. */
+/** Where the facts of the local service's sample catalogs come from: `src/service/sample-catalog.json`. */
 const sampleFacts = (): BundledPackage => ({
   name: "models.dev, github.com/anomalyco/models.dev: facts in the sample catalogs",
   version: "f3fc692",

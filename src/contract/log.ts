@@ -1,6 +1,5 @@
 /** Logging trajectories for a model (interface 2.1 and 4.1). */
 import * as z from "zod/mini";
-import { asIs } from "./as-is.ts";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 
@@ -63,18 +62,6 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
-
-const changesNothing = asIs(
-  Trajectory,
-  new Map<z.core.$ZodType, (value: unknown) => boolean>([
-    [JsonNumber, (value) => typeof value === "number"],
-    [JsonInteger, Number.isInteger],
-    [DateTime, (value) => typeof value === "string" && isDateTime(value)],
-  ]),
-);
-
-/** Whether a value that JSON was parsed to is a trajectory: asked without the copy that the schema makes. False where only that can say. */
-export const isTrajectory = (value: unknown): value is Trajectory => changesNothing(value);
 
 /** Trajectories of the same scenario (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });

@@ -3,12 +3,11 @@ import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { localKey } from "./access.ts";
-import { appOf, openNames } from "./app.ts";
+import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
-import { openDoor } from "./keys.ts";
+import { openAuthentication } from "./keys.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
-import type { Operation } from "./operation.ts";
 import { listen } from "./server.ts";
 import { isOfStore, openStore, type Store, type StorePlace } from "./store/store.ts";
 import { type Ended, openWatch } from "./watch.ts";
@@ -37,104 +36,88 @@ export interface ServiceOptions extends StorePlace {
   readonly port: number;
   /** `team/project` that calls are recorded in. */
   readonly project: string;
-  /** Key that overrides the one kept in the data folder. */
+  /** Key that overrides the one in the data folder. */
   readonly key: string | undefined;
-  /** Names beside loopback that requests may be addressed to. */
+  /** Names in addition to loopback that requests may be addressed to. */
   readonly allowHosts: readonly string[];
   /** Largest body that is accepted, in bytes. */
   readonly maxBodyBytes: number;
   readonly warn: (problem: Problem) => void;
-  /** Where a line about every exchange goes. */
+  /** Called with a line about each exchange. */
   readonly trace: ((line: string) => void) | undefined;
-  /** Told of every exchange that ended. */
+  /** Called with each exchange that ended. */
   readonly onEnd?: ((ended: Ended) => void) | undefined;
 }
 
 /** The running service. */
 export interface Service {
-  /** Tells the store behind it from any other. */
+  /** Identifies its store. */
   readonly store: string;
   readonly url: string;
   readonly key: string;
-  /** Where the key is kept; undefined where it was given. */
+  /** The file of the key; undefined if the key was given. */
   readonly keyFile: string | undefined;
   /** The requests that were logged to a project, newest first: the interface lists none. @throws Failure `storage` */
   requests: Store["requests"];
-  /** What last kept the service from answering: a failure of its store, or a defect. */
+  /** The last reason why a request could not be answered: a failure of the store, or a defect. */
   readonly trouble: unknown;
-  /** Answers what is in flight, refuses what comes new, then closes. False where a request had to be broken off. */
+  /** Answers what is in flight, refuses new requests, then closes. False if a request was broken off. */
   close(): Promise<boolean>;
 }
 
 /** Opens the store and listens. @throws Failure `storage`, `usage` */
 export const openService = async (options: ServiceOptions): Promise<Service> => {
-  const { host, dataDir, address, port, allowHosts, maxBodyBytes, warn, trace } = options;
-  if (!isLoopback(address)) warnOfAddress(address, { allowHosts, warn });
+  const { host, dataDir, address, port, project, allowHosts, maxBodyBytes, warn, trace } = options;
+  if (!isLoopback(address)) {
+    if (allowHosts.length === 0) throw new Failure("host-unnamed", { address });
+    warn(openAddress(address));
+  }
   const kept = options.key === undefined ? await localKey(dataDir, { host, warn }) : undefined;
   const key = kept?.key ?? options.key ?? "";
-  // What is in the way of a request is told with it. What is in flight when the service is stopped is still stored.
+  const { elapsed, sleep } = host;
+  // What is in flight when the service is stopped is still stored. A failure of the store is said in the answer.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onAway: () => undefined });
-  const operations = operationsOf(options, store);
-  const watch = openWatch(options.onEnd, openNames(operations));
+  const watch = openWatch(options.onEnd);
   let trouble: unknown;
-  const onTrouble = (thrown: unknown): void => {
-    trouble = thrown;
-    warn(troubleOf(thrown));
-  };
   let closed: Promise<boolean> | undefined;
-  try {
-    const app = appOf({
-      operations,
-      door: openDoor({ own: key, keys: store.keys, elapsed: host.elapsed }),
-      allowHosts,
-      health: {
-        watch,
-        key,
-        check: store.check,
-        isDraining: () => closed !== undefined,
-        sleep: host.sleep,
-      },
-      maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
-      onTrouble,
-    });
-    const server = await listen({
-      app,
-      server: "the local service",
-      address,
-      port,
-      trace,
-      watch,
-      elapsed: host.elapsed,
-    });
-    return {
-      url: server.url,
-      store: store.id,
-      key,
-      keyFile: kept?.path,
-      requests: store.requests,
-      get trouble() {
-        return trouble;
-      },
-      close: () => {
-        closed ??= server.close().finally(() => store.close());
-        return closed;
-      },
-    };
-  } catch (thrown) {
+  const app = appOf({
+    operations: [
+      logOperation({ store, project, now: host.now }),
+      modelsOperation(store),
+      callOperation(store),
+      ...catalogOperations(dataDir),
+    ],
+    authenticate: openAuthentication({ own: key, keys: store.keys, elapsed }),
+    ...{ key, allowHosts, watch, sleep, check: store.check },
+    maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
+    isStopping: () => closed !== undefined,
+    onTrouble: (thrown) => {
+      trouble = thrown;
+      warn(troubleOf(thrown));
+    },
+  });
+  const listening = { server: "the local service", address, port, trace, watch, elapsed } as const;
+  const server = await listen({ app, ...listening }).catch(async (thrown: unknown) => {
     await store.close();
     throw thrown;
-  }
+  });
+  return {
+    url: server.url,
+    store: store.id,
+    key,
+    keyFile: kept?.path,
+    requests: store.requests,
+    get trouble() {
+      return trouble;
+    },
+    close: () => {
+      closed ??= server.close().finally(() => store.close());
+      return closed;
+    },
+  };
 };
 
-/** The five operations (interface 4). */
-const operationsOf = ({ host, project, dataDir }: ServiceOptions, store: Store): readonly Operation[] => [
-  logOperation({ store, project, now: host.now }),
-  modelsOperation(store),
-  callOperation(store),
-  ...catalogOperations(dataDir),
-];
-
-/** A request that could not be answered, for whoever runs the service. */
+/** The warning about a request that could not be answered. */
 const troubleOf = (thrown: unknown): Problem => {
   const store = isOfStore(thrown);
   const why = thrown instanceof Failure ? thrown.reason : String(thrown);
@@ -147,13 +130,7 @@ const troubleOf = (thrown: unknown): Problem => {
   };
 };
 
-/** @throws Failure `host-unnamed` */
-const warnOfAddress = (address: string, { allowHosts, warn }: Pick<ServiceOptions, "allowHosts" | "warn">): void => {
-  if (allowHosts.length === 0) throw new Failure("host-unnamed", { address });
-  warn(openAddress(address));
-};
-
-/** What is said of an address that other machines can reach. */
+/** The warning about an address that other machines can reach. */
 export const openAddress = (address: string): Problem => ({
   rule: "open-address",
   severity: "warning",

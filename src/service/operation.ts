@@ -1,35 +1,31 @@
-/** One operation of the interface, made of its endpoint value: what comes in is checked before it is answered, and faults are said in the words of a FastAPI service (interface 7). */
-
+/** An operation of the interface: its request is checked before it is answered. Faults are in the words of a FastAPI service (interface 7). */
 import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { firstIssues, type Issue } from "../contract/first-issues.ts";
 import { counted } from "../counted.ts";
 import { faultIn } from "../json/reader.ts";
-import { textOf, valueAt, wholeOf } from "../json/walk.ts";
-import { type Answer, invalid, Refusal, type Wording } from "./answer.ts";
+import { type Place, parsedAt, rootOf } from "../json/table.ts";
+import { textOf, valueAt } from "../json/walk.ts";
 import type { Caller } from "./keys.ts";
-
-/** A checked request. */
-interface Request<P extends Schema, B extends Schema> {
-  readonly caller: Caller;
-  readonly parameters: Checked<P>;
-  readonly body: Checked<B>;
-  /** The body as it came, valid JSON. */
-  readonly bytes: Uint8Array;
-  readonly header: (name: string) => string | undefined;
-}
+import { type Answer, invalid, Refusal, type Wording } from "./refusal.ts";
 
 /** A request as it came. */
 interface RawRequest {
   readonly caller: Caller;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Undefined where the operation has no body. */
+  /** Undefined for an operation without a body. */
   readonly bytes: Uint8Array | undefined;
   readonly header: (name: string) => string | undefined;
 }
 
-/** An operation behind its door. */
+/** A checked request. */
+interface Request<P extends Schema, B extends Schema> extends Omit<RawRequest, "parameters"> {
+  readonly parameters: Checked<P>;
+  readonly body: Checked<B>;
+}
+
+/** An operation that checks its requests. */
 export interface Operation {
   readonly endpoint: Endpoint;
   readonly wording: Wording;
@@ -37,7 +33,7 @@ export interface Operation {
   readonly answer: (request: RawRequest) => Answer | Promise<Answer>;
 }
 
-/** An operation: an endpoint, how it words what is wrong, and its answer to a checked request. */
+/** Makes an operation from its endpoint, its error body, and its answer to a checked request. */
 export const operation = <P extends Schema, B extends Schema, R extends Schema>(
   endpoint: Endpoint<P, B, R>,
   wording: Wording,
@@ -45,92 +41,91 @@ export const operation = <P extends Schema, B extends Schema, R extends Schema>(
 ): Operation => ({
   endpoint,
   wording,
-  answer: async (request) => {
+  answer: async ({ bytes, ...request }) => {
     const parameters = checked(endpoint.parameters, request.parameters, "path");
-    const bytes = request.bytes ?? new Uint8Array();
-    const body = checked(endpoint.body, request.bytes === undefined ? undefined : parsed(request.bytes), "body");
-    return await answer({ parameters, body, bytes, header: request.header, caller: request.caller });
+    const body = checked(endpoint.body, bytes === undefined ? undefined : parsedAt(readBody(bytes)), "body");
+    return await answer({ ...request, parameters, body, bytes });
   },
 });
 
-/** The body's value. @throws Refusal where it is not JSON */
-const parsed = (bytes: Uint8Array): unknown => {
-  requireJson(bytes);
-  return JSON.parse(textOf(bytes, wholeOf(bytes)));
-};
-
-/** Finds what keeps a body from being JSON, without a value of it in memory. @throws Refusal where anything does */
-export const requireJson = (bytes: Uint8Array): void => {
-  if (bytes.length === 0) throw invalid([{ loc: ["body"], msg: "Field required", type: "missing", input: null }]);
+/** Reads the JSON of a body into a table. @throws Refusal 400, 422 */
+export const readBody = (bytes: Uint8Array): Place => {
+  if (bytes.length === 0) throw invalid([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
-  const fault = faultIn(bytes);
-  if (fault !== undefined) throw invalid([jsonItem(bytes, fault.at)]);
+  const root = rootOf(bytes);
+  if (root !== undefined) return root;
+  // `loc` counts characters.
+  const position = Array.from(textOf(bytes, { start: 0, end: faultIn(bytes)?.at ?? 0 })).length;
+  throw invalid([{ loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null }]);
 };
 
-/** Where a value stands in a request; "body" or "path" comes first. */
+/** The position of a value in a request; "body" or "path" comes first. */
 export type Loc = readonly (string | number)[];
 
-/** Faults that one answer names: who sends more of them has one cause for all. */
-export const mostFaults = 100;
+/** Faults that one answer names. More of them have one cause. */
+export const maxFaults = 100;
 
-/** The value as the schema has it. @throws Refusal 422, with an item for each fault, up to a number */
+/** Returns the value as the schema has it. @throws Refusal 422 */
 export const checked = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path"): Checked<Of> => {
   const faults = faultsIn(schema, value, [source]);
   if (faults.length > 0) throw invalid(faults);
-  const outcome = schema.safeParse(value);
-  if (outcome.success) return outcome.data;
-  throw invalid(outcome.error.issues.slice(0, mostFaults).flatMap((issue) => itemsOf(issue, value, [source])));
+  return schema.parse(value);
 };
 
-/** What a schema has against a value that stands at a place, up to a number; none where it takes it. */
-export const faultsIn = (schema: Schema, value: unknown, at: Loc, most = mostFaults): readonly ValidationItem[] =>
-  firstIssues(schema, value, most)
+/** Returns the faults of a value at a position, up to a number; none if the schema accepts it. */
+export const faultsIn = (schema: Schema, value: unknown, at: Loc, max = maxFaults): readonly ValidationItem[] =>
+  firstIssues(schema, value, max)
     .flatMap((issue) => itemsOf(issue, value, at))
-    .slice(0, most);
+    .slice(0, max);
+
+/** The item for a field that is missing in an object. */
+export const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
+  loc: [...loc],
+  msg: "Field required",
+  type: "missing",
+  input: shown(holder),
+});
 
 const itemsOf = (issue: Issue, value: unknown, above: Loc): readonly ValidationItem[] => {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
   const loc = [...above, ...path];
   const input = valueAt(value, path);
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.slice(0, mostFaults).map((key) => ({
+    return issue.keys.slice(0, maxFaults).map((key) => ({
       loc: [...loc, key],
       msg: "Extra inputs are not permitted",
       type: "extra_forbidden",
       input: shown(valueAt(input, [key])),
     }));
   }
-  if (input === undefined) {
-    return [{ loc, msg: "Field required", type: "missing", input: shown(valueAt(value, path.slice(0, -1))) }];
-  }
-  const { msg, type, ctx } = fault(issue, input);
+  if (input === undefined) return [missingItem(loc, valueAt(value, path.slice(0, -1)))];
+  const { msg, type, ctx } = faultOf(issue, input);
   return [{ loc, msg, type, input: shown(input), ctx }];
 };
 
-/** Values and characters that are given back of what was given. */
-const mostShown = 10_000;
+/** Values and characters of the input that an answer repeats. */
+const maxShown = 10_000;
 
-/** What was given, for an answer; null where that is long. */
-const shown = (input: unknown): unknown => (isShort(input) ? (input ?? null) : null);
-
-const isShort = (value: unknown): boolean => {
-  const rest = [value];
-  for (let left = mostShown; rest.length > 0; left--) {
+/** Returns the input for an answer; null if it is long. */
+const shown = (input: unknown): unknown => {
+  const rest = [input];
+  for (let left = maxShown; rest.length > 0; left--) {
     const next = rest.pop();
     if (typeof next === "string") left -= next.length;
     if (typeof next === "object" && next !== null) {
       const inner: readonly unknown[] = Array.isArray(next) ? next : Object.entries(next).flat();
-      if (inner.length > left) return false;
+      if (inner.length > left) return null;
       rest.push(...inner);
     }
-    if (left < 0) return false;
+    if (left < 0) return null;
   }
-  return true;
+  return input ?? null;
 };
 
 type Fault = Pick<ValidationItem, "type" | "msg" | "ctx">;
 
-const faults: Readonly<Record<string, Fault>> = {
+/** The faults of a value of another type, by the type that is expected. */
+const typeFaults: Readonly<Record<string, Fault>> = {
   string: { type: "string_type", msg: "Input should be a valid string" },
   number: { type: "float_type", msg: "Input should be a valid number" },
   int: { type: "int_type", msg: "Input should be a valid integer" },
@@ -143,40 +138,29 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** What a text in place of a number is, where it does not even read as one. */
+/** The faults of a text that cannot be read as a number. */
 const parsingFaults: Readonly<Record<string, Fault>> = {
   number: { type: "float_parsing", msg: "Input should be a valid number, unable to parse string as a number" },
   int: { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" },
 };
 
-const fault = (issue: Issue, input: unknown): Fault => {
+const faultOf = (issue: Issue, input: unknown): Fault => {
+  const other = { type: "value_error", msg: issue.message };
   if (issue.code === "custom" && typeof input === "string") {
     return { type: "datetime_from_date_parsing", msg: "Input should be a valid datetime" };
   }
-  if (typeof input === "number" && issue.code === "invalid_type" && issue.expected === "int") {
+  if (issue.code === "too_small" && typeof input === "string") {
+    const least = Number(issue.minimum);
+    const msg = `String should have at least ${counted(least, "character")}`;
+    return { type: "string_too_short", msg, ctx: { min_length: least } };
+  }
+  if (issue.code !== "invalid_type") return other;
+  if (typeof input === "number" && issue.expected === "int") {
     return Number.isFinite(input)
       ? { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" }
       : { type: "finite_number", msg: "Input should be a finite number" };
   }
-  if (issue.code === "too_small" && typeof input === "string") {
-    const least = Number(issue.minimum);
-    return {
-      type: "string_too_short",
-      msg: `String should have at least ${counted(least, "character")}`,
-      ctx: { min_length: least },
-    };
-  }
-  if (issue.code !== "invalid_type") return other(issue);
-  const asText = typeof input === "string" && !isNumeral(input) ? parsingFaults[issue.expected] : undefined;
-  return asText ?? faults[issue.expected] ?? other(issue);
-};
-
-const isNumeral = (input: string): boolean => input.trim() !== "" && Number.isFinite(Number(input));
-
-const other = (issue: Issue): Fault => ({ type: "value_error", msg: issue.message });
-
-/** The item for a body that is not JSON from a byte on: `loc` counts characters. */
-const jsonItem = (bytes: Uint8Array, at: number): ValidationItem => {
-  const position = Array.from(textOf(bytes, { start: 0, end: at })).length;
-  return { loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null };
+  const isNumeral = typeof input === "string" && input.trim() !== "" && Number.isFinite(Number(input));
+  const parsing = typeof input === "string" && !isNumeral ? parsingFaults[issue.expected] : undefined;
+  return parsing ?? typeFaults[issue.expected] ?? other;
 };

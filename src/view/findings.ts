@@ -4,7 +4,7 @@ import { aboutOf, type Reading } from "../groups/index.ts";
 import type { Finding, Findings } from "./answers.ts";
 
 /** The problems of a reading. */
-export interface FindingsByGroup {
+interface FindingsByGroup {
   of(group: number): readonly Finding[];
   /** The first problems, of a rule or of all. */
   list(rule: string | undefined, max: number): Findings;

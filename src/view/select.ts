@@ -51,7 +51,7 @@ export const neighborsOf = (order: Uint32Array, group: number, count: number) =>
   return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
 };
 
-export const isWithin = (value: number, [from, to, end]: Range): boolean =>
+const isWithin = (value: number, [from, to, end]: Range): boolean =>
   value >= from && (end === undefined ? value <= to : value < to);
 
 export const isSameRange = (a: Range | undefined, b: Range): boolean => a?.join() === b.join();

@@ -17,7 +17,7 @@ const queryOf = (hash: string): Query => {
   }
 };
 
-export const goTo = (query: Query): void => location.assign(addressOf(query));
+const goTo = (query: Query): void => location.assign(addressOf(query));
 
 /** Goes to a query in the place of the current one: the history keeps what was before. */
 export const replaceBy = (query: Query): void => {
