@@ -6,6 +6,19 @@
  */
 export const expected = [
   {
+    path: /requests\[\]\.headers/,
+    why: "each log request has a connection of its own, and undici writes the headers of the connection first",
+  },
+  {
+    line: /--timeout 300ms/,
+    new: /the first request took/,
+    why: "undici notices up to a second later that the service is silent",
+  },
+  {
+    case: /100 Continue|within the headers/,
+    why: "undici ends a connection on which a 100 Continue arrives that was not requested",
+  },
+  {
     line: /--(?:where|best|sample|shard) /,
     shape: /^order/,
     why: "what is chosen keeps its files, so its warnings are in the order of the files named, as they are without a choice",

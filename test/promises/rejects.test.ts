@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import Connection from "libsql";
 import { describe, it, type TestContext } from "vitest";
-import { faultyService } from "../support/raw-server.ts";
+import { accept, faultyService } from "../support/raw-server.ts";
 import { groupOf, ledgerOf, linesOf, placeAt, reasonsOf } from "./place.ts";
 
 const skip = ["--on-invalid", "skip"];
@@ -213,6 +213,21 @@ describe.concurrent("--on-invalid skip", () => {
     const nowhere = await place.log([file, ...skip, "--rejects", place.path("none/r")]);
     expect([nowhere.code, nowhere.error?.message]).toEqual([11, expect.stringContaining("nothing was sent")]);
     expect(service.requests()).toBe(0);
+  });
+
+  it("names a file that can no longer be written after the groups were sent", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
+    mkdirSync(place.path("folder"));
+    service.next(async (asked) => {
+      rmSync(place.path("folder"), { recursive: true });
+      await accept(asked);
+    });
+    const { code, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r")]);
+    expect([code, error?.cause]).toEqual([7, "storage"]);
+    expect(error?.message).toBe(`1 group logged, 0 not: ${place.path("folder/r")} can't be written: it does not exist`);
   });
 
   it("needs no writable folder if nothing is rejected, unless the service may still refuse groups", async (context) => {

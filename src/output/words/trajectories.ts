@@ -10,7 +10,7 @@ import {
   type RemoteStore,
 } from "../../failure.ts";
 import { breakWords, clientWords } from "./client.ts";
-import { fieldOf, placeOf, rejectedWords, type Sentences, skipRefused, type Words } from "./sentences.ts";
+import { fieldOf, placeOf, rejectedWords, type Sentences, skipRefused, systemWords, type Words } from "./sentences.ts";
 
 export const trajectoriesWords: Words<ReasonsOf["trajectories"]> = {
   "input-missing": () => ({
@@ -270,10 +270,12 @@ const refusedCredential = (cause: About["cause"]): string | undefined =>
     ? `the service refused the credential from ${cause.data.from}`
     : undefined;
 
-/** What of a ledger stopped a run; undefined where nothing of it did. */
+/** What of a ledger or a rejects file stopped a run; undefined where nothing of it did. */
 const ledgerStop = (cause: About["cause"]): string | undefined => {
   if (isFailure(cause, "lease-lost"))
     return "the run was without word from the ledger for so long that others may send its groups";
+  if (isFailure(cause, "rejects-unwritable"))
+    return `${cause.data.file} can't be written: ${systemWords(cause.data.code)}`;
   if (isFailure(cause, "ledger-busy")) return trajectoriesWords["ledger-busy"](cause.data, cause.about).message;
   if (isFailure(cause, "database-away")) return "the ledger's database did not answer";
   return isFailure(cause, "database-refused") ? "the ledger's database lets nobody in" : undefined;
