@@ -1,12 +1,12 @@
 /** Tries a request once. Whatever the network or the service does is a value. */
-import type { Credential, Endpoint, Schema } from "../contract/endpoint.ts";
+import type { Endpoint, Schema } from "../contract/endpoint.ts";
 import { type Decoded, decode } from "./body.ts";
 import type { Attempt, StreamedBody, StreamedRequest } from "./client.ts";
 import { type Exchanged, exchange, isStreamed } from "./exchange.ts";
 import { type Asked, failureOfStatus, failureOfTransport, type ReplyFacts } from "./failures.ts";
-import { headersOf, type Target, targetOf } from "./request.ts";
+import { headersOf, targetOf } from "./request.ts";
 import type { Session } from "./retry.ts";
-import { type Route, routeTo } from "./route.ts";
+import { routeTo } from "./route.ts";
 import { traceReply, traceRequest } from "./trace.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -29,17 +29,16 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
   const target = targetOf(options, endpoint, parameters);
   const route = routeTo(target.address, options.host.env);
   const silenceMs = options.timeoutMs ?? logSilenceMs;
-  const wholeMs = silencesForReply * silenceMs;
-  const request = { target, route, body, headers, silenceMs, wholeMs, signal, maxBytes: maxReplyBytes };
-  const asked = { options, target, route, silenceMs, encoding: headers["Content-Encoding"] };
+  const request = { body, headers, wholeMs: silencesForReply * silenceMs, maxBytes: maxReplyBytes, signal };
   let credential = await credentials.of(target);
   for (let tries = 1; ; tries++) {
-    const tried = await tryOnce(session, { ...request, credential });
+    const asked = { options, target, route, credential, silenceMs, tries, encoding: headers["Content-Encoding"] };
+    const tried = await tryOnce(session, asked, request);
     const another =
       tried.status === 401 && credential !== undefined && tries === 1
         ? await credentials.another(target, credential)
         : undefined;
-    if (another === undefined) return attemptOf({ ...asked, credential, tries }, tried);
+    if (another === undefined) return attemptOf(asked, tried);
     credential = another;
   }
 };
@@ -62,14 +61,10 @@ const attemptOf = (asked: Asked, tried: Tried): Attempt => {
   };
 };
 
-/** A request with its credential and its limits. */
+/** The content of a request, and its limits. */
 interface Trial {
-  readonly target: Target;
-  readonly route: Route;
-  readonly credential: Credential | undefined;
   readonly body: Uint8Array | StreamedBody | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly silenceMs: number;
   /** Longest time for it as a whole, or, of a streamed body, for the reply. */
   readonly wholeMs: number;
   /** Largest body that is read: as it comes, and decoded. */
@@ -81,11 +76,14 @@ interface Trial {
 export interface Tried extends Omit<Exchanged, "body">, Decoded, ReplyFacts {}
 
 /** Tries a request once. @throws Failure for headers that can't be sent; whatever a streamed body throws */
-export const tryOnce = async ({ options, connections }: Session, trial: Trial): Promise<Tried> => {
-  const { target, route, body, silenceMs, wholeMs, maxBytes, signal } = trial;
+export const tryOnce = async (
+  { connections }: Session,
+  { options, target, route, credential, silenceMs }: Asked,
+  { body, headers: own, wholeMs, maxBytes, signal }: Trial,
+): Promise<Tried> => {
   const { method } = target.endpoint;
   const { elapsed, now } = options.host;
-  const headers = headersOf(options, target, trial.credential, trial.headers);
+  const headers = headersOf(options, target, credential, own);
   traceRequest(options.trace, { method, url: target.url, headers, project: options.project?.header });
   const started = elapsed();
   const opened = await connections();

@@ -58,10 +58,7 @@ export interface Held {
   read(): Uint8Array | undefined;
 }
 
-/**
- * A body whose length is known before its first byte, given in pieces; asked for anew at every attempt.
- * A piece has left the process when the next is asked for: its memory may be used again.
- */
+/** A body in pieces. A piece has left the process when the next is asked for: its memory may be used again. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array>;
@@ -70,7 +67,7 @@ export interface StreamedBody {
 /** What became of one attempt at a request that must not be repeated blindly (promises.md, the table of outcomes). */
 export type Attempt = Answered | Broken;
 
-/** A status line was read: it decides, even if sending broke. */
+/** A status was read with its headers: it decides, even if sending broke. */
 interface Answered {
   readonly kind: "answered";
   readonly status: number;
@@ -84,7 +81,7 @@ interface Answered {
   readonly cut: boolean;
   /** Whether the last byte of the request's body was handed over. */
   readonly bodySent: boolean;
-  /** What a run says that ends with this answer: undefined for 2xx. */
+  /** The failure of a run that ends with this answer; undefined for 2xx. */
   readonly failure: Failure | undefined;
 }
 
@@ -92,7 +89,7 @@ interface Answered {
 export interface Broken {
   readonly kind: "broken";
   readonly bodySent: boolean;
-  /** The system's or library's code, such as `ECONNREFUSED`, or one of the client's own (`trouble.ts`). */
+  /** The system's or library's code, such as `ECONNREFUSED`, or one of the client's own (`transport-error.ts`). */
   readonly code: string;
   readonly failure: Failure;
 }
@@ -134,7 +131,7 @@ export interface Client {
     request: Request<P, B>,
   ): Promise<Reply<Checked<R>>>;
   /**
-   * Tries a streamed request once, on a new connection or on one that was idle for less than a second. What the network or the service does is a value.
+   * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
    * @throws Failure only for what is wrong before anything is sent: settings, credentials; and whatever the body throws
    */
   attempt<P extends Schema, B extends Schema, R extends Schema>(

@@ -72,7 +72,7 @@ const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
   const { host, maxWaitMs, waitsForHost, onAgain } = options;
   const { connections, close, reached } = shared;
   const announce = (why: Failure) => onAgain?.(why, maxWaitMs);
-  const patience = () => openPatience({ host, maxWaitMs });
+  const patience = () => openPatience(options);
   return {
     patience,
     announce,
@@ -112,6 +112,9 @@ interface NoReply {
   readonly failure: Failure<"no-connection">;
 }
 
+/** Bytes of a body that are read ahead. */
+const aheadBytes = 2 ** 18;
+
 /** Sends one request. @throws the signal's reason */
 const request = async (
   { host, trace, timeoutMs: silenceMs = readSilenceMs }: DownloadOptions,
@@ -134,6 +137,7 @@ const request = async (
   const got = await new Promise<Got | NoReply>((resolve) => {
     let sent: Started | undefined;
     const body = new Readable({
+      highWaterMark: aheadBytes,
       read: () => sent?.resume(),
       destroy(error, callback) {
         sent?.stop(new TransportError("ABORTED"));

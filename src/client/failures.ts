@@ -1,6 +1,6 @@
-/** What a run says that ends with an answer or with trouble: one failure out of each. */
+/** Makes failures of replies and of transport errors. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
-import { type About, Failure, type HttpFacts, type Where } from "../failure.ts";
+import { type About, Failure } from "../failure.ts";
 import { parsedJson } from "../json/walk.ts";
 import type { ClientOptions } from "./client.ts";
 import type { Target } from "./request.ts";
@@ -26,24 +26,15 @@ export const settingOf = {
   log: "log_base_url",
 } as const satisfies Record<EndpointHost, string>;
 
-const aboutOf = (
-  { target }: Asked,
-  status?: number,
-  said?: Said,
-): { readonly http: HttpFacts; readonly where: Where } => ({
-  where: { setting: settingOf[target.endpoint.host] },
-  http: {
-    method: target.endpoint.method,
-    url: target.url,
-    status,
-    said: said?.message,
-  },
+const aboutOf = ({ target: { endpoint, url } }: Asked, status?: number, said?: string): About => ({
+  where: { setting: settingOf[endpoint.host] },
+  http: { method: endpoint.method, url, status, said },
 });
 
 /** The statuses that say "not now" (promises.md, the table of outcomes): worth another try where repeating is safe. */
 export const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-/** What of an answer tells what it means. */
+/** What a failure needs of a reply. */
 export interface ReplyFacts {
   readonly headers: Readonly<Record<string, string>>;
   /** Its body, decoded, as much as there is. */
@@ -52,11 +43,11 @@ export interface ReplyFacts {
   readonly retryAfterMs: number | undefined;
 }
 
-/** What an answer that is not a success means. */
-export const failureOfStatus = (asked: Asked, status: number, answer: ReplyFacts): Failure => {
-  const said = saidBy(answer.bytes);
-  const about = aboutOf(asked, status, said);
-  const { endpoint } = asked.target;
+/** Returns the failure for a reply that is not a success. */
+export const failureOfStatus = (asked: Asked, status: number, reply: ReplyFacts): Failure => {
+  const { kind, message } = saidBy(reply.bytes);
+  const about = aboutOf(asked, status, message);
+  const { endpoint, url } = asked.target;
   const setting = settingOf[endpoint.host];
   if (status === 401 || status === 403) {
     const from = asked.credential?.from;
@@ -64,33 +55,29 @@ export const failureOfStatus = (asked: Asked, status: number, answer: ReplyFacts
     return new Failure("credential-refused", { status, from, project }, about);
   }
   if (status === 404) {
-    return said.kind === "json"
-      ? new Failure("nothing-there", { operation: endpoint.name, setting }, about)
-      : new Failure("address-wrong", { operation: endpoint.name, setting }, about);
+    const reason = kind === "json" ? "nothing-there" : "address-wrong";
+    return new Failure(reason, { operation: endpoint.name, setting }, about);
   }
   if (status >= 300 && status < 400) {
-    return new Failure("redirected", { to: newAddress(asked, answer.headers.location), setting }, about);
+    const { location = "" } = reply.headers;
+    const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
+    // A query can have secrets.
+    return new Failure("redirected", { to: to && `${to.origin}${to.pathname}`, setting }, about);
   }
-  if (isPassing(status))
-    return new Failure("service-unavailable", { status, askedMs: answer.retryAfterMs, tries: asked.tries }, about);
+  if (isPassing(status)) {
+    return new Failure("service-unavailable", { status, askedMs: reply.retryAfterMs, tries: asked.tries }, about);
+  }
   return new Failure("request-refused", { status, ...(status === 415 ? { encoding: asked.encoding } : {}) }, about);
 };
 
-/** Where a redirect leads, without what a query may hold. */
-const newAddress = ({ target }: Asked, location: string | undefined): string | undefined => {
-  if (location === undefined || !URL.canParse(location, target.url)) return undefined;
-  const { origin, pathname } = new URL(location, target.url);
-  return `${origin}${pathname}`;
-};
-
-/** What it means that no whole answer came. */
+/** Returns the failure for a reply that is not complete. */
 export const failureOfTransport = (asked: Asked, error: TransportError, status?: number): Failure => {
   if (error.code === "TOO_LONG") return tooLong(asked, status);
   const setting = settingOf[asked.target.endpoint.host];
   return noConnection(error, { ...asked, setting }, aboutOf(asked, status));
 };
 
-/** What trouble on the way to an address means. */
+/** Returns the failure for a transport error on the way to an address. */
 export const noConnection = (
   error: TransportError,
   { route, silenceMs, tries, setting }: Pick<Asked, "route" | "silenceMs" | "tries"> & { readonly setting: string },
@@ -112,42 +99,37 @@ export const proxyOn = ({ proxy }: Route): string | undefined =>
 /** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
 export const maxReplyBytes = 256 * 1024 * 1024;
 
-/** What it means that a reply is over the bound. */
+/** Returns the failure for a reply over the limit. */
 export const tooLong = (asked: Asked, status: number | undefined): Failure =>
   new Failure("reply-too-long", { limitBytes: maxReplyBytes }, aboutOf(asked, status));
 
-/** What it means that a success is not the reply that the interface has. */
+/** Returns the failure for a success that is not the reply that the interface has. */
 export const unreadable = (
   asked: Asked,
-  about: { readonly status: number; readonly bytes: Uint8Array; readonly at?: string; readonly encoding?: boolean },
+  { status, bytes, at, encoding = false }: { status: number; bytes: Uint8Array; at?: string; encoding?: boolean },
 ): Failure => {
-  const said = saidBy(about.bytes);
-  return new Failure(
-    "reply-unreadable",
-    {
-      came: about.encoding === true ? "unknown-encoding" : said.kind,
-      at: about.at,
-      setting: settingOf[asked.target.endpoint.host],
-    },
-    aboutOf(asked, about.status, about.encoding === true ? undefined : said),
-  );
+  const { kind, message } = saidBy(bytes);
+  const setting = settingOf[asked.target.endpoint.host];
+  return encoding
+    ? new Failure("reply-unreadable", { came: "unknown-encoding", at, setting }, aboutOf(asked, status))
+    : new Failure("reply-unreadable", { came: kind, at, setting }, aboutOf(asked, status, message));
 };
 
+/** A body's kind, and its message; undefined if there is none to be found. Never made safe here. */
 interface Said {
   readonly kind: "json" | "html" | "text" | "empty";
-  /** Its message, of bounded length; undefined where there is none to be found. Never made safe here. */
   readonly message: string | undefined;
 }
 
-/** More than a person reads of a message: it is cut to that where it is printed, when no secret is left in it. */
-const longestMessage = 128 * 1024;
+/** Characters of a message: more than a person reads. It is cut to that where it is printed, when no secret is left in it. */
+const maxMessage = 128 * 1024;
 
-/** As much of a body as is looked at: messages stand at its beginning, and echoed inputs can be as large as a request. */
-const longestLook = 4 * 1024 * 1024;
+/** Bytes of a body in which a message is looked for: echoed inputs can be as large as a request. */
+const maxSearched = 4 * 1024 * 1024;
 
 /** Reads what a body says (interface 7). */
 const saidBy = (bytes: Uint8Array): Said => {
-  const text = new TextDecoder().decode(bytes.subarray(0, longestLook)).trim();
+  const text = new TextDecoder().decode(bytes.subarray(0, maxSearched)).trim();
   if (text === "") return { kind: "empty", message: undefined };
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: cut(titleOf(text)) };
   if (/^[[{"]/.test(text) || text === "null") {
@@ -178,13 +160,13 @@ const messageOf = (value: unknown, depth = 0): string | undefined => {
 };
 
 /** More items than this say the same again, once for each branch of a union. */
-const mostItems = 3;
+const maxItems = 3;
 
 const listOf = (items: readonly unknown[], depth: number): string | undefined => {
   const messages = [...new Set(items.flatMap((item) => messageOf(item, depth + 1) ?? []))];
-  if (messages.length === 0) return undefined;
-  const more = messages.length - mostItems;
-  return messages.slice(0, mostItems).join("; ") + (more > 0 ? `; and ${more} more` : "");
+  const more = messages.length - maxItems;
+  const said = messages.slice(0, maxItems).join("; ");
+  return said === "" ? undefined : `${said}${more > 0 ? `; and ${more} more` : ""}`;
 };
 
 /** A validation item (interface 7): where, then what. */
@@ -201,4 +183,4 @@ const titleOf = (html: string): string | undefined => {
 };
 
 const cut = (message: string | undefined): string | undefined =>
-  message !== undefined && message.length > longestMessage ? `${message.slice(0, longestMessage)} …` : message;
+  message !== undefined && message.length > maxMessage ? `${message.slice(0, maxMessage)} …` : message;

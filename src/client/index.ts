@@ -4,7 +4,7 @@ import { attempt } from "./attempt.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import type { Connections } from "./connections.ts";
 import { headersOf, openCredentials, targetOf } from "./request.ts";
-import { openPatience, openPauses, type Session, send } from "./retry.ts";
+import { openPatience, type Session, send } from "./retry.ts";
 import { shownHeaders } from "./trace.ts";
 
 export type {
@@ -35,7 +35,7 @@ const unasked: Readonly<Record<AuthScheme, Credential | undefined>> = {
 
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
-  const { host, maxWaitMs } = options;
+  const { host } = options;
   let opened: Promise<Connections> | undefined;
   const session: Session = {
     options,
@@ -43,7 +43,7 @@ export const openClient = (options: ClientOptions): Client => {
       opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
       return opened;
     },
-    pauses: openPauses(host),
+    pausedUntil: new Map(),
     credentials: openCredentials(options),
     announced: new Set(),
   };
@@ -55,7 +55,7 @@ export const openClient = (options: ClientOptions): Client => {
       const headers = shownHeaders(headersOf(options, target, unasked[endpoint.auth], own), options.project?.header);
       return { method: endpoint.method, url: target.url, headers };
     },
-    patience: () => openPatience({ host, maxWaitMs }),
+    patience: () => openPatience(options),
     close: async () => await (await opened)?.close(),
   };
 };

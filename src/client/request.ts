@@ -35,20 +35,14 @@ const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): st
     const parameter = checked.error.issues[0]?.path.map(String).join(".") ?? "";
     throw new Failure("path-parameter-unusable", { parameter, value: "" });
   }
-  const values: Record<string, string> = {};
-  for (const [name, value] of Object.entries(checked.data ?? {})) values[name] = segment(name, String(value));
-  return fillPath(path, values);
-};
-
-/** `.` and `..` can't be told from steps in a path, encoded or not, and half a character has no encoding. */
-const segment = (parameter: string, value: string): string => {
-  if (value === "" || value === "." || value === ".." || !isWellFormed(value)) {
-    throw new Failure("path-parameter-unusable", { parameter, value });
+  const values = Object.entries(checked.data ?? {}).map(([name, value]) => [name, String(value)] as const);
+  for (const [parameter, value] of values) {
+    // `.` and `..` can't be told from steps in a path, encoded or not, and half a character has no encoding.
+    const isWellFormed = Buffer.from(value).toString() === value;
+    if (/^\.{0,2}$/.test(value) || !isWellFormed) throw new Failure("path-parameter-unusable", { parameter, value });
   }
-  return value;
+  return fillPath(path, Object.fromEntries(values));
 };
-
-const isWellFormed = (text: string): boolean => Buffer.from(text).toString() === text;
 
 /** A header's name and value, in the order they are sent. */
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -91,18 +85,11 @@ const authorization = (credential: Credential): string => {
 };
 
 /** Headers that are the connection's: whoever gave one of these names to the project header did not mean it. */
-const connectionHeaders = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const connectionHeaders = new Set(
+  "connection content-length expect host keep-alive proxy-authorization te trailer transfer-encoding upgrade".split(
+    " ",
+  ),
+);
 
 const isToken = (name: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 

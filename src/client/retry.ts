@@ -2,7 +2,6 @@
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import { readDocument, readOutline } from "../contract/entries.ts";
 import type { Failure } from "../failure.ts";
-import type { Host } from "../host.ts";
 import { markLength, parsedJson } from "../json/walk.ts";
 import { type Tried, tryOnce } from "./attempt.ts";
 import type { ClientOptions, Held, Patience, Reply, Request, Validators } from "./client.ts";
@@ -25,8 +24,9 @@ export interface Session {
   readonly options: ClientOptions;
   /** Loads undici. */
   readonly connections: () => Promise<Connections>;
-  readonly pauses: Pauses;
   readonly credentials: Credentials;
+  /** Until when nothing is sent to an origin, because its service asked to wait. Monotonic milliseconds. */
+  readonly pausedUntil: Map<string, number>;
   /** Reasons for waiting that a person was told of. */
   readonly announced: Set<string>;
 }
@@ -34,95 +34,89 @@ export interface Session {
 /** Longest silence of a read (promises.md, "Global options"). */
 export const readSilenceMs = 30_000;
 
-/** Calls an endpoint and checks its reply; repeats it where that is safe. @throws Failure */
+/** After this many tries somebody who looks at the screen wants to know; before, it is over too soon to be read. */
+export const triesBeforeNotice = 3;
+
+/** Calls an endpoint and checks its reply; repeats it if that is safe. @throws Failure */
 export const send = async <P extends Schema, B extends Schema, R extends Schema>(
   session: Session,
   endpoint: Endpoint<P, B, R>,
   request: Request<P, B>,
 ): Promise<Reply<Checked<R>>> => {
-  const { options, pauses, credentials } = session;
-  const { host } = options;
+  const { options, pausedUntil, announced, credentials } = session;
+  const { host, maxWaitMs, trace } = options;
   const target = targetOf(options, endpoint, request.parameters);
+  const { origin } = target.address;
   const route = routeTo(target.address, host.env);
   const silenceMs = options.timeoutMs ?? readSilenceMs;
-  const body = bodyOf(endpoint.body.parse(request.body));
-  let { held } = request;
-  const trial = { target, route, silenceMs, body, signal: host.signal, maxBytes: maxReplyBytes };
-  const patience = openPatience({ host, maxWaitMs: options.maxWaitMs });
-  // Where hardly any waiting is allowed, silence is still told from an answer that does not end.
-  const endsMs = host.elapsed() + Math.max(options.maxWaitMs, 2 * silenceMs);
+  const given: unknown = endpoint.body.parse(request.body);
+  const body = given === undefined ? undefined : Buffer.from(JSON.stringify(given));
+  const patience = openPatience(options);
+  // If hardly any waiting is allowed, silence is still told from a reply that does not end.
+  const endsMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
   let firstEndMs: number | undefined;
+  let { held } = request;
   let credential = await credentials.of(target);
-  let refreshed = false;
+  let isRefreshed = false;
   for (let tries = 1; ; tries++) {
-    await pauses.over(target.address.origin);
+    for (let ms = 1; ms > 0; ) {
+      ms = (pausedUntil.get(origin) ?? 0) - host.elapsed();
+      if (ms > 0) await host.sleep(ms, host.signal);
+    }
     const wholeMs = Math.max(1, endsMs - host.elapsed());
-    const tried = await tryOnce(session, { ...trial, wholeMs, credential, headers: conditionsOf(held) });
+    const asked: Asked = { options, target, route, credential, silenceMs, tries };
+    const headers = conditionsOf(held);
+    const limits = { wholeMs, maxBytes: maxReplyBytes, signal: host.signal };
+    const tried = await tryOnce(session, asked, { ...limits, body, headers });
     host.signal.throwIfAborted();
-    if (tried.status === 401 && credential !== undefined && !refreshed) {
-      refreshed = true;
+    if (tried.status === 401 && credential !== undefined && !isRefreshed) {
+      isRefreshed = true;
       const another = await credentials.another(target, credential);
       credential = another ?? credential;
       if (another !== undefined) continue;
     }
-    const asked = { options, target, route, credential, silenceMs, tries };
     if (isUnchanged(tried, held)) {
       const bytes = held.read();
       if (bytes !== undefined) return read(asked, endpoint, { ...tried, bytes });
       held = undefined;
       continue;
     }
-    const end = judge(asked, tried);
-    if (end === undefined) return read(asked, endpoint, tried);
-    if (!end.again || !endpoint.repeatable) throw end.failure;
+    const failure = failureOf(asked, tried);
+    if (failure === undefined) return read(asked, endpoint, tried);
     firstEndMs ??= host.elapsed();
-    if (host.elapsed() - firstEndMs > options.maxWaitMs) throw end.failure;
-    announce(session, { ...end, origin: target.address.origin, tries });
-    // Where one is asked to wait, the others would only be told the same.
-    if (end.askedMs !== undefined && end.askedMs <= options.maxWaitMs) pauses.ask(target.address.origin, end.askedMs);
-    if (!(await patience.wait(end.askedMs))) throw end.failure;
+    const isLate = host.elapsed() - firstEndMs > maxWaitMs;
+    if (!endpoint.repeatable || !isWorthRetry(asked, tried) || isLate) throw failure;
+    const why = String(isRefused(tried) ? tried.status : (tried.error?.code ?? "CUT"));
+    trace?.(`* ${why}: trying again, ${tries} so far`);
+    // Of requests side by side that meet the same, one says so.
+    if (tries === triesBeforeNotice && !announced.has(`${origin} ${why}`)) {
+      announced.add(`${origin} ${why}`);
+      options.onAgain?.(failure, maxWaitMs);
+    }
+    const askedMs = isRefused(tried) ? tried.retryAfterMs : undefined;
+    // If one is asked to wait, the others would only be told the same.
+    if (askedMs !== undefined && askedMs <= maxWaitMs) {
+      pausedUntil.set(origin, Math.max(pausedUntil.get(origin) ?? 0, host.elapsed() + askedMs));
+    }
+    if (!(await patience.wait(askedMs))) throw failure;
   }
 };
 
-/** After this many tries somebody who looks at the screen wants to know; before, it is over too soon to be read. */
-export const triesBeforeNotice = 3;
+const isRefused = ({ status }: Tried): boolean => status !== undefined && (status < 200 || status > 299);
 
-const announce = (
-  { options: { trace, onAgain, maxWaitMs }, announced }: Session,
-  { origin, why, failure, tries }: Pick<End, "why" | "failure"> & { readonly origin: string; readonly tries: number },
-): void => {
-  trace?.(`* ${why}: trying again, ${tries} so far`);
-  // Of requests side by side that meet the same, one says so.
-  if (tries !== triesBeforeNotice || announced.has(`${origin} ${why}`)) return;
-  announced.add(`${origin} ${why}`);
-  onAgain?.(failure, maxWaitMs);
-};
-
-const bodyOf = (body: unknown): Uint8Array | undefined =>
-  body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-
-/** Why a try is no reply, and whether another may be. */
-interface End {
-  readonly failure: Failure;
-  readonly again: boolean;
-  /** What it was, in a word: a status or a code. */
-  readonly why: string;
-  readonly askedMs: number | undefined;
-}
-
-/** Undefined where a whole success came. */
-const judge = (asked: Asked, tried: Tried): End | undefined => {
+/** Undefined for a whole success. A status says more than how the reply ended. */
+const failureOf = (asked: Asked, tried: Tried): Failure | undefined => {
   const { status, error, fault } = tried;
-  // A status that came before the end says more than how it ended.
-  if (status !== undefined && (status < 200 || status > 299)) {
-    const failure = failureOfStatus(asked, status, tried);
-    return { failure, again: isPassing(status), why: String(status), askedMs: tried.retryAfterMs };
-  }
+  if (status !== undefined && isRefused(tried)) return failureOfStatus(asked, status, tried);
   if (status !== undefined && error === undefined && fault !== "cut") return undefined;
-  const what = error ?? new TransportError("CUT");
-  const isThere = asked.options.waitsForHost || !isHostMissing(what);
-  const failure = failureOfTransport(asked, what, status);
-  return { failure, again: isThere && !isPermanent(what), why: what.code, askedMs: undefined };
+  return failureOfTransport(asked, error ?? new TransportError("CUT"), status);
+};
+
+/** True if another try may succeed. */
+const isWorthRetry = ({ options }: Asked, tried: Tried): boolean => {
+  const { status = 0, error } = tried;
+  if (isRefused(tried)) return isPassing(status);
+  return error === undefined || (!isPermanent(error) && (options.waitsForHost || !isHostMissing(error)));
 };
 
 /** Reads a whole success. @throws Failure where it is not what the interface says */
@@ -145,9 +139,9 @@ const read = <R extends Schema>(
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 
-const conditionsOf = (held: Held | undefined): Readonly<Record<string, string>> => ({
-  ...(held?.validators.etag === undefined ? {} : { "If-None-Match": held.validators.etag }),
-  ...(held?.validators.lastModified === undefined ? {} : { "If-Modified-Since": held.validators.lastModified }),
+const conditionsOf = ({ validators: { etag, lastModified } = {} }: Partial<Held> = {}) => ({
+  ...(etag === undefined ? {} : { "If-None-Match": etag }),
+  ...(lastModified === undefined ? {} : { "If-Modified-Since": lastModified }),
 });
 
 /** Whether an answer says that what was asked for by its validators still stands. A 304 to anything else is none. */
@@ -164,21 +158,19 @@ const validatorsIn = (headers: Readonly<Record<string, string>>): Validators => 
 
 const isEntityTag = (text: string): boolean => /^(W\/)?"[^"]*"$/.test(text) && isHeaderValue(text);
 
-/** The first wait is at most this long; each further one at most twice as long as the one before. */
+/** Each wait is random, up to a limit that doubles from the first to the largest. */
 const firstWaitMs = 500;
-/** No wait of its own choosing is longer. */
-const longestWaitMs = 30_000;
+const maxWaitAloneMs = 30_000;
 /** No wait is shorter, so that chance can't make a loop without pause. */
-const shortestWaitMs = 50;
+const minWaitMs = 50;
 
-/** A bound for the waits of one run. */
-export const openPatience = (about: { readonly host: Host; readonly maxWaitMs: number }): Patience => {
-  const { host } = about;
-  let left = about.maxWaitMs;
+/** Limits the waits of one run. */
+export const openPatience = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">): Patience => {
+  let left = maxWaitMs;
   let tries = 0;
   return {
     async wait(askedMs, onWait) {
-      const own = Math.max(shortestWaitMs, host.random() * Math.min(longestWaitMs, firstWaitMs * 2 ** tries));
+      const own = Math.max(minWaitMs, host.random() * Math.min(maxWaitAloneMs, firstWaitMs * 2 ** tries));
       // What a service asks for is the least: one that asks for nothing, again and again, is not hammered.
       const ms = Math.max(askedMs ?? 0, Math.min(own, left));
       if (left <= 0 || ms > left) return false;
@@ -187,31 +179,6 @@ export const openPatience = (about: { readonly host: Host; readonly maxWaitMs: n
       onWait?.();
       await host.sleep(ms, host.signal);
       return true;
-    },
-  };
-};
-
-/** The pauses of one client, by origin. */
-interface Pauses {
-  /** From now on nothing is sent there for so long. */
-  ask(origin: string, ms: number): void;
-  /** Resolves when something may be sent there. */
-  over(origin: string): Promise<void>;
-}
-
-/** Opens with no pause anywhere. */
-export const openPauses = (host: Host): Pauses => {
-  const ends = new Map<string, number>();
-  return {
-    ask(origin, ms) {
-      ends.set(origin, Math.max(ends.get(origin) ?? 0, host.elapsed() + ms));
-    },
-    async over(origin) {
-      for (;;) {
-        const ms = (ends.get(origin) ?? 0) - host.elapsed();
-        if (ms <= 0) return;
-        await host.sleep(ms, host.signal);
-      }
     },
   };
 };

@@ -4,57 +4,21 @@ import type { TransportError } from "./transport-error.ts";
 
 type Trace = ((line: string) => void) | undefined;
 
-/** Request headers that hold no secret; `Authorization` is shown as its scheme alone. */
-const shownOfRequests = new Set([
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "accept-encoding",
-  "user-agent",
-  "idempotency-key",
-  "if-none-match",
-  "if-modified-since",
-  "if-match",
-  "if-unmodified-since",
-  "range",
-]);
-
-/** Reply headers that help to find a fault and hold no secret. */
-const shownOfReplies = new Set([
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "content-range",
-  "transfer-encoding",
-  "date",
-  "etag",
-  "last-modified",
-  "server",
-  "via",
-  "retry-after",
-  "retry-after-ms",
-  "idempotency-key",
-  "x-request-id",
-  "request-id",
-  "cf-ray",
-  "x-ratelimit-limit",
-  "x-ratelimit-remaining",
-  "x-ratelimit-reset",
-]);
+/** Headers that hold no secret. `Authorization` is shown as its scheme alone. */
+const shown = new Set(
+  `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
+  if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server
+  transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
+);
 
 /** Shows a request. `project` is the name of the project's header, whose value is no secret. */
 export const traceRequest = (
   trace: Trace,
-  request: {
-    readonly method: string;
-    readonly url: string;
-    readonly headers: Headers;
-    readonly project: string | undefined;
-  },
+  { method, url, headers, project }: { method: string; url: string; headers: Headers; project: string | undefined },
 ): void => {
   if (trace === undefined) return;
-  trace(`> ${request.method} ${request.url}`);
-  for (const line of shownHeaders(request.headers, request.project)) trace(`> ${line}`);
+  trace(`> ${method} ${url}`);
+  for (const line of shownHeaders(headers, project)) trace(`> ${line}`);
 };
 
 /** The headers of a request that may be shown, a line each. */
@@ -62,7 +26,7 @@ export const shownHeaders = (headers: Headers, project: string | undefined): rea
   headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
     if (lower === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
-    return shownOfRequests.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
+    return shown.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
 /** Shows a reply, or what came instead of one. */
@@ -79,8 +43,6 @@ export const traceReply = (
   if (trace === undefined) return;
   const took = `after ${Math.round(reply.tookMs)} ms`;
   if (reply.status !== undefined) trace(`< ${reply.status} ${took}, ${reply.bytes} bytes`);
-  for (const [name, value] of Object.entries(reply.headers)) {
-    if (shownOfReplies.has(name)) trace(`< ${name}: ${value}`);
-  }
+  for (const [name, value] of Object.entries(reply.headers)) if (shown.has(name)) trace(`< ${name}: ${value}`);
   if (reply.error !== undefined) trace(`* ${reply.error.code} ${took}`);
 };
