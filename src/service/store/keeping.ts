@@ -12,7 +12,7 @@ import {
   placeBytes,
   timeOfId,
 } from "./ids.ts";
-import type { Kept, LoggedRequest, Store, StoredRequest } from "./store.ts";
+import type { Kept, LoggedRequest, StoredRequest } from "./shapes.ts";
 import { storePart } from "./tables.ts";
 
 /** Requests, and bytes of their bodies, that are kept in one transaction. */
@@ -35,7 +35,7 @@ interface WaitingRequest {
  * Makes the function that keeps requests. It throws Failures of code `storage`, `auth`, `unavailable`, and `store-unsure`.
  * @param newestMs the time of the newest id in the store
  */
-export const keeperOf = (database: Database, newestMs: number): Store["keep"] => {
+export const openKeeper = (database: Database, newestMs: number): ((request: StoredRequest) => Promise<Kept>) => {
   const waiting: WaitingRequest[] = [];
   let writing = 0;
   let lastMs = newestMs;
@@ -91,28 +91,23 @@ const keepAll = async (database: Database, all: readonly WaitingRequest[]): Prom
   } catch (cause) {
     throw isInDoubt ? new Failure("store-unsure", about, { cause }) : cause;
   }
-  const present = new Set(rows.map((row) => formatFirst(row.bytes("id"))));
-  return all.map(({ id, request: { project, once, metrics, places } }) => {
-    if (present.has(formatFirst(id))) {
-      return { logged: { digest: once?.digest, metrics, callIds: idsText(id, places.length) }, isNew: true };
-    }
-    const other = rows.find(
-      (row) => !row.isNull("key") && row.text("key") === once?.key && row.text("project") === project,
-    );
-    if (other === undefined) throw new Failure("database-failed", { ...about, code: "23505" });
-    return { logged: toLogged(other), isNew: false };
+  const byId = new Map(rows.map((row) => [hexOf(row.bytes("id")), row]));
+  return all.map(({ id, request: { project, once } }) => {
+    const own = byId.get(hexOf(id));
+    const isSame = (row: Row) => !row.isNull("key") && row.text("key") === once?.key && row.text("project") === project;
+    const kept = own ?? rows.find(isSame);
+    if (kept === undefined) throw new Failure("database-failed", { ...about, code: "23505" });
+    return { logged: toLogged(kept), isNew: own !== undefined };
   });
 };
 
-const formatFirst = (id: Uint8Array): string | undefined => formatIds(id, 1)[0];
-
-const idsText = (first: Uint8Array, count: number): string => JSON.stringify(formatIds(first, count));
+const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
 /** Converts a row with `id`, `digest`, `metrics` and `calls`. */
 export const toLogged = (row: Row): LoggedRequest => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
-  callIds: idsText(row.bytes("id"), row.integer("calls")),
+  callIds: JSON.stringify(formatIds(row.bytes("id"), row.integer("calls"))),
 });
 
 /** Adds requests with all that belongs to them, deletes what belongs to a request that has the key of another one, and finds both. */

@@ -1,4 +1,4 @@
-/** What the store is asked for: requests, calls, models and keys. */
+/** The questions to the store: requests, calls, models and keys. */
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import {
@@ -15,20 +15,7 @@ import {
   timeOfId,
 } from "./ids.ts";
 import { toLogged } from "./keeping.ts";
-import type { Store, StoredKey, StoredKeys, StoredModel } from "./store.ts";
-
-/** Reads a store. */
-export const readsOf = (database: Database): Pick<Store, "logged" | "call" | "requests" | "models" | "keys"> => ({
-  logged: async ({ project, key }) => {
-    const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
-    const [row] = await database.ask(sql, [project, key]);
-    return row && toLogged(row);
-  },
-  call: callIn(database),
-  requests: requestsIn(database),
-  models: modelsIn(database),
-  keys: keysIn(database),
-});
+import type { LoggedRequest, RequestOfProject, StoredCall, StoredKey, StoredModel } from "./shapes.ts";
 
 /** Finds a request by the end of its ids, which no other request has, and the place of one of its calls. */
 const callSql = `
@@ -36,9 +23,27 @@ const callSql = `
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${firstPlacePiece}
   WHERE substring(id, ${endOfId + 1}) = ? AND project = ? AND ? BETWEEN first_ms AND first_ms + calls / ${idsPerMs}`;
 
-const callIn =
-  (database: Database): Store["call"] =>
-  async (project, id) => {
+const bodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstPlacePiece} ORDER BY piece`;
+
+/** Requests of one answer. */
+const portion = 10_000;
+
+/** Reads a store. */
+export const readsOf = (database: Database) => ({
+  /** The request that was logged with an `Idempotency-Key`. */
+  async logged({
+    project,
+    key,
+  }: {
+    readonly project: string;
+    readonly key: string;
+  }): Promise<LoggedRequest | undefined> {
+    const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
+    const [row] = await database.ask(sql, [project, key]);
+    return row && toLogged(row);
+  },
+
+  async call(project: string, id: string): Promise<StoredCall | undefined> {
     const own = parseId(id);
     if (own === undefined) return undefined;
     const ms = timeOfId(own);
@@ -49,7 +54,7 @@ const callIn =
     const request = about.bytes("id");
     const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
     const [bytes, [group]] = await Promise.all([
-      readBody(database, { request, part: place }),
+      readBody(database, request, place),
       database.ask(groupSql, [request, place.group]),
     ]);
     return {
@@ -63,32 +68,10 @@ const callIn =
       requestRest: about.text("rest"),
       groupRest: group?.text("rest") ?? "{}",
     };
-  };
+  },
 
-/** Reads a part of a request's body from its pieces. */
-const readBody = async (
-  database: Database,
-  { request, part: { start, end } }: { readonly request: Uint8Array; readonly part: Span },
-): Promise<Uint8Array> => {
-  const first = Math.floor(start / pieceBytes);
-  const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
-  const parts = Array.from({ length: Math.ceil(end / pieceBytes) - first }, async (_, at) => {
-    const piece = first + at;
-    const from = Math.max(0, start - piece * pieceBytes);
-    const length = Math.min(end - piece * pieceBytes, pieceBytes) - from;
-    return (await database.ask(sql, [from + 1, length, request, piece]))[0]?.bytes("bytes") ?? new Uint8Array();
-  });
-  return Buffer.concat(await Promise.all(parts));
-};
-
-/** Names are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
-const parseName = (text: string): string => String(JSON.parse(text));
-
-/** Requests of one answer. */
-const portion = 10_000;
-
-const requestsIn = (database: Database): Store["requests"] =>
-  async function* (project) {
+  /** The requests of a project, newest first. */
+  async *requests(project: string): AsyncGenerator<RequestOfProject, void> {
     const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
       WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${portion}`;
     for (let last: Uint8Array = new Uint8Array(idBytes + 1).fill(255); ; ) {
@@ -109,13 +92,10 @@ const requestsIn = (database: Database): Store["requests"] =>
       last = rows.at(-1)?.bytes("id") ?? last;
       if (rows.length < portion) return;
     }
-  };
+  },
 
-const bodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstPlacePiece} ORDER BY piece`;
-
-const modelsIn =
-  (database: Database): Store["models"] =>
-  async (projects) => {
+  /** The models that were logged to, in some projects or in all (undefined). */
+  async models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]> {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, StoredModel>();
     for (const row of await database.ask(sql)) {
@@ -126,27 +106,49 @@ const modelsIn =
       models.set(name, { id: parseName(name), owner, created: row.integer("created") });
     }
     return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
-  };
+  },
 
-const keysIn = (database: Database): StoredKeys => ({
-  list: async () => (await database.ask("SELECT * FROM rollcall.access_key ORDER BY name")).map(toKey),
-  add: async ({ name, digest, projects, uses, created }) => {
+  keys: keysIn(database),
+});
+
+/** Reads a part of a request's body from its pieces. */
+const readBody = async (database: Database, request: Uint8Array, { start, end }: Span): Promise<Uint8Array> => {
+  const first = Math.floor(start / pieceBytes);
+  const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
+  const parts = Array.from({ length: Math.ceil(end / pieceBytes) - first }, async (_, at) => {
+    const piece = first + at;
+    const from = Math.max(0, start - piece * pieceBytes);
+    const length = Math.min(end - piece * pieceBytes, pieceBytes) - from;
+    return (await database.ask(sql, [from + 1, length, request, piece]))[0]?.bytes("bytes") ?? new Uint8Array();
+  });
+  return Buffer.concat(await Promise.all(parts));
+};
+
+/** Names are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
+const parseName = (text: string): string => String(JSON.parse(text));
+
+/** The keys of people. */
+export type StoredKeys = ReturnType<typeof keysIn>;
+
+const keysIn = (database: Database) => ({
+  /** All keys, including those that were revoked, by name. */
+  list: async (): Promise<readonly StoredKey[]> =>
+    (await database.ask("SELECT * FROM rollcall.access_key ORDER BY name")).map(toKey),
+  /** Adds a key; false if a key of this name is valid. */
+  add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
     // A try whose answer was lost finds its own digest.
-    const rows = await database.ask(
-      `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
+    const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
          created = excluded.created, revoked = NULL
-       WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`,
-      [name, digest, JSON.stringify(projects), JSON.stringify(uses), created],
-    );
-    return rows.length === 1;
+       WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`;
+    const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
+    return (await database.ask(sql, values)).length === 1;
   },
-  revoke: async (name, now) => {
-    const rows = await database.ask(
-      `UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name`,
-      [now, name, now],
-    );
-    return rows.length === 1;
+  /** Revokes a key; false if no key of this name is valid. */
+  revoke: async (name: string, now: number): Promise<boolean> => {
+    const sql =
+      "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";
+    return (await database.ask(sql, [now, name, now])).length === 1;
   },
 });
 
