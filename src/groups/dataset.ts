@@ -6,6 +6,7 @@ import { reportTwice } from "./duplicates.ts";
 import { rewardTolerance, withChoice } from "./metrics/constants.ts";
 import type { Extremes } from "./metrics/extremes.ts";
 import { countOf, quantileOf, weightsOf } from "./metrics/sketch.ts";
+import { boundsOf } from "./metrics/sums.ts";
 import type { Found } from "./parts/found.ts";
 import type { Scattered } from "./parts/grouping.ts";
 import { fileNumberOf, type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
@@ -45,15 +46,6 @@ export const groupReporter = (read: GroupsRead): ((group: number) => Promise<voi
     const { least, most } = boundsOf(versionsOf(read, group));
     if (least < most) await reportOfGroup(read, "policy-mixed", { data: { least, most }, group });
   };
-};
-
-const boundsOf = (values: readonly number[]): { readonly least: number; readonly most: number } => {
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const value of values) {
-    least = Math.min(least, value);
-    most = Math.max(most, value);
-  }
-  return { least, most };
 };
 
 /** Groups of one that are looked at for a key that repeats. */

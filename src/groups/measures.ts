@@ -31,10 +31,8 @@ export const takeBackGroups = async (read: GroupsRead, refused: readonly number[
 /** Closes a group whose trajectories are parts of their own, or opens it again. */
 const closeBare = ({ found: { parts, tally }, groups }: GroupsRead, group: number, sign: 1 | -1): void => {
   if (parts.kindOf(groups.firstOf(group)) !== "trajectory") return;
-  const own = groups.partsOf(group);
-  // A loop: Float64Array.from is slow for a million groups.
-  const rewards = new Float64Array(own.length);
-  for (let at = 0; at < own.length; at++) rewards[at] = parts.columns.reward.at(own[at] ?? 0);
+  const rewards: number[] = [];
+  for (const part of groups.partsOf(group)) rewards.push(parts.columns.reward.at(part));
   tally.closeGroup({ rewards, exceptions: 0 }, sign);
 };
 

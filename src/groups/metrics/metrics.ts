@@ -2,7 +2,7 @@
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { rewardTolerance } from "./constants.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
-import { type Doubles, deviation, ExactSum, type SumData } from "./sums.ts";
+import { boundsOf, deviation, ExactSum, type SumData } from "./sums.ts";
 
 /** The fields of a trajectory that metrics are made of (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -58,7 +58,7 @@ export interface TallyData
 
 /** The facts about a group as a whole. */
 interface ClosedGroup {
-  readonly rewards: Doubles;
+  readonly rewards: readonly number[];
   /** Exceptions that took the place of trajectories. */
   readonly exceptions: number;
 }
@@ -112,20 +112,19 @@ export class Tally {
     }
     addTo(this.turns, turns);
     addTo(this.characters, characters);
-    this.sampled.choices += choices;
-    this.sampled.scored += scored;
-    this.sampled.trajectories += Math.min(1, choices);
+    this.#addSampled({ choices, scored, trajectories: Math.min(1, choices) });
   }
 
   /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */
   closeGroup({ rewards, exceptions }: ClosedGroup, sign: 1 | -1 = 1): void {
     this.groups += sign;
     this.exceptions += sign * exceptions;
-    const finite = areFinite(rewards) ? rewards : Array.from(rewards).filter(Number.isFinite);
+    const finite = rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
     this.deviations.sum.add(sign * deviation(finite));
     this.deviations.count += sign;
-    if (!areEqual(finite)) this.trainable += sign;
+    const { least, most } = boundsOf(finite);
+    if (most - least > rewardTolerance) this.trainable += sign;
   }
 
   /** Adds another tally. */
@@ -133,9 +132,13 @@ export class Tally {
     this.#add(other, 1);
     mergeSketch(this.turns, other.turns);
     mergeSketch(this.characters, other.characters);
-    this.sampled.choices += other.sampled.choices;
-    this.sampled.scored += other.sampled.scored;
-    this.sampled.trajectories += other.sampled.trajectories;
+    this.#addSampled(other.sampled);
+  }
+
+  #addSampled({ choices, scored, trajectories }: Tally["sampled"]): void {
+    this.sampled.choices += choices;
+    this.sampled.scored += scored;
+    this.sampled.trajectories += trajectories;
   }
 
   /** Takes back the metrics of a tally that was added; the distributions stay. */
@@ -144,10 +147,9 @@ export class Tally {
   }
 
   #add(other: TallyData, sign: 1 | -1): void {
-    this.trajectories += sign * other.trajectories;
-    this.groups += sign * other.groups;
-    this.trainable += sign * other.trainable;
-    this.exceptions += sign * other.exceptions;
+    for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const) {
+      this[count] += sign * other[count];
+    }
     addSeries(this.reward, other.reward, sign);
     addSeries(this.deviations, other.deviations, sign);
     for (const [key, series] of other.byName) addSeries(this.#series(key), series, sign);
@@ -172,11 +174,8 @@ export class Tally {
   }
 
   #series(key: string): Series {
-    let series = this.byName.get(key);
-    if (series === undefined) {
-      series = newSeries({ isPictured: this.names < maxPictured });
-      this.byName.set(key, series);
-    }
+    const series = this.byName.get(key) ?? newSeries({ isPictured: this.names < maxPictured });
+    if (series.count === 0) this.byName.set(key, series);
     return series;
   }
 }
@@ -202,20 +201,3 @@ const addSeries = (into: Series, { sum, count, sketch }: SeriesData, sign: 1 | -
 const meanOf = ({ sum, count }: Series): number => sum.mean(count);
 
 const byKey = ([a]: readonly [string, Series], [b]: readonly [string, Series]): number => (a < b ? -1 : a > b ? 1 : 0);
-
-const areFinite = (values: Doubles): boolean => {
-  for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
-  return true;
-};
-
-/** True if rewards differ by no more than the tolerance. */
-const areEqual = (rewards: Doubles): boolean => {
-  let least = Number.POSITIVE_INFINITY;
-  let most = Number.NEGATIVE_INFINITY;
-  for (let at = 0; at < rewards.length; at++) {
-    const reward = rewards[at] ?? 0;
-    if (reward < least) least = reward;
-    if (reward > most) most = reward;
-  }
-  return most - least <= rewardTolerance;
-};

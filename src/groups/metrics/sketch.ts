@@ -78,16 +78,10 @@ const toBuckets = (sketch: Sketch): void => {
 /** Adds another sketch, which stays as it is. */
 export const mergeSketch = (into: Sketch, from: Sketch): void => {
   if (from.count === 0) return;
-  if (into.count === 0) {
-    const { maxValues } = into;
-    const values = from.values === undefined ? undefined : new Map(from.values);
-    Object.assign(into, { ...from, maxValues, values, buckets: from.buckets?.slice() });
-    return;
-  }
   const total = into.count + from.count;
   const step = from.mean - into.mean;
   into.squares += from.squares + (step * step * into.count * from.count) / total;
-  into.mean += (step * from.count) / total;
+  into.mean += step * (from.count / total);
   into.count = total;
   into.least = Math.min(into.least, from.least);
   into.most = Math.max(into.most, from.most);

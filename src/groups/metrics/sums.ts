@@ -128,26 +128,33 @@ export const deviation = (values: Doubles): number => {
 /** A number in two doubles, the second of which is what the first leaves out. */
 const pair = { high: 0, low: 0 };
 
-/** What values come to; of none, all are 0. */
-interface Moments {
-  readonly mean: number;
-  /** Population standard deviation. */
-  readonly deviation: number;
+/** The smallest and the largest of doubles: infinities of none. */
+interface Bounds {
   readonly least: number;
   readonly most: number;
 }
 
-/** Mean, deviation and bounds of finite doubles, by their exact sum: equal ones have exactly their mean. */
-export const momentsOf = (values: Doubles): Moments => {
-  if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
-  const sum = new ExactSum();
+export const boundsOf = (values: Doubles): Bounds => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
-    const value = values[at] ?? 0;
-    sum.add(value);
-    least = Math.min(least, value);
-    most = Math.max(most, value);
+    least = Math.min(least, values[at] ?? 0);
+    most = Math.max(most, values[at] ?? 0);
   }
+  return { least, most };
+};
+
+/** Mean, population standard deviation and bounds of values; of none, all are 0. */
+interface Moments extends Bounds {
+  readonly mean: number;
+  readonly deviation: number;
+}
+
+/** Moments of finite doubles, by their exact sum: equal ones have exactly their mean. */
+export const momentsOf = (values: Doubles): Moments => {
+  if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
+  const { least, most } = boundsOf(values);
+  const sum = new ExactSum();
+  for (let at = 0; at < values.length; at++) sum.add(values[at] ?? 0);
   const mean = least === most ? least : sum.mean(values.length);
   return { mean, deviation: deviation(values), least, most };
 };
