@@ -6,9 +6,8 @@ import {
   type DatabaseWaiting,
   type ExaminedFile,
   examineFile,
-  type Lock,
-  type LockWaiting,
   openDatabase,
+  type Question,
 } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import type { Written } from "./earlier-runs.ts";
@@ -31,52 +30,6 @@ import { sharedWriter } from "./shared-writer.ts";
 import { ledgerPart } from "./tables.ts";
 import type { NewEntry, Settlement, Writer } from "./writer.ts";
 
-/** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable` if the ledger cannot be used. */
-export interface Ledger {
-  readonly path: string;
-  /** True if there was no ledger before. An empty file is not a ledger. */
-  readonly created: boolean;
-  /** True if runs write a scope at the same time, each groups of its own; otherwise one run at a time does. */
-  readonly isShared: boolean;
-  /** True unless somebody deleted or replaced it since it was opened. */
-  isThere(): boolean;
-  /** A number that changes when another process writes. */
-  changes(): Promise<number>;
-  /** Counts its requests, and the runs that write it now. */
-  counted(): Promise<{ readonly counts: EntryCounts; readonly writers: number }>;
-  scope(scope: LedgerScope): Promise<ScopeLedger>;
-  /**
-   * Waits until no other run may write the scope, and holds it; undefined if another run does all the time.
-   * @throws Failure `storage`; the signal's reason
-   */
-  hold(scope: LedgerScope, waiting: LockWaiting): Promise<Lock | undefined>;
-  /** Digests of the files that runs wrote, by path. */
-  readonly written: Written;
-  /** The entries that a filter selects, oldest first. */
-  entries(filter: EntryFilter): AsyncIterable<Entry>;
-  /** Resolves an unknown request by hand; false if no request of this id is unknown. */
-  resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean>;
-  /** Deletes requests, except those in flight or unknown, which would be sent again without them; returns how many. */
-  forget(filter: EntryFilter): Promise<number>;
-  close(): Promise<void>;
-}
-
-/** The requests of one scope. A run that writes them holds the scope. */
-export interface ScopeLedger {
-  /** Makes requests in flight of runs that died unknown; returns how many. */
-  recover(): Promise<number>;
-  /** Its requests from a row on, oldest first. */
-  entries(from?: number): AsyncIterable<Entry>;
-  /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have: then it is not recorded. */
-  begin(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }>;
-  /** Records another try; false if a person resolved the request meanwhile. */
-  again(id: string, now: number): Promise<boolean>;
-  settle(id: string, settlement: Settlement): Promise<void>;
-  /** What is known of the log address when the scope is opened. */
-  readonly address: AddressFacts;
-  remember(found: AddressFacts): Promise<void>;
-}
-
 /** What runs found out about a log address. */
 export interface AddressFacts {
   readonly sizes: FoundSizes;
@@ -92,12 +45,16 @@ export interface FoundSizes {
   readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
-type Waiting = DatabaseWaiting;
+/** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable` if the ledger cannot be used. */
+export type Ledger = ReturnType<typeof ledgerOf>;
+
+/** The requests of one scope. A run that writes them holds the scope. */
+export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
 /** Opens the ledger of a run; undefined if there is none and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (
   place: DatabasePlace,
-  options: Waiting & { readonly make: boolean },
+  options: DatabaseWaiting & { readonly make: boolean },
 ): Promise<Ledger | undefined> => await open(place, { ...options, toRead: false, recovers: false });
 
 /**
@@ -107,12 +64,12 @@ export const openLedger = async (
  */
 export const openExistingLedger = async (
   place: DatabasePlace,
-  options: Waiting & { readonly toRead: boolean },
+  options: DatabaseWaiting & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => await open(place, { ...options, make: false, recovers: true });
 
 const open = async (
   place: DatabasePlace,
-  options: Waiting & { readonly make: boolean; readonly toRead: boolean; readonly recovers: boolean },
+  options: DatabaseWaiting & { readonly make: boolean; readonly toRead: boolean; readonly recovers: boolean },
 ): Promise<Ledger | undefined> => {
   const opened = await openDatabase(ledgerPart, { ...options, ...place });
   if (opened === undefined) return undefined;
@@ -140,58 +97,67 @@ const isReadOnly = (thrown: unknown): boolean =>
 /** Requests of one statement. */
 const maxForgotten = 500;
 
-const ledgerOf = (
-  database: Database,
-  { created, writer }: { readonly created: boolean; readonly writer: Writer },
-): Ledger => ({
+const ledgerOf = (database: Database, { created, writer }: { readonly created: boolean; readonly writer: Writer }) => ({
   path: database.path,
+  /** True if there was no ledger before. An empty file is not a ledger. */
   created,
+  /** True if runs write a scope at the same time, each groups of its own; otherwise one run at a time does. */
   isShared: database.isShared,
+  /** True unless somebody deleted or replaced it since it was opened. */
   isThere: database.isThere,
+  /** A number that changes when another process writes. */
   changes: writer.changes,
+  /** Counts its requests, and the runs that write it now. */
   counted: async () => ({ counts: toCounts(await database.ask(countsSql)), writers: await writer.writers() }),
-  scope: async (scope) => await openScope(database, { scope, writer }),
+  scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
+  /**
+   * Waits until no other run may write the scope, and holds it; undefined if another run does all the time.
+   * @throws Failure `storage`; the signal's reason
+   */
   hold: writer.hold,
-  written: {
-    digest: async (path) =>
-      (await database.ask("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
-    remember: async (path, digest) => {
-      await database.ask(
-        `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
-         ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`,
-        [resolve(path), digest],
-      );
-    },
-  },
-  entries: (filter) => selectEntries(database, filter),
-  resolve: async (id, state) => {
+  /** Digests of the files that runs wrote, by path. */
+  written: writtenIn(database),
+  /** The entries that a filter selects, oldest first. */
+  entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
+  /** Resolves an unknown request by hand; false if no request of this id is unknown. */
+  async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
     const sql = `UPDATE rollcall.request SET state = ?${writer.touched} WHERE id = ? AND state = 'unknown' RETURNING id`;
     const row = parseId(id);
     const [resolved] = await database.together([{ sql, values: [state, row] }, ...writer.unclaim([row])]);
     return resolved?.length === 1;
   },
-  forget: async (filter) => {
+  /** Deletes requests, except those in flight or unknown, which would be sent again without them; returns how many. */
+  async forget(filter: EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
-    const portions = Array.from({ length: Math.ceil(rows.length / maxForgotten) }, (_, at) =>
-      rows.slice(at * maxForgotten, (at + 1) * maxForgotten),
-    );
-    const questions = portions.flatMap((some) => {
+    const questions: Question[] = [];
+    for (let from = 0; from < rows.length; from += maxForgotten) {
+      const some = rows.slice(from, from + maxForgotten);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
       // Requests first: a run that tries one of them again meanwhile either does not find it, or keeps its groups.
-      return [{ sql, values: some }, ...writer.unclaim(some)];
-    });
+      questions.push({ sql, values: some }, ...writer.unclaim(some));
+    }
     const answers = await database.together(questions);
     return answers.reduce((count, forgotten) => count + forgotten.length, 0);
   },
-  close: async () => await database.close(writer.end),
+  close: async (): Promise<void> => await database.close(writer.end),
+});
+
+const writtenIn = (database: Database): Written => ({
+  digest: async (path) =>
+    (await database.ask("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
+  remember: async (path, digest) => {
+    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
+      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
+    await database.ask(sql, [resolve(path), digest]);
+  },
 });
 
 const openScope = async (
   database: Database,
   { scope, writer }: { readonly scope: LedgerScope; readonly writer: Writer },
-): Promise<ScopeLedger> => {
+) => {
   const { destination, account, model, split, batch } = scope;
   const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
   let known: number | undefined;
@@ -200,26 +166,30 @@ const openScope = async (
     known ??= (await database.ask(findScopeSql, values))[0]?.integer("id");
     return known;
   };
-  const findOrMake = async (): Promise<number> =>
-    (await find()) ?? (await database.ask(makeScopeSql, values))[0]?.integer("id") ?? 0;
   return {
+    /** What is known of the log address when the scope is opened. */
     address: await readAddress(database, [destination, account]),
-    recover: async () => {
+    /** Makes requests in flight of runs that died unknown; returns how many. */
+    async recover(): Promise<number> {
       const row = await find();
       return row === undefined ? 0 : await writer.recover(row);
     },
-    entries: async function* (from = 0) {
+    /** Its requests from a row on, oldest first. */
+    async *entries(from = 0): AsyncGenerator<Entry, void> {
       const row = await find();
-      if (row !== undefined)
-        yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
+      if (row === undefined) return;
+      yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
-    begin: async (entry) => {
-      const begun = await writer.begin(await findOrMake(), entry);
+    /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have: then it is not recorded. */
+    async begin(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
+      const row = (await find()) ?? (await database.ask(makeScopeSql, values))[0]?.integer("id") ?? 0;
+      const begun = await writer.begin(row, entry);
       return typeof begun === "number" ? toId(begun) : begun;
     },
-    again: async (id, now) => await writer.again(parseId(id), now),
-    settle: async (id, settlement) => await writer.settle(parseId(id), settlement),
-    remember: async ({ sizes: { passed, refused }, echoesKey }) => {
+    /** Records another try; false if a person resolved the request meanwhile. */
+    again: async (id: string, now: number) => await writer.again(parseId(id), now),
+    settle: async (id: string, settlement: Settlement) => await writer.settle(parseId(id), settlement),
+    async remember({ sizes: { passed, refused }, echoesKey }: AddressFacts): Promise<void> {
       const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
       await database.ask(rememberSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
     },
