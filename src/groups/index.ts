@@ -21,7 +21,7 @@ export {
 } from "./contents.ts";
 export { groupReporter, hasNoChoice, hasNoSignal, outsideOf, reportAmong } from "./dataset.ts";
 export { reportAgainst } from "./duplicates.ts";
-export { GrowingGroups, type GrowingOptions } from "./growing.ts";
+export { type GrowingGroups, type GrowingOptions, openGrowingGroups } from "./growing.ts";
 export { closeGroup, drawnOf, takeBackGroups } from "./measures.ts";
 export { momentsOf } from "./metrics/sums.ts";
 export { Column } from "./parts/column.ts";

@@ -18,7 +18,7 @@ import { closeGroups } from "./measures.ts";
 import { newExtremes } from "./metrics/extremes.ts";
 import { digestBytes } from "./parts/digests.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
-import { Grouping, type Scattered } from "./parts/grouping.ts";
+import { openGrouping, type Scattered } from "./parts/grouping.ts";
 import { Groups } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import type { OwnKeys } from "./parts/requests.ts";
@@ -154,9 +154,9 @@ export const readSources = async (
   const outside: Outside[] = [];
   const scattered: Scattered[] = [];
   let before = 0;
-  let grouping = new Grouping({ found, groups, byKey: groupBy !== undefined });
+  let grouping = openGrouping({ found, groups, byKey: groupBy !== undefined });
   for (const [index, source] of sources.entries()) {
-    if (groupBy === undefined) grouping = new Grouping({ found, groups, byKey: false });
+    if (groupBy === undefined) grouping = openGrouping({ found, groups, byKey: false });
     const first = found.parts.count;
     let grouped = first;
     const onRead = (bytes: number, soFar: Found) => {

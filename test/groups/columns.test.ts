@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Column } from "../../src/groups/parts/column.ts";
 import { Digests } from "../../src/groups/parts/digests.ts";
-import { Grouping } from "../../src/groups/parts/grouping.ts";
+import { openGrouping } from "../../src/groups/parts/grouping.ts";
 import { Groups } from "../../src/groups/parts/groups.ts";
 import { Parts } from "../../src/groups/parts/parts.ts";
 import { itHolds } from "../support/property.ts";
@@ -90,7 +90,7 @@ const digestOf = (at: number) => Uint8Array.from({ length: 32 }, (_, byte) => (a
 
 const groupsOf = (parts: Parts): Groups => {
   const groups = new Groups(parts);
-  new Grouping({ found: { parts }, groups, byKey: false }).take(0);
+  openGrouping({ found: { parts }, groups, byKey: false }).take(0);
   return groups;
 };
 

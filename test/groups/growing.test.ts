@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lenient } from "../../src/check/rules/judgement.ts";
 import { Scan } from "../../src/check/scan.ts";
-import { GrowingGroups } from "../../src/groups/growing.ts";
+import { openGrowingGroups } from "../../src/groups/growing.ts";
 import { assignDedupKeys, DedupKeys } from "../../src/groups/parts/dedup-keys.ts";
 import { Digests, DigestTable } from "../../src/groups/parts/digests.ts";
-import { Grouping } from "../../src/groups/parts/grouping.ts";
+import { openGrouping } from "../../src/groups/parts/grouping.ts";
 import { Groups } from "../../src/groups/parts/groups.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 
@@ -53,7 +53,7 @@ const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, 
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
   let now = 0;
-  const growing = new GrowingGroups({
+  const growing = openGrowingGroups({
     file: "run.jsonl",
     found: scan.found,
     groups,
@@ -82,7 +82,7 @@ const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
   const scan = openScan(byKey);
   takeLines(scan, all.flat());
   const groups = new Groups(scan.found.parts);
-  const grouping = new Grouping({ found: scan.found, groups, byKey });
+  const grouping = openGrouping({ found: scan.found, groups, byKey });
   grouping.take(0);
   return { groups, scattered: grouping.scattered };
 };

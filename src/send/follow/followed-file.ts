@@ -9,10 +9,11 @@ import { codeOf } from "../../files.ts";
 import {
   type DedupKeys,
   Groups,
-  GrowingGroups,
+  type GrowingGroups,
   type GrowingOptions,
   invalidInput,
   nothingFound,
+  openGrowingGroups,
   type Reading,
 } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
@@ -99,7 +100,7 @@ export class FollowedFiles {
       this.#sources.push(tail.source);
       const scan = new Scan(tail.source, { index, groupBy, judgement, found });
       const own = { file: tail.source.name, keys: dedupKeys.addInput() };
-      const growing = new GrowingGroups({ ...gathering, ...own, found, groups });
+      const growing = openGrowingGroups({ ...gathering, ...own, found, groups });
       this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isOver: false, isGone: false });
     } catch (thrown) {
       if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
