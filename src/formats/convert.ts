@@ -51,14 +51,12 @@ export interface Conversion {
 export const convertForeign = async (choice: ForeignChoice, inputs: Convertible): Promise<Converted<Conversion>> => {
   const { sources, folders, problems, maxUnpackedBytes } = inputs;
   const isNamed = (name: string): boolean => !folders.has(name);
-  const looked = await recognize(sources, { from: choice.from, isNamed, maxUnpackedBytes });
-  const isOther = ({ source, formats, damaged }: RecognizedInput): boolean =>
-    !isNamed(source.name) && formats.length === 0 && damaged === undefined;
-  const others = looked.filter(isOther).map(({ source }) => source.name);
   const used: RecognizedInput[] = [];
-  for (const one of looked.filter((own) => !isOther(own))) {
-    const { source, wrong } = one;
-    if (wrong === undefined) used.push(one);
+  const others: string[] = [];
+  for (const one of await recognize(sources, { from: choice.from, isNamed, maxUnpackedBytes })) {
+    const { source, formats, wrong, damaged } = one;
+    if (!isNamed(source.name) && formats.length === 0 && damaged === undefined) others.push(source.name);
+    else if (wrong === undefined) used.push(one);
     else problems.report("not-json", wrong, () => ({ file: source.name }));
   }
   const usedSources = used.map(({ source }) => source);
@@ -67,15 +65,12 @@ export const convertForeign = async (choice: ForeignChoice, inputs: Convertible)
   const remotes = left.filter(({ name }) => isRemote(name));
   await closeAll(left.filter(({ name }) => !isRemote(name)));
   reportWithout(folders, { others, problems });
-  const isOwn = ({ formats }: RecognizedInput): boolean => formats.length === 0 || formats.includes(ownFormat);
   const [format] = used.flatMap(({ formats }) => formats);
-  if (format === undefined || used.every(isOwn)) {
-    await closeAll(remotes);
-    return { sources: usedSources, conversion: undefined, others };
-  }
-  if (isRefused(used, format, { choice, problems })) {
-    await closeAll([...usedSources, ...remotes]);
-    return { sources: [], conversion: undefined, others };
+  const isOwn = used.every(({ formats }) => formats.length === 0 || formats.includes(ownFormat));
+  if (format === undefined || isOwn || isRefused(used, format, { choice, problems })) {
+    const isKept = format === undefined || isOwn;
+    await closeAll(isKept ? remotes : [...usedSources, ...remotes]);
+    return { sources: isKept ? usedSources : [], others };
   }
   const documents = documentsNextTo(sources);
   const made = await convertSources(usedSources, format, { ...inputs, choice, documents });
@@ -199,9 +194,10 @@ const documentsNextTo = (sources: readonly Source[]): Documents => {
   const from: Documents["from"] = (name, read) => {
     if (inMemory.has(name)) return inMemory.get(name);
     const bytes = read();
-    const value = bytes === undefined ? undefined : Value.of(bytes, { document: name });
-    if (bytes !== undefined) existing.add(name);
-    size += bytes?.length ?? 0;
+    const own = bytes?.subarray(markLength(bytes));
+    const value = own && Value.of(own, { document: name });
+    if (own !== undefined) existing.add(name);
+    size += own?.length ?? 0;
     for (const [oldest, document] of inMemory) {
       if (size <= maxDocumentBytes) break;
       inMemory.delete(oldest);
@@ -210,31 +206,26 @@ const documentsNextTo = (sources: readonly Source[]): Documents => {
     inMemory.set(name, value);
     return value;
   };
-  return {
-    read: existing,
-    from,
-    at: (file, path) => {
-      const own = join(dirname(file), path);
-      const remote = remotes.get(own);
-      if (remote !== undefined) return from(remote.name, () => readWhole(remote));
-      return file === "-" || isRemote(file) ? undefined : from(own, () => readDocument(own));
-    },
+  const at: Documents["at"] = (file, path) => {
+    const name = join(dirname(file), path);
+    const remote = remotes.get(name);
+    if (remote !== undefined) return from(remote.name, () => readWhole(remote));
+    return file === "-" || isRemote(file) ? undefined : from(name, () => readDocument(name));
   };
+  return { read: existing, from, at };
 };
 
 /** Reads all of a stored source; undefined if it is too large. */
 const readWhole = ({ bytes }: Source): Buffer | undefined => {
   if (bytes.size > longestDocument) return undefined;
   const whole = Buffer.allocUnsafe(bytes.size);
-  const read = bytes.readNow(whole, 0);
-  return whole.subarray(markLength(whole), read);
+  return whole.subarray(0, bytes.readNow(whole, 0));
 };
 
-/** Reads a file without its byte order mark; undefined if there is none. */
+/** Reads a file; undefined if there is none. */
 const readDocument = (path: string): Buffer | undefined => {
   try {
-    const bytes = readFileSync(path);
-    return bytes.subarray(markLength(bytes));
+    return readFileSync(path);
   } catch (thrown) {
     const code = codeOf(thrown);
     if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;

@@ -4,28 +4,36 @@ import { PackedTooLarge } from "../check/rules/packed.ts";
 import type { RuleData } from "../check/rules/rules.ts";
 import {
   type Container,
-  cutsOf,
+  type Cut,
   holdsOwnKey,
   longestDocument,
   openRecords,
   ownKeyBytes,
+  type RecordKinds,
   readHead,
   type Source,
   sniff,
   sniffedBytes,
 } from "../input/index.ts";
-import type { Format, SourceRecord } from "./format.ts";
+import type { Format } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
+
+/** The formats that a file can have. */
+interface Possible {
+  readonly formats: readonly Format[];
+  /** Why nothing of it can be read, so that its format is unknown. */
+  readonly unreadable?: string | undefined;
+}
 
 /** An input, and the formats that it can have. */
 export interface RecognizedInput {
   readonly source: Source;
   readonly formats: readonly Format[];
   /** What it is if it has no format. */
-  readonly wrong: RuleData<"not-json"> | undefined;
+  readonly wrong?: RuleData<"not-json"> | undefined;
   /** What it is if nothing of it can be read, so that its format is unknown. */
-  readonly damaged: "text" | Container | undefined;
+  readonly damaged?: "text" | Container | undefined;
 }
 
 interface RecognizeOptions {
@@ -62,15 +70,17 @@ const look = async (source: Source, given: Format | undefined, looking: Recogniz
   const { container, data } = sniffed?.rule === "not-json" ? sniffed : {};
   if (given !== undefined && looking.isNamed(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;
-    const formats = isReadable ? [given] : [];
-    return { source, formats, wrong: isReadable ? undefined : data, damaged: undefined };
+    return isReadable ? { source, formats: [given] } : { source, formats: [], wrong: data };
   }
+  const { maxUnpackedBytes } = looking;
   const { formats, unreadable } =
-    container === undefined ? await formatsOf(source, looking) : await formatsIn(source, container, looking);
+    container === undefined
+      ? await formatsOf(source, maxUnpackedBytes)
+      : await formatsIn(source, container, maxUnpackedBytes);
   const own = given === undefined ? formats : formats.filter(({ name }) => name === given.name);
   const kind = `${data?.kind} that can't be read (${unreadable})`;
-  const wrong =
-    data === undefined || unreadable === undefined ? data : { kind, instead: "write it again, or copy it again" };
+  const isBroken = data !== undefined && unreadable !== undefined;
+  const wrong = isBroken ? { kind, instead: "write it again, or copy it again" } : data;
   const damaged = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: own, wrong: own.length === 0 ? wrong : undefined, damaged };
 };
@@ -104,67 +114,32 @@ const withoutParts = (looked: readonly RecognizedInput[]): readonly RecognizedIn
   return parts.size === 0 ? looked : looked.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/** The formats that a file can have; why they are unknown if nothing of it can be read. */
-interface Possible {
-  readonly formats: readonly Format[];
-  readonly unreadable: string | undefined;
-}
-
 /**
  * The formats of a file that is not text: those that recognize its first record that can be read. If none can be
  * read, the only format that such a file can have.
  */
-const formatsIn = async (
-  source: Source,
-  container: Container,
-  { maxUnpackedBytes }: RecognizeOptions,
-): Promise<Possible> => {
-  const found: Format[] = [];
-  const closed: Format[] = [];
+const formatsIn = async (source: Source, container: Container, maxUnpackedBytes: number): Promise<Possible> => {
+  const formats = (await loadFormats()).filter(({ records }) => records[container] !== undefined);
   let unreadable: string | undefined;
-  const firsts = new Map<string, SourceRecord | string | undefined>();
-  for (const format of await loadFormats()) {
-    const kind = format.records[container];
-    if (kind === undefined) continue;
-    // Formats with the same kind of record look at the same first record.
-    const key = String(kind);
-    if (!firsts.has(key)) firsts.set(key, await firstInside(source, format, maxUnpackedBytes));
-    const first = firsts.get(key);
-    if (typeof first === "string") {
-      closed.push(format);
-      unreadable = first;
-    } else if (first !== undefined && format.recognizes(first)) found.push(format);
-  }
-  return { formats: found.length === 0 && closed.length === 1 ? closed : found, unreadable };
-};
-
-/** The first record that can be read; why none can, if there are some. */
-const firstInside = async (
-  source: Source,
-  { records }: Format,
-  maxUnpackedBytes: number,
-): Promise<SourceRecord | string | undefined> => {
-  let wrong: string | undefined;
   try {
-    // All columns of a row tell what it is.
-    const own = await openRecords(unclosed(source), { records }, maxUnpackedBytes);
-    for await (const cut of own.first === undefined ? cutsOf(own) : [await own.first()]) {
-      if (cut === undefined) break;
+    // All formats have the same records in such a file. All columns of a row tell what it is.
+    for await (const cut of firstCuts(source, formats[0]?.records ?? {}, maxUnpackedBytes)) {
       const value = cut.wrong === undefined ? Value.of(cut.bytes) : undefined;
-      if (value !== undefined) return { value, file: source.name, position: 0, member: cut.member };
-      wrong = cut.wrong ?? "it holds no JSON";
+      const record = value && { value, file: source.name, position: 0, member: cut.member };
+      if (record !== undefined) return { formats: formats.filter((format) => format.recognizes(record)) };
+      unreadable = cut.wrong ?? "it holds no JSON";
     }
   } catch (thrown) {
     if (!(thrown instanceof PackedTooLarge)) throw thrown;
-    return `it unpacks to more than ${thrown.limit} bytes`;
+    unreadable = `it unpacks to more than ${thrown.limit} bytes`;
   }
-  return wrong;
+  return { formats: unreadable !== undefined && formats.length === 1 ? formats : [], unreadable };
 };
 
 /** The formats that a text can have. */
-const formatsOf = async (source: Source, { maxUnpackedBytes }: RecognizeOptions): Promise<Possible> => {
+const formatsOf = async (source: Source, maxUnpackedBytes: number): Promise<Possible> => {
   const { name, bytes } = source;
-  if (holdsOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat], unreadable: undefined };
+  if (holdsOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
   const formats = await loadFormats();
   let unreadable: string | undefined = "it holds no JSON";
   for await (const { value, kinds } of firstRecords(source, maxUnpackedBytes)) {
@@ -174,7 +149,7 @@ const formatsOf = async (source: Source, { maxUnpackedBytes }: RecognizeOptions)
       const { text } = format.records;
       return text !== undefined && kinds.includes(text) && format.recognizes(record);
     });
-    if (found.length > 0) return { formats: found, unreadable };
+    if (found.length > 0) return { formats: found };
   }
   if (bytes.size <= longestDocument) return { formats: [], unreadable };
   // Of a document that is too long to be read, only its name tells the format.
@@ -185,21 +160,16 @@ const formatsOf = async (source: Source, { maxUnpackedBytes }: RecognizeOptions)
 /** The number of lines at the beginning of a file of which one should be a record. */
 const maxLines = 20;
 
-/** A value that may be the first record of a file. */
-interface FirstRecord {
-  readonly kinds: readonly ("lines" | "document")[];
-  readonly value: Value;
-}
-
-/** Lines that are objects, and all of a file. */
-async function* firstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
+/** Lines that are objects, and all of a file: values that may be its first record. */
+async function* firstRecords(
+  source: Source,
+  maxUnpackedBytes: number,
+): AsyncGenerator<{ readonly kinds: readonly ("lines" | "document")[]; readonly value: Value }, void> {
   const { bytes } = source;
-  const lines = await openRecords(unclosed(source), { records: { text: "lines" } }, maxUnpackedBytes);
-  const head = await readHead(bytes, sniffedBytes);
-  const isList = /^[\s\ufeff]*\[/.test(head.toString("utf8"));
+  const isList = /^[\s\ufeff]*\[/.test((await readHead(bytes, sniffedBytes)).toString("utf8"));
   let seen = 0;
   let isLines = false;
-  for await (const cut of cutsOf(lines)) {
+  for await (const cut of firstCuts(source, { text: "lines" }, maxUnpackedBytes)) {
     const value = Value.ofPython(Buffer.from(cut.bytes));
     const isWhole = seen === 0 && cut.start + cut.bytes.length >= bytes.size - 2;
     if (value?.isObject === true || (value !== undefined && isWhole)) {
@@ -210,11 +180,17 @@ async function* firstRecords(source: Source, maxUnpackedBytes: number): AsyncGen
     if (isWhole || ++seen === maxLines) break;
   }
   if (isLines || bytes.size > longestDocument) return;
-  const whole = await openRecords(unclosed(source), { records: { text: "document" } }, maxUnpackedBytes);
-  for await (const cut of cutsOf(whole)) {
+  for await (const cut of firstCuts(source, { text: "document" }, maxUnpackedBytes)) {
     const value = Value.ofPython(cut.bytes);
     if (value !== undefined) yield { kinds: ["document"], value };
   }
 }
 
-const unclosed = (source: Source): Source => ({ ...source, bytes: { ...source.bytes, close: async () => undefined } });
+/** The records of a source, which stays open. */
+async function* firstCuts(source: Source, records: RecordKinds, maxUnpackedBytes: number): AsyncGenerator<Cut, void> {
+  const unclosed = { ...source, bytes: { ...source.bytes, close: async () => undefined } };
+  const own = await openRecords(unclosed, { records }, maxUnpackedBytes);
+  const first = await own.first?.();
+  if (first !== undefined) yield first;
+  if (own.first === undefined) for await (const batch of own.batches()) yield* batch;
+}

@@ -17,7 +17,7 @@ export {
   textStart,
 } from "./frames.ts";
 export { type Converted, type Convertible, openInputs } from "./inputs.ts";
-export { type Cut, cutsOf, openRecords, type RecordKinds, type Records } from "./records.ts";
+export { type Cut, openRecords, type RecordKinds, type Records } from "./records.ts";
 export type { Fetched, RemoteAccess } from "./remote.ts";
 export { isRemote, plainName } from "./remote-names.ts";
 export {

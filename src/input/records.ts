@@ -56,11 +56,6 @@ export interface Records {
   close(): Promise<void>;
 }
 
-/** Yields records one by one. @throws as `batches` */
-export async function* cutsOf(records: Records, columns?: readonly string[]): AsyncGenerator<Cut, void> {
-  for await (const batch of records.batches(columns)) yield* batch;
-}
-
 /** Opens the records of a file of a format. @throws PackedTooLarge */
 export const openRecords = async (
   source: Source,
