@@ -9,13 +9,10 @@ type Chunks = AsyncIterable<Uint8Array>;
 /** Decompresses all of a stream. Throws PackedBroken, NoZstd, and what the stream throws. */
 type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
 
-/** Number of first bytes that tell how data is compressed. */
-export const signatureBytes = 4;
-
 /** Returns the function that decompresses data with these first bytes; undefined if they are not those of compressed data. */
 export const decompressorOf = (head: Uint8Array): Decompress | undefined => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
-  if (head.length < signatureBytes) return undefined;
+  if (head.length < 4) return undefined;
   const magic = Buffer.from(head).readUInt32LE(0);
   return magic === frameMagic || isSkippable(magic) ? unzstd : undefined;
 };
@@ -155,7 +152,7 @@ const openZstdDecoder = (): Transform => {
 };
 
 /** Reads chunks in pieces of any length. */
-class PieceReader {
+export class PieceReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
 
@@ -178,6 +175,12 @@ class PieceReader {
       pieces.push(piece);
     }
     return Buffer.concat(pieces);
+  }
+
+  /** Yields the chunks that were not read. */
+  async *rest(): AsyncGenerator<Uint8Array, void> {
+    if (this.#rest.length > 0) yield this.#rest;
+    for await (const chunk of { [Symbol.asyncIterator]: () => this.#chunks }) yield chunk;
   }
 
   /** Throws PackedBroken if there are fewer bytes. */

@@ -3,7 +3,7 @@ import { JsonReader, nodeSize } from "../json/reader.ts";
 import { afterOf, endOf, startOf } from "../json/table.ts";
 import { closeBracket, endOfLine, endOfText, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
 import type { Columns } from "./column-json.ts";
-import { blocksOf, elementsOf, textStart } from "./frames.ts";
+import { blocksOf, elementsOf, type Range, textStart } from "./frames.ts";
 import { containerOf, sniffedBytes } from "./sniff.ts";
 import { type Bytes, longestDocument, type Position, readHead, readRange, type Source, tooLong } from "./source.ts";
 
@@ -34,7 +34,7 @@ export interface Cut {
   /** True if the bytes were composed, so that they have neither lines nor columns in the file. */
   readonly isMade?: true;
   /** Why it cannot be read. Then it has no bytes. */
-  readonly wrong?: string;
+  readonly wrong?: string | undefined;
 }
 
 /** The records of a file. The caller closes them. */
@@ -71,45 +71,42 @@ export const openRecords = async (
     const { openRows } = await import("./parquet.ts");
     return await openRows(source, { columns, maxUnpackedBytes });
   }
-  return records.text === "document" ? documentIn(source) : linesIn(source);
+  return textRecords(source, records.text === "document");
 };
 
-/** The lines of a text, or the elements if it is an array. */
-const linesIn = ({ name, bytes }: Source): Records => {
-  const positions: { start: number[]; length: number[]; line: number[] } = { start: [], length: [], line: [] };
-  const wrongs = new Map<number, string>();
+/** All of a text, or its lines, or its elements if it is an array. */
+const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
+  const text = { label: name, within: bytes };
+  /** The records that were read, to be read again. */
+  const known: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
   const remembered = function* (batch: Iterable<Cut>): Generator<Cut, void> {
     for (const cut of batch) {
-      if (cut.wrong !== undefined) wrongs.set(positions.start.length, cut.wrong);
-      positions.start.push(cut.start);
-      positions.length.push(cut.bytes.length);
-      positions.line.push(cut.line);
+      const { start, line, wrong } = cut;
+      known.push({ start, line, length: cut.bytes.length, wrong });
       yield cut;
     }
   };
-  const text = { label: name, within: bytes };
   return {
     async *batches() {
-      for (const own of Object.values(positions)) own.length = 0;
-      const start = await textStart(bytes);
-      const list = await listAt(bytes, { start, line: 1 });
-      for await (const batch of list === undefined ? lineCuts(text, start) : listCuts(text, list))
-        yield remembered(batch);
+      known.length = 0;
+      const first = { start: await textStart(bytes), line: 1 };
+      const list = isDocument ? undefined : await listAt(bytes, first);
+      if (isDocument) yield remembered([await wholeCut(text, { ...first, end: bytes.size })]);
+      else
+        for await (const batch of list === undefined ? lineCuts(text, first) : listCuts(text, list))
+          yield remembered(batch);
     },
     async again(position) {
-      const [start, length, line] = [positions.start[position], positions.length[position], positions.line[position]];
-      if (start === undefined || length === undefined || line === undefined) return undefined;
-      const wrong = wrongs.get(position);
-      const own = { ...text, line, start, bytes: await readRange(bytes, { start, length }) };
-      return wrong === undefined ? own : { ...own, wrong };
+      const own = known[position];
+      return own && { ...text, ...own, bytes: await readRange(bytes, own) };
     },
-    placeOf: (position) => ({ label: name, line: positions.line[position] ?? 1 }),
+    placeOf: (position) => ({ label: name, line: known[position]?.line ?? 1 }),
     text: bytes,
     close: async () => await bytes.close(),
   };
 };
 
-/** The text that lines and elements are cut from. */
+/** The text that records are cut from. */
 type CutText = Required<Pick<Cut, "label" | "within">>;
 
 const unreadable = (text: CutText, { start, line }: Position, wrong: string): Cut => {
@@ -117,10 +114,17 @@ const unreadable = (text: CutText, { start, line }: Position, wrong: string): Cu
   return { ...own, bytes: Buffer.alloc(0), wrong };
 };
 
+/** A document, or a line that is longer than a block. */
+const wholeCut = async (text: CutText, { start, line, end }: Range & Position): Promise<Cut> => {
+  const length = end - start;
+  if (length > longestDocument) return unreadable(text, { start, line }, tooLong);
+  return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
+};
+
 /** Lines that are not blank, without the white space around them. */
-async function* lineCuts(text: CutText, start: number): AsyncGenerator<Iterable<Cut>, void> {
+async function* lineCuts(text: CutText, { start, line: first }: Position): AsyncGenerator<Iterable<Cut>, void> {
   const { label, within } = text;
-  let line = 1;
+  let line = first;
   const linesOf = function* (bytes: Buffer, start: number): Generator<Cut, void> {
     for (let from = 0; from < bytes.length; line++) {
       const end = endOfLine(bytes, from);
@@ -133,13 +137,8 @@ async function* lineCuts(text: CutText, start: number): AsyncGenerator<Iterable<
   for await (const block of blocksOf(within, { start, end: within.size })) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
-      const position = { line: line++, start: block.start };
-      const length = block.end - block.start;
-      if (length > longestDocument) yield [unreadable(text, position, tooLong)];
-      else {
-        const bytes = await readRange(within, { start: block.start, length });
-        yield [{ ...text, ...position, bytes: trimmed(bytes, 0, length) }];
-      }
+      const cut = await wholeCut(text, { start: block.start, end: block.end, line: line++ });
+      yield [{ ...cut, bytes: trimmed(cut.bytes, 0, cut.bytes.length) }];
     }
   }
 }
@@ -184,31 +183,10 @@ async function* listCuts(text: CutText, list: Position): AsyncGenerator<Iterable
 
 /** What follows an array, from its closing bracket on. */
 async function* afterList(text: CutText, { start, line }: Position): AsyncGenerator<Iterable<Cut>, void> {
-  const next = await listAt(text.within, { start: start + 1, line });
+  const rest = { start: start + 1, line };
+  const next = await listAt(text.within, rest);
   if (next !== undefined) return yield* listCuts(text, next);
-  for await (const batch of lineCuts(text, start + 1)) {
-    for (const cut of batch) {
-      const position = { start: cut.start, line: line + cut.line - 1 };
-      return yield [unreadable(text, position, "something follows the list of records")];
-    }
+  for await (const batch of lineCuts(text, rest)) {
+    for (const cut of batch) return yield [unreadable(text, cut, "something follows the list of records")];
   }
 }
-
-/** All of a file. */
-const documentIn = ({ name, bytes }: Source): Records => {
-  const whole = async (): Promise<Cut> => {
-    const position = { start: await textStart(bytes), line: 1 };
-    const own = { label: name, ...position };
-    if (bytes.size > longestDocument) return { ...own, bytes: Buffer.alloc(0), wrong: tooLong };
-    return { ...own, bytes: await readRange(bytes, { start: own.start, length: bytes.size - own.start }) };
-  };
-  return {
-    async *batches() {
-      yield [await whole()];
-    },
-    again: whole,
-    placeOf: () => ({ label: name, line: 1 }),
-    text: bytes,
-    close: async () => await bytes.close(),
-  };
-};

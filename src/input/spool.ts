@@ -9,7 +9,7 @@ import { PackedTooLarge } from "../check/rules/packed.ts";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
-import { decompressorOf, signatureBytes } from "./decompress.ts";
+import { decompressorOf, PieceReader } from "./decompress.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, closerOf, descriptorBytes, memoryBytes } from "./source.ts";
 
@@ -60,25 +60,20 @@ async function* contentOf(
   chunks: AsyncIterable<Uint8Array>,
   { maxUnpackedBytes, takesContainers }: SpoolOptions,
 ): AsyncGenerator<Uint8Array, void> {
-  const rest = chunks[Symbol.asyncIterator]();
-  let head: Uint8Array = new Uint8Array();
-  while (head.length < signatureBytes) {
-    const next = await rest.next();
-    if (next.done === true) break;
-    head = Buffer.concat([head, next.value]);
-  }
+  const reader = new PieceReader(chunks);
+  const head = await reader.read(sniffedBytes);
   let size = 0;
   const all = async function* (): AsyncGenerator<Uint8Array, void> {
     size = head.length;
     yield head;
-    for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
+    for await (const chunk of reader.rest()) {
       size += chunk.length;
       yield chunk;
     }
   };
   const decompress = decompressorOf(head);
   if (decompress === undefined) {
-    const sniffed = head.length >= sniffedBytes ? sniff(head.subarray(0, sniffedBytes)) : undefined;
+    const sniffed = head.length < sniffedBytes ? undefined : sniff(head);
     const isContainer = sniffed?.rule === "not-json" && sniffed.container !== undefined;
     if (sniffed === undefined || (takesContainers && isContainer)) yield* all();
     else yield head;
