@@ -1,5 +1,4 @@
-/** Cuts a source into ranges of whole lines, and reads one of them by itself. */
-
+/** Cuts a source into ranges of whole lines, and reads one of them. */
 import { nothingFound, type PackedFound, packFound } from "../groups/parts/found.ts";
 import { blocksOf, type Source } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
@@ -11,7 +10,7 @@ export type Cuts = Float64Array;
 /** The last ranges are shorter than the others by this much at most: whoever is done first does not wait long. */
 const shortened = 8;
 
-/** Cuts a source from a line on: in steps, which are shorter where there is less left than all threads have to do. */
+/** Cuts a source from a line on: in steps, which are shorter if there is less left than all threads have to do. */
 export const cutsOf = ({
   start,
   size,
@@ -39,50 +38,50 @@ export interface RangeFound {
   readonly end: number;
 }
 
-/** The longest line of a source that is read range by range: one thread reads longer ones, for the sake of memory. */
-const maxLineBytes = 2 ** 20;
-
-/** How many ranges there are. */
-export const rangeCount = (cuts: Cuts): number => cuts.length - 1;
-
-/** What goes from range to range of a thread: buffers that are used again, and the rules of which enough problems stand in ranges before. */
-interface RangeMemory {
-  readonly buffers: Buffer[];
-  enough: ReadonlySet<string>;
+/** A range, or nothing if it contains, or ends next to, a line that is too long to be read in ranges. */
+export interface RangeResult {
+  readonly position: number;
+  readonly range: RangeFound | undefined;
 }
 
-/** What there is before the first range. */
-export const newRangeMemory = (): RangeMemory => ({ buffers: [], enough: new Set() });
+/** The ranges of a source. The next one that no thread has taken is counted in memory that threads share. */
+export interface Ranges {
+  readonly cuts: Cuts;
+  readonly next: Int32Array;
+}
 
 /**
- * Reads the range at a position; `memory` goes from range to range. Undefined if it holds, or ends beside, a line that is too long to be read in ranges.
+ * Reads ranges for as long as there are any that no other thread has taken.
  * @throws Shrunk; the signal's reason
  */
-export const scanRange = async (
+export async function* scanRanges(
   source: Source,
-  {
-    cuts,
-    position,
-    memory,
-    ...options
-  }: ScanOptions & { readonly cuts: Cuts; readonly position: number; readonly memory: RangeMemory },
-): Promise<RangeFound | undefined> => {
-  const [from = 0, to = 0] = cuts.subarray(position, position + 2);
-  const start = position === 0 ? from : await lineFrom(source, from);
-  const end = await lineFrom(source, to);
-  if (start === undefined || end === undefined) return undefined;
-  const scan = new Scan(source, {
-    ...options,
-    found: nothingFound(options.judgement, { ...options, enough: memory.enough }),
-  });
-  for await (const block of blocksOf(source.bytes, { start, end, memory: memory.buffers })) {
-    options.signal.throwIfAborted();
-    if (block.kind !== "lines") return undefined;
-    scan.takeLines(block);
+  { cuts, next, ...options }: ScanOptions & Ranges,
+): AsyncGenerator<RangeResult, void> {
+  const take = (): number => Atomics.add(next, 0, 1);
+  const buffers: Buffer[] = [];
+  let enough: ReadonlySet<string> = new Set();
+  const read = async (position: number): Promise<RangeFound | undefined> => {
+    const [from = 0, to = 0] = cuts.subarray(position, position + 2);
+    const start = position === 0 ? from : await lineFrom(source, from);
+    const end = await lineFrom(source, to);
+    if (start === undefined || end === undefined) return undefined;
+    const scan = new Scan(source, { ...options, found: nothingFound(options.judgement, { ...options, enough }) });
+    for await (const block of blocksOf(source.bytes, { start, end, memory: buffers })) {
+      options.signal.throwIfAborted();
+      if (block.kind !== "lines") return undefined;
+      scan.takeLines(block);
+    }
+    enough = scan.found.problems.enough;
+    return { found: packFound(scan.found), lines: scan.lines, end };
+  };
+  for (let position = take(); position < cuts.length - 1; position = take()) {
+    yield { position, range: await read(position) };
   }
-  memory.enough = scan.found.problems.enough;
-  return { found: packFound(scan.found), lines: scan.lines, end };
-};
+}
+
+/** The longest line of a source that is read range by range: one thread reads longer ones, for the sake of memory. */
+const maxLineBytes = 2 ** 20;
 
 /** Bytes that most lines end within. */
 const lookBytes = 2 ** 14;
@@ -91,7 +90,7 @@ const lookBytes = 2 ** 14;
 const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
   if (from >= bytes.size) return bytes.size;
   const look = Buffer.allocUnsafe(lookBytes);
-  // A line begins at `from` where the byte before it ends one.
+  // A line begins at `from` if the byte before it ends one.
   for (let at = from - 1; at < from + maxLineBytes; at += lookBytes) {
     const read = await bytes.read(look, at);
     const end = look.subarray(0, read).indexOf(newline);

@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import type { Worker } from "node:worker_threads";
 import type { Source } from "../input/index.ts";
-import { type Cuts, cutsOf, newRangeMemory, type RangeFound, rangeCount, scanRange } from "./ranges.ts";
+import { cutsOf, type RangeFound, type RangeResult, type Ranges, scanRanges } from "./ranges.ts";
 import type { ScanOptions } from "./scan.ts";
 
 /** How reading is shared. */
@@ -51,125 +50,80 @@ export const sharingHere = (bytes: number): Sharing | undefined => {
 export const haveSmallNursery = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 
 /** What a helping thread is told. */
-export interface HelperTask {
+export interface HelperTask extends Ranges {
   readonly descriptor: number;
   readonly name: string;
   readonly options: Omit<ScanOptions, "signal" | "found">;
-  readonly cuts: Cuts;
-  /** The next range that nobody has taken. */
-  readonly next: Int32Array;
 }
 
-/** What a helping thread hands over: of a range, what was found, or nothing if it can't be read as one. */
-export interface HelperResult {
-  readonly position: number;
-  readonly range: RangeFound | undefined;
+/** How reading is shared, and what is done with what is found. */
+interface SharedOptions extends ScanOptions {
+  readonly sharing: Sharing;
+  /** What this thread does while others begin to read. */
+  readonly meanwhile: (() => Promise<void>) | undefined;
+  /** Offset of the first line. */
+  readonly start: number;
+  /** Is given what was found, range by range, in order. */
+  readonly onRange: (range: RangeFound) => void;
 }
-
-/** Takes the next range for itself. */
-export const takeNext = (next: Int32Array): number => Atomics.add(next, 0, 1);
 
 /**
- * Reads a source from a line on, with others; `onRange` is given what was found, range by range, in order.
- * Gives the offset up to which it was read: less than all of it where a range can't be read by itself, or a helper died.
+ * Reads a source from a line on, with others. Returns the offset up to which it was read: less than all of it if a range
+ * cannot be read alone, or a helper died.
  * @throws Shrunk; the signal's reason; what `onRange` throws
  */
 export const scanShared = async (
   source: Source,
-  {
-    sharing,
-    meanwhile,
-    start,
-    onRange,
-    ...options
-  }: ScanOptions & {
-    readonly sharing: Sharing;
-    readonly meanwhile: (() => Promise<void>) | undefined;
-    readonly start: number;
-    readonly onRange: (range: RangeFound) => void;
-  },
+  { sharing, meanwhile, start, onRange, found: _, ...options }: SharedOptions,
 ): Promise<number> => {
+  const { signal, ...helperOptions } = options;
   const cuts = cutsOf({ ...sharing, start, size: source.bytes.size });
-  const count = rangeCount(cuts);
-  const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const found = new Map<number, RangeFound>();
+  const ranges = { cuts, next: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) };
+  const waiting = new Map<number, RangeFound>();
   let merged = 0;
   let end = start;
-  const take = ({ position, range }: HelperResult): void => {
-    if (range !== undefined) found.set(position, range);
-    else Atomics.store(next, 0, count);
+  const take = ({ position, range }: RangeResult): void => {
+    if (range !== undefined) waiting.set(position, range);
+    else Atomics.store(ranges.next, 0, cuts.length - 1);
   };
   const merge = (): void => {
-    for (let range = found.get(merged); range !== undefined; range = found.get(merged)) {
-      options.signal.throwIfAborted();
-      found.delete(merged++);
+    for (let range = waiting.get(merged); range !== undefined; range = waiting.get(merged)) {
+      signal.throwIfAborted();
+      waiting.delete(merged++);
       end = range.end;
       onRange(range);
     }
   };
-  // Loaded where somebody helps: it takes Node most of a millisecond.
+  // Loaded only if somebody helps: it takes Node most of a millisecond.
   const { Worker } = await import("node:worker_threads");
-  const open = (): Worker => new Worker(sharing.program);
-  const helpers = startHelpers(source, { sharing, open, cuts, next, options, take });
-  const memory = newRangeMemory();
+  const { name, bytes } = source;
+  const task: HelperTask = { ...ranges, descriptor: bytes.descriptor ?? -1, name, options: helperOptions };
+  const helpers = Array.from({ length: sharing.threads - 1 }, () => new Worker(sharing.program));
+  const ends = helpers.map(
+    (helper) =>
+      new Promise<void>((resolve) => {
+        // What a helper that died did not hand over is read again, and fails again if it has to.
+        helper.on("message", take).on("error", () => resolve());
+        helper.on("exit", () => resolve()).postMessage(task);
+      }),
+  );
   try {
-    if (source.bytes.size < minBytesToWait) await meanwhile?.();
-    for (let position = takeNext(next); position < count; position = takeNext(next)) {
-      take({ position, range: await scanRange(source, { ...options, cuts, position, memory }) });
+    if (bytes.size < minBytesToWait) await meanwhile?.();
+    for await (const result of scanRanges(source, { ...options, ...ranges })) {
+      take(result);
       merge();
     }
-    await helpers.finished(options.signal);
+    await Promise.race([Promise.all(ends), aborted(signal)]);
     merge();
   } finally {
-    helpers.stop();
+    for (const helper of helpers) void helper.terminate();
   }
   return end;
 };
 
-interface Helpers {
-  /** Resolves when no helper reads any more. @throws the signal's reason */
-  finished(signal: AbortSignal): Promise<void>;
-  stop(): void;
-}
-
-const startHelpers = (
-  { name, bytes: { descriptor = -1 } }: Source,
-  {
-    sharing: { threads },
-    open,
-    options: { signal: _, ...options },
-    take,
-    ...rest
-  }: Pick<HelperTask, "cuts" | "next"> & {
-    readonly sharing: Sharing;
-    readonly open: () => Worker;
-    readonly options: ScanOptions;
-    readonly take: (result: HelperResult) => void;
-  },
-): Helpers => {
-  const task: HelperTask = { ...rest, descriptor, name, options };
-  const workers = Array.from({ length: threads - 1 }, open);
-  const ends = workers.map(
-    (worker) =>
-      new Promise<void>((resolve) => {
-        // What a helper that died did not hand over is read again, and fails again if it has to.
-        worker.on("message", take);
-        worker.on("error", resolve);
-        worker.on("exit", resolve);
-        worker.ref();
-        worker.postMessage(task);
-      }),
-  );
-  return {
-    async finished(signal) {
-      const aborted = new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-        if (signal.aborted) reject(signal.reason);
-      });
-      await Promise.race([Promise.all(ends), aborted]);
-    },
-    stop() {
-      for (const worker of workers) void worker.terminate();
-    },
-  };
-};
+/** Rejects with the signal's reason. */
+const aborted = async (signal: AbortSignal): Promise<never> =>
+  await new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    if (signal.aborted) reject(signal.reason);
+  });

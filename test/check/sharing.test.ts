@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Sharing } from "../../src/check/index.ts";
-import { cutsOf } from "../../src/check/ranges.ts";
+import { cutsOf, type RangeResult } from "../../src/check/ranges.ts";
 import { lenient } from "../../src/check/rules/judgement.ts";
-import { type HelperResult, type HelperTask, minSharedBytes } from "../../src/check/sharing.ts";
+import { type HelperTask, minSharedBytes } from "../../src/check/sharing.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
@@ -62,8 +62,8 @@ describe("the program of a helping thread", () => {
     const descriptor = openSync(file, "r");
     onTestFinished(() => closeSync(descriptor));
     const helper = new Worker(shared().program);
-    const results: HelperResult[] = [];
-    helper.on("message", (result: HelperResult) => results.push(result));
+    const results: RangeResult[] = [];
+    helper.on("message", (result: RangeResult) => results.push(result));
     const task: HelperTask = {
       descriptor,
       name: file,
