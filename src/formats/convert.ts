@@ -1,48 +1,12 @@
 /** Converts inputs of other tools. Inputs in rollcall's format stay as they are. */
-import { readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
 import { PackedTooLarge } from "../check/rules/packed.ts";
-import { Problems } from "../check/rules/problems.ts";
-import { Failure } from "../failure.ts";
-import { codeOf } from "../files.ts";
-import {
-  type Converted,
-  type Convertible,
-  isRemote,
-  longestDocument,
-  openRecords,
-  reportWithout,
-  type Source,
-} from "../input/index.ts";
-import { markLength } from "../json/walk.ts";
-import { convertFiles } from "./converted.ts";
-import type { Format, FormatOptions, FormatRun } from "./format.ts";
+import type { Problems } from "../check/rules/problems.ts";
+import { type Converted, type Convertible, isRemote, openRecords, reportWithout, type Source } from "../input/index.ts";
+import { type Conversion, convertFiles, type ForeignChoice } from "./converted.ts";
+import { openDocuments } from "./documents.ts";
+import type { Format } from "./format.ts";
 import type { ConvertedFile } from "./origin.ts";
-import { Receipt } from "./receipt.ts";
 import { ownFormat, type RecognizedInput, recognize } from "./recognize.ts";
-import { Value } from "./value.ts";
-
-/** How inputs of other tools are read. */
-export interface ForeignChoice extends FormatOptions {
-  /** The name of a format; `auto` recognizes the files. */
-  readonly from: string;
-  /** True if what becomes of every value is counted. */
-  readonly receipt: boolean;
-}
-
-/** What was converted, for people. */
-export interface Conversion {
-  readonly format: Format;
-  /** The number of files that were converted. */
-  readonly files: number;
-  /** What people should know, and of how many rollouts or values. */
-  readonly notes: ReadonlyMap<string, number>;
-  /** What is wrong with records. Only their groups cannot be read. */
-  readonly broken: Problems;
-  /** The number of records whose group is unknown. Each counts as a group. */
-  readonly unplaced: number;
-  readonly receipt: Receipt | undefined;
-}
 
 /**
  * Converts inputs. A file that has no format, and was not given itself, is left out.
@@ -72,13 +36,16 @@ export const convertForeign = async (choice: ForeignChoice, inputs: Convertible)
     await closeAll(isKept ? remotes : [...usedSources, ...remotes]);
     return { sources: isKept ? usedSources : [], others };
   }
-  const documents = documentsNextTo(sources);
-  const made = await convertSources(usedSources, format, { ...inputs, choice, documents });
-  const closing = made.sources.map((source) => {
-    const close = async (): Promise<void> => await closeAll([source, ...remotes]);
-    return { ...source, bytes: { ...source.bytes, close } };
-  });
-  return { ...made, sources: closing, others: others.filter((other) => !documents.read.has(other)) };
+  const files = await openFiles(usedSources, format, { ...inputs, choice });
+  if (files.length === 0) {
+    await closeAll(remotes);
+    return { sources: [], others };
+  }
+  const documents = openDocuments(sources);
+  const { source, conversion } = await convertFiles(files, format, { host: inputs.host, choice, documents });
+  const close = async (): Promise<void> => await closeAll([source, ...remotes]);
+  const closing = { ...source, bytes: { ...source.bytes, close } };
+  return { sources: [closing], conversion, others: others.filter((other) => !documents.read.has(other)) };
 };
 
 const closeAll = async (sources: Iterable<Source>): Promise<void> => {
@@ -108,21 +75,15 @@ const isRefused = (
   return true;
 };
 
-/** Converts files of one format. */
-const convertSources = async (
+/** Opens the records of files of one format, in the order in which they are read. */
+const openFiles = async (
   sources: readonly Source[],
   format: Format,
-  {
-    host,
-    choice,
-    problems,
-    maxUnpackedBytes,
-    documents,
-  }: Convertible & { readonly choice: ForeignChoice; readonly documents: Documents },
-): Promise<Omit<Converted<Conversion>, "others">> => {
+  { choice, problems, maxUnpackedBytes }: Convertible & { readonly choice: ForeignChoice },
+): Promise<readonly ConvertedFile[]> => {
   const isLast = ({ name }: Source): number => (format.last?.test(name) === true ? 1 : 0);
-  const files: ConvertedFile[] = [];
   const kinds = { records: format.records, columns: choice.receipt ? undefined : format.columns };
+  const files: ConvertedFile[] = [];
   for (const source of sources.toSorted((a, b) => isLast(a) - isLast(b))) {
     try {
       files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
@@ -132,103 +93,5 @@ const convertSources = async (
       await source.bytes.close();
     }
   }
-  if (files.length === 0) return { sources: [], conversion: undefined };
-  const notes = new Map<string, number>();
-  const receipt = choice.receipt ? new Receipt() : undefined;
-  const taken = new Set<string>();
-  const run: FormatRun = {
-    options: choice,
-    files: files.map(({ name }) => name),
-    beside: ({ file, member }, name) => {
-      if (member === undefined) return documents.at(file, name);
-      const records = files.find((one) => one.name === file)?.records;
-      return documents.from(`${file}!${name}`, () => records?.beside?.(name));
-    },
-    rewardTaken: (id) => void taken.add(id),
-    note: (text, count = 1) => void notes.set(text, (notes.get(text) ?? 0) + count),
-    leave: (value, why) => {
-      if (value !== undefined) receipt?.leave(value, why);
-    },
-  };
-  const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
-  const broken = new Problems();
-  const converter = format.open(run);
-  const made = await convertFiles(files, { host, format, converter, name, receipt, notes, problems: broken });
-  const untaken = untakenRewards(choice, taken);
-  if (untaken !== undefined) notes.set(untaken, 1);
-  // Records that are converted again, for the position of a problem, do not count twice.
-  const conversion = { format, files: files.length, notes: new Map(notes), broken, unplaced: made.unplaced, receipt };
-  return { sources: [made.source], conversion };
-};
-
-/** The number of ids without a rollout that are named. */
-const maxNamed = 3;
-
-/** Names the rewards that belong to nothing that was read: their file may be that of another run. */
-const untakenRewards = ({ rewards }: ForeignChoice, taken: ReadonlySet<string>): string | undefined => {
-  const left = [...(rewards?.keys() ?? [])].filter((id) => !taken.has(id));
-  const named = `${left.slice(0, maxNamed).join(", ")}${left.length > maxNamed ? ", …" : ""}`;
-  return left.length === 0
-    ? undefined
-    : `--rewards has ${left.length} that no rollout of the input has the id of: ${named}`;
-};
-
-/** Bytes of documents that are in memory, for the next record that asks for them. */
-const maxDocumentBytes = 2 ** 26;
-
-/** Documents next to inputs, the last ones in memory. */
-interface Documents {
-  /** The names of all that exist. */
-  readonly read: ReadonlySet<string>;
-  /** The document at a path from a file; undefined if there is none. */
-  at(file: string, path: string): Value | undefined;
-  /** The document of a name, which is read if it is not in memory. */
-  from(name: string, read: () => Buffer | undefined): Value | undefined;
-}
-
-const documentsNextTo = (sources: readonly Source[]): Documents => {
-  const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
-  const existing = new Set<string>();
-  const inMemory = new Map<string, Value | undefined>();
-  let size = 0;
-  const from: Documents["from"] = (name, read) => {
-    if (inMemory.has(name)) return inMemory.get(name);
-    const bytes = read();
-    const own = bytes?.subarray(markLength(bytes));
-    const value = own && Value.of(own, { document: name });
-    if (own !== undefined) existing.add(name);
-    size += own?.length ?? 0;
-    for (const [oldest, document] of inMemory) {
-      if (size <= maxDocumentBytes) break;
-      inMemory.delete(oldest);
-      size -= document?.bytes.length ?? 0;
-    }
-    inMemory.set(name, value);
-    return value;
-  };
-  const at: Documents["at"] = (file, path) => {
-    const name = join(dirname(file), path);
-    const remote = remotes.get(name);
-    if (remote !== undefined) return from(remote.name, () => readWhole(remote));
-    return file === "-" || isRemote(file) ? undefined : from(name, () => readDocument(name));
-  };
-  return { read: existing, from, at };
-};
-
-/** Reads all of a stored source; undefined if it is too large. */
-const readWhole = ({ bytes }: Source): Buffer | undefined => {
-  if (bytes.size > longestDocument) return undefined;
-  const whole = Buffer.allocUnsafe(bytes.size);
-  return whole.subarray(0, bytes.readNow(whole, 0));
-};
-
-/** Reads a file; undefined if there is none. */
-const readDocument = (path: string): Buffer | undefined => {
-  try {
-    return readFileSync(path);
-  } catch (thrown) {
-    const code = codeOf(thrown);
-    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
-    throw new Failure("input-unreadable", { file: basename(path), code }, { cause: thrown });
-  }
+  return files;
 };

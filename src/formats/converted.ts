@@ -1,104 +1,129 @@
 /** Converts files of another tool to one source of groups, a line each, that knows the origin of each line. */
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
-import type { Problems, Spot } from "../check/rules/problems.ts";
+import { Problems, type Spot } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import { type Cut, openSpool, type Source } from "../input/index.ts";
 import { faultOf } from "../json/reader.ts";
-import { newline, type Span } from "../json/walk.ts";
-import type { Converter, Format } from "./format.ts";
+import { newline } from "../json/walk.ts";
+import type { Documents } from "./documents.ts";
+import type { Converter, Format, FormatOptions, FormatRun } from "./format.ts";
 import { type Group, GroupLines, type RecordPlace } from "./group-lines.ts";
 import { type ConvertedFile, convertRecord, originOf, placeIn, recordIn, recordsMade, spotIn } from "./origin.ts";
-import type { Receipt } from "./receipt.ts";
+import { Receipt } from "./receipt.ts";
 import { Unfit, Value } from "./value.ts";
 
-/** What conversion needs in addition to the files. */
-interface ConversionOptions {
-  readonly host: Host;
+/** How inputs of other tools are read. */
+export interface ForeignChoice extends FormatOptions {
+  /** The name of a format; `auto` recognizes the files. */
+  readonly from: string;
+  /** True if what becomes of every value is counted. */
+  readonly receipt: boolean;
+}
+
+/** What was converted, for people. */
+export interface Conversion {
   readonly format: Format;
-  readonly converter: Converter;
-  /** The name of the source. */
-  readonly name: string;
+  /** The number of files that were converted. */
+  readonly files: number;
+  /** What people should know, and of how many rollouts or values. */
+  readonly notes: ReadonlyMap<string, number>;
+  /** What is wrong with records. Only their groups cannot be read. */
+  readonly broken: Problems;
+  /** The number of records whose group is unknown. Each counts as a group. */
+  readonly unplaced: number;
   readonly receipt: Receipt | undefined;
-  /** What people should know of all rollouts, and how often it applies. */
-  readonly notes: Map<string, number>;
-  /** Is told what is wrong with records, and which groups they may belong to. */
-  readonly problems: Problems;
 }
 
 const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";
 
+/** What is wrong with a record, or a part of it. */
+interface BrokenRecord {
+  readonly at: RecordPlace;
+  /** Undefined if the record is not JSON. */
+  readonly wrong: string | undefined;
+  readonly spot: Spot;
+  readonly of?: Value;
+  readonly isUnplaced?: boolean | undefined;
+}
+
 /**
- * Converts files one after the other. Returns the source of their groups, and the number of records of unknown groups.
+ * Converts files of a format, one after the other. Returns the source of their groups.
  * @throws Failure `spool-failed`; the signal's reason; what reading throws
  */
 export const convertFiles = async (
   files: readonly ConvertedFile[],
-  options: ConversionOptions,
-): Promise<{ readonly source: Source; readonly unplaced: number }> => {
-  const { host, format, converter, name, receipt, notes, problems } = options;
+  format: Format,
+  { host, choice, documents }: { readonly host: Host; readonly choice: ForeignChoice; readonly documents: Documents },
+): Promise<{ readonly source: Source; readonly conversion: Conversion }> => {
   const areAcross = format.groupsAcross === true;
+  const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
   const lines = new GroupLines(await openSpool(host), areAcross);
+  const { groups } = lines;
   const unplaced = new Set<Group>();
+  const notes = new Map<string, number>();
+  const receipt = choice.receipt ? new Receipt() : undefined;
+  const broken = new Problems();
+  const takenRewards = new Set<string>();
+  const run: FormatRun = {
+    options: choice,
+    files: files.map((file) => file.name),
+    beside: ({ file, member }, path) => {
+      if (member === undefined) return documents.at(file, path);
+      const records = files.find((one) => one.name === file)?.records;
+      return documents.from(`${file}!${path}`, () => records?.beside?.(path));
+    },
+    rewardTaken: (id) => void takenRewards.add(id),
+    note: (text, count = 1) => void notes.set(text, (notes.get(text) ?? 0) + count),
+    leave: (value, why) => {
+      if (value !== undefined) receipt?.leave(value, why);
+    },
+  };
+  const converter = format.open(run);
 
   /** Breaks the group of a record. A record whose group is unknown is a group of its own. */
-  const breakGroup = (
-    key: string | undefined,
-    at: RecordPlace,
-    { wrong, spot, span, isUnplaced = key === undefined }: BrokenRecord,
-  ): void => {
-    const group = lines.addBroken(key ?? `broken ${at.file} ${at.record}`, at, span);
-    if (isUnplaced) unplaced.add(group);
+  const breakGroup = (key: string | undefined, { at, wrong, spot, of, isUnplaced }: BrokenRecord): void => {
+    const group = lines.addBroken(key ?? `broken ${at.file} ${at.record}`, at, of?.span);
+    if (isUnplaced ?? key === undefined) unplaced.add(group);
     const readAt = `${name}:${group.position + 1}`;
-    problems.report("record-broken", { format: format.name, wrong }, () => ({ ...spot, readAt }));
-  };
-
-  /** Takes a record that cannot be read. Its groups are known if its name has them, or if only NaN is wrong. */
-  const takeUnread = (cut: Cut, at: RecordPlace, file: string): void => {
-    const fault = cut.wrong === undefined ? faultOf(cut.bytes) : undefined;
-    const spot = placeIn(cut, fault?.at ?? 0);
-    const value = fault && Value.ofPython(cut.bytes);
-    if (fault === undefined || value === undefined) {
-      const group = cut.member === undefined ? undefined : converter.groupOf?.(cut.member);
-      breakGroup(group, at, { wrong: fault?.fault === "end" ? "it is cut off" : cut.wrong, spot });
-      return;
-    }
-    const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
-    const made = convertRecord(converter, { value, file, position: at.record, member: cut.member }) ?? [];
-    const groups = made instanceof Unfit ? [made.group] : made.map(({ group }) => group);
-    for (const group of new Set(groups.length === 0 ? [undefined] : groups)) {
-      breakGroup(group, at, { wrong: `${word} is not JSON`, spot });
-    }
-    receipt?.take(format, { file, value, rollouts: undefined });
+    broken.report("record-broken", { format: format.name, wrong }, () => ({ ...spot, readAt }));
   };
 
   const take = (cut: Cut, at: RecordPlace, file: string): void => {
     const record = cut.wrong === undefined ? recordIn(format, cut) : undefined;
-    if (record === undefined) {
-      takeUnread(cut, at, file);
+    const fault = cut.wrong === undefined && record === undefined ? faultOf(cut.bytes) : undefined;
+    // If only NaN is wrong, the record has its groups.
+    const value = record ?? (fault && Value.ofPython(cut.bytes));
+    if (value === undefined) {
+      const group = cut.member === undefined ? undefined : converter.groupOf?.(cut.member);
+      const wrong = fault?.fault === "end" ? "it is cut off" : cut.wrong;
+      breakGroup(group, { at, wrong, spot: placeIn(cut, fault?.at ?? 0) });
       return;
     }
-    const made = convertRecord(converter, { value: record, file, position: at.record, member: cut.member });
-    if (made === undefined) return;
-    const withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
-    if (made instanceof Unfit) breakGroup(made.group, at, { wrong: made.message, spot: spotIn(cut, made.value) });
-    else {
-      for (let position = 0; position < made.length; position++) {
-        const rollout = made[position];
-        if (rollout === undefined) continue;
-        const { unfit, isUnplaced, of = record } = rollout;
-        if (rollout.exception !== undefined) notes.set(failedRollout, (notes.get(failedRollout) ?? 0) + 1);
-        if (unfit === undefined) lines.add(rollout, { record, at, position, withoutLines });
-        else {
-          const about = { wrong: unfit.message, spot: spotIn(cut, unfit.value), span: of.span, isUnplaced };
-          breakGroup(rollout.group, at, about);
-        }
+    const made = convertRecord(converter, { value, file, position: at.record, member: cut.member });
+    if (fault !== undefined) {
+      const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
+      const keys = made instanceof Unfit ? [made.group] : (made ?? []).map(({ group }) => group);
+      for (const key of new Set(keys.length === 0 ? [undefined] : keys)) {
+        breakGroup(key, { at, wrong: `${word} is not JSON`, spot: placeIn(cut, fault.at) });
       }
+      receipt?.take(format, { file, value, rollouts: undefined });
+      return;
     }
-    receipt?.take(format, { file, value: record, rollouts: made instanceof Unfit ? undefined : made });
+    if (made === undefined) return;
+    if (made instanceof Unfit) breakGroup(made.group, { at, wrong: made.message, spot: spotIn(cut, made.value) });
+    const rollouts = made instanceof Unfit ? undefined : made;
+    const withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
+    for (const [position, rollout] of rollouts?.entries() ?? []) {
+      const { unfit, isUnplaced, of = value } = rollout;
+      if (rollout.exception !== undefined) run.note(failedRollout);
+      if (unfit === undefined) lines.add(rollout, { record: value, at, position, withoutLines });
+      else breakGroup(rollout.group, { at, wrong: unfit.message, spot: spotIn(cut, unfit.value), of, isUnplaced });
+    }
+    receipt?.take(format, { file, value, rollouts });
   };
 
   try {
-    await lookAt(files, options);
+    await lookAt(files, format, { host, converter });
     for (const [file, { name, records }] of files.entries()) {
       let record = 0;
       for await (const batch of records.batches()) {
@@ -109,41 +134,46 @@ export const convertFiles = async (
         }
       }
     }
-    const { groups } = lines;
     for (const { group, file, record } of breakDoubtful(groups, unplaced, areAcross)) {
       const { label, line } = files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
       const spot = { file: name, line: group + 1, path: [] };
-      problems.report("group-in-doubt", { place: `${label}:${line}` }, () => spot);
+      broken.report("group-in-doubt", { place: `${label}:${line}` }, () => spot);
     }
     const { descriptor, ...bytes } = await lines.end(host);
     // Only this thread knows which lines stand for what could not be converted.
-    const shared = problems.errors === 0 && descriptor !== undefined ? { descriptor } : {};
+    const shared = broken.errors === 0 && descriptor !== undefined ? { descriptor } : {};
     if (receipt !== undefined) receipt.records = () => recordsMade(files, groups);
-    const closeAll = async (): Promise<void> => {
+    const close = async (): Promise<void> => {
       await bytes.close();
       for (const { records } of files) await records.close();
     };
     const origin = originOf({ files, groups, format, converter });
-    const source = { name, bytes: { ...bytes, ...shared, close: closeAll }, touched: async () => false, origin };
-    return { source, unplaced: unplaced.size };
+    const source = { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin };
+    noteUntakenRewards(run, takenRewards);
+    // Records that are converted again, for the position of a problem, do not count twice.
+    const counted = { files: files.length, notes: new Map(notes), unplaced: unplaced.size };
+    return { source, conversion: { ...counted, format, broken, receipt } };
   } catch (thrown) {
     await lines.discard();
     throw thrown;
   }
 };
 
-interface BrokenRecord {
-  /** Undefined if the record is not JSON. */
-  readonly wrong: string | undefined;
-  readonly spot: Spot;
-  readonly span?: Span | undefined;
-  readonly isUnplaced?: boolean | undefined;
-}
+/** The number of ids without a rollout that are named. */
+const maxNamed = 3;
+
+/** Names the rewards that belong to nothing that was read: their file may be that of another run. */
+const noteUntakenRewards = ({ options: { rewards }, note }: FormatRun, taken: ReadonlySet<string>): void => {
+  const left = [...(rewards?.keys() ?? [])].filter((id) => !taken.has(id));
+  const named = `${left.slice(0, maxNamed).join(", ")}${left.length > maxNamed ? ", …" : ""}`;
+  if (left.length > 0) note(`--rewards has ${left.length} that no rollout of the input has the id of: ${named}`);
+};
 
 /** Shows all records to the converter before the first is converted, if it wants to see them. */
 const lookAt = async (
   files: readonly ConvertedFile[],
-  { host, format, converter }: ConversionOptions,
+  format: Format,
+  { host, converter }: { readonly host: Host; readonly converter: Converter },
 ): Promise<void> => {
   if ((converter.look ?? converter.lookAtColumns) === undefined) return;
   for (const { name: file, records } of files) {
