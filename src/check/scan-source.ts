@@ -1,16 +1,7 @@
 /** Reads a source to its end: alone, or, where it is large, with other threads. */
 
 import type { Found } from "../groups/parts/found.ts";
-import {
-  type Bytes,
-  beginsDocument,
-  frames,
-  isBlank,
-  type Lines,
-  Shrunk,
-  type Source,
-  textStart,
-} from "../input/index.ts";
+import { type Bytes, firstFrame, frames, isBlank, Shrunk, type Source, textStart } from "../input/index.ts";
 import { markLength } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 import { haveSmallNursery, minSharedBytes, type Sharing, scanShared, sharingHere } from "./sharing.ts";
@@ -44,9 +35,9 @@ export const scanSource = async (
     const all = Buffer.allocUnsafe(bytes.size);
     if (bytes.readNow(all, 0) < all.length) throw new Shrunk();
     const start = markLength(all);
-    const block: Lines = { kind: "lines", bytes: all.subarray(start), start, last: true };
-    if (!beginsDocument(block.bytes)) scan.takeLines(block);
-    else await scan.take({ kind: "document", start, end: bytes.size, last: true });
+    const frame = firstFrame({ kind: "lines", bytes: all.subarray(start), start, last: true }, bytes.size);
+    if (frame.kind === "lines") scan.takeLines(frame);
+    else await scan.take(frame);
     own.signal.throwIfAborted();
     onRead(bytes.size, scan.found);
     return scan.found;

@@ -54,15 +54,6 @@ interface Inherited {
   readonly reason: string | undefined;
 }
 
-/** How the values of a record are counted. */
-interface Counting {
-  readonly file: string;
-  /** Places by the ids of values. */
-  readonly places: ReadonlyMap<number, Place>;
-  /** Why a value at a path has no place if nothing else is known. */
-  readonly reasonAt: (path: string) => string;
-}
-
 const unconverted = "the record could not be converted";
 const saysNothing = "null says nothing";
 const atRoot: Inherited = { path: "", place: undefined, reason: undefined };
@@ -88,14 +79,11 @@ export class Receipt {
   /** Counts a record and what became of it; nothing if it could not be converted. */
   take(
     format: Format,
-    {
-      file,
-      value,
-      rollouts,
-    }: { readonly file: string; readonly value: Value; readonly rollouts: readonly Rollout[] | undefined },
+    record: { readonly file: string; readonly value: Value; readonly rollouts: readonly Rollout[] | undefined },
   ): void {
+    const { rollouts } = record;
     const places = new Map<number, Place>();
-    for (const { trajectory, exception, members = [], also, unfit, of = value } of rollouts ?? []) {
+    for (const { trajectory, exception, members = [], also, unfit, of = record.value } of rollouts ?? []) {
       for (const [own, to] of also?.() ?? []) addPlace(places, own, { to, isChanged: true });
       if (unfit !== undefined) this.leave(of, unconverted);
       addPlaces(places, trajectory, "trajectory");
@@ -106,12 +94,29 @@ export class Receipt {
       if (rollouts === undefined) return unconverted;
       return rollouts.length === 0 ? "the record is no rollout by itself" : reasonFor(format.left, path);
     };
-    this.#count(value, { file, places, reasonAt });
+    const count = (file: string, value: Value, inherited: Inherited): void => {
+      const { path } = inherited;
+      const place = places.get(value.id) ?? inherited.place;
+      const reason = this.#reasons.get(value.id) ?? inherited.reason;
+      const [items, members] = [value.items(), value.members()];
+      const countBelow = (step: string, own: Value): void => {
+        const carried = place && !place.isChanged ? { ...place, to: joined(place.to, step) } : place;
+        count(file, own, { path: joined(path, step), place: carried, reason });
+      };
+      for (const item of items) countBelow("[]", item);
+      for (const [key, member] of members) countBelow(key, member);
+      if (items.length > 0 || members.length > 0) return;
+      // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
+      const inner = place === undefined ? value.innerSeen : undefined;
+      if (inner !== undefined) count(file, inner, { ...inherited, reason });
+      else if (place !== undefined) this.#countPlaced(file, path, place);
+      else this.#countLeft({ file, path, reason: reason ?? (value.isNull ? saysNothing : reasonAt(path)) });
+    };
+    count(record.file, record.value, atRoot);
     for (const document of rollouts?.flatMap((rollout) => rollout.with ?? []) ?? []) {
       const name = document.document ?? "";
-      if (this.#documents.has(name)) continue;
+      if (!this.#documents.has(name)) count(name, document, atRoot);
       this.#documents.add(name);
-      this.#count(document, { file: name, places, reasonAt });
     }
     this.#reasons.clear();
   }
@@ -129,34 +134,15 @@ export class Receipt {
     };
   }
 
-  #count(value: Value, counting: Counting, inherited: Inherited = atRoot): void {
-    const place = counting.places.get(value.id) ?? inherited.place;
-    const reason = this.#reasons.get(value.id) ?? inherited.reason;
-    const below = (step: string): Inherited => ({
-      path: joined(inherited.path, step),
-      place: place === undefined || place.isChanged ? place : { ...place, to: joined(place.to, step) },
-      reason,
-    });
-    const [items, members] = [value.items(), value.members()];
-    for (const item of items) this.#count(item, counting, below("[]"));
-    for (const [key, member] of members) this.#count(member, counting, below(key));
-    if (items.length > 0 || members.length > 0) return;
-    // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
-    const inner = place === undefined ? value.innerSeen : undefined;
-    const own = { ...inherited, place, reason: reason ?? (value.isNull ? saysNothing : undefined) };
-    if (inner === undefined) this.#countLeaf(counting, own);
-    else this.#count(inner, counting, { ...inherited, reason });
+  #countLeft({ file, path, reason }: Omit<LeftOutValues, "count">): void {
+    this.#counts.read++;
+    this.#counts.left_out++;
+    countIn(this.#left, `${file} ${path} ${reason}`, () => ({ file, path, reason, count: 0 }));
   }
 
-  #countLeaf({ file, reasonAt }: Counting, { path, place, reason = reasonAt(path) }: Inherited): void {
+  #countPlaced(file: string, path: string, { to, isChanged }: Place): void {
     this.#counts.read++;
-    if (place === undefined) {
-      this.#counts.left_out++;
-      countIn(this.#left, `${file} ${path} ${reason}`, () => ({ file, path, reason, count: 0 }));
-      return;
-    }
     this.#counts.placed++;
-    const { to, isChanged } = place;
     countIn(isChanged ? this.#changed : this.#carried, `${file} ${path} ${to}`, () => ({ file, path, to, count: 0 }));
   }
 }

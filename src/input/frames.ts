@@ -59,11 +59,10 @@ export async function* frames(
 ): AsyncGenerator<Frame, void> {
   let isFirst = !isBegun;
   for await (const block of blocksOf(source, { start, end: source.size })) {
-    if (isFirst && block.kind === "lines" && beginsDocument(block.bytes)) {
-      return yield { kind: "document", start: block.start, end: source.size, last: true };
-    }
-    isFirst &&= block.kind === "lines" && isBlank(block.bytes);
-    yield block;
+    const frame = isFirst && block.kind === "lines" ? firstFrame(block, source.size) : block;
+    yield frame;
+    if (frame.kind === "document") return;
+    isFirst &&= frame.kind === "lines" && isBlank(frame.bytes);
   }
 }
 
@@ -153,8 +152,11 @@ const lineEnd = async (source: Bytes, { buffer, start, end }: Range & { readonly
 /** True if there is nothing but white space. */
 export const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
 
-/** True if a source that begins with these bytes is a document that goes over several lines. */
-export const beginsDocument = (bytes: Buffer): boolean => {
+/** Returns the first lines of a source of this size, or all of it if they begin a document that goes over several lines. */
+export const firstFrame = (block: Lines, size: number): Frame =>
+  beginsDocument(block.bytes) ? { kind: "document", start: block.start, end: size, last: true } : block;
+
+const beginsDocument = (bytes: Buffer): boolean => {
   if (isBlank(bytes)) return false;
   const from = skipWhite(bytes, 0);
   const end = endOfLine(bytes, from);

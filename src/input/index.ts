@@ -4,11 +4,11 @@ export { unitsBefore } from "./columns.ts";
 export { decompressorOf } from "./decompress.ts";
 export { reportWithout } from "./folder.ts";
 export {
-  beginsDocument,
   blockBytes,
   blocksOf,
   elementsOf,
   type Frame,
+  firstFrame,
   frames,
   isBlank,
   type Lines,
