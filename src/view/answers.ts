@@ -17,10 +17,9 @@ export type Answers = {
   readonly [Name in keyof Answer]: (query: Query) => Promise<Answer[Name] | undefined>;
 };
 
-/** The progress of reading. */
+/** The progress of reading, in bytes of the input or in groups. */
 export interface Progress {
   readonly phase: "opening" | "reading" | "measuring" | "read";
-  /** Bytes of the input, or groups. */
   readonly done: number;
   readonly of: number;
 }

@@ -134,15 +134,7 @@ const maxNamed = 12;
 const colorOf = (run: number) => ({ class: "run", style: { "--hue": `${208 + run * 137.5}` } });
 
 /** How the mean reward changes from file to file: over the steps of each run, or from run to run. */
-export const RunChart = ({
-  files,
-  of,
-  query,
-}: {
-  readonly files: readonly Run[];
-  readonly of: number;
-  readonly query: Query;
-}) => {
+export const RunChart = ({ files, of, query }: { files: readonly Run[]; of: number; query: Query }) => {
   const means = files.flatMap(({ mean }) => mean ?? []);
   const [least, most] = [Math.min(...means), Math.max(...means)];
   const steps = files.flatMap(({ step }) => step ?? []);

@@ -91,15 +91,7 @@ const unfold = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }):
   for (const one of folded) one.open = isAnyClosed;
 };
 
-const Message = ({
-  turn,
-  role,
-  isTinted,
-}: {
-  readonly turn: Turn;
-  readonly role: string;
-  readonly isTinted: boolean;
-}) => {
+const Message = ({ turn, role, isTinted }: { turn: Turn; role: string; isTinted: boolean }) => {
   const { parts, around } = turn;
   const tokens = isTinted ? tokensOf(turn) : [];
   const byPart = tokens.length === 0 ? undefined : tokensByPart(parts, tokens);

@@ -41,44 +41,35 @@ export const Groups = ({ state, query }: { readonly state: State; readonly query
   );
 };
 
-/** Columns of the table. All but the prompt and the split sort it. */
-const columns: readonly (TableColumn<Row> & { readonly key: SortKey | "words" | "split" })[] = [
-  { key: "group", name: "group", class: "n", cell: ({ group }) => number(group + 1) },
-  { key: "words", name: "prompt", class: "words", cell: ({ words }) => words },
-  { key: "split", name: "split", class: "why", cell: ({ split }) => split },
-  { key: "size", name: "size", class: "n wide", cell: ({ size }) => number(size) },
-  { key: "mean", name: "mean", class: "n", cell: ({ mean }) => measure(mean) },
-  { key: "spread", name: "spread", class: "n wide", cell: ({ spread }) => measure(spread) },
-  { key: "least", name: "least", class: "n wide", cell: ({ least }) => measure(least) },
-  { key: "most", name: "most", class: "n wide", cell: ({ most }) => measure(most) },
-  { key: "trainable", name: "trainable", class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
-  {
-    key: "problems",
-    name: "problems",
-    class: "n wide",
-    cell: ({ problems }) => (problems === 0 ? "" : number(problems)),
-  },
-  { key: "tokens", name: "tokens", class: "n wide", cell: ({ tokens }) => tokens !== null && number(tokens) },
-  { key: "cost", name: "cost", class: "n wide", cell: ({ cost }) => cost !== null && Number(cost.toPrecision(6)) },
-];
-
-const columnsOf = (query: Query, recorded: State["recorded"] = []): readonly TableColumn<Row>[] =>
-  columns.flatMap(({ key, ...column }) => {
-    if ((key === "tokens" || key === "cost" || key === "split") && !recorded.includes(key)) return [];
-    if (key === "split") return [column];
-    if (key === "words") {
-      const cell = ({ group, words }: Row) => (
-        <a href={addressOf({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
-      );
-      return [{ ...column, cell }];
-    }
+const columnsOf = (query: Query, recorded: State["recorded"] = []): readonly TableColumn<Row>[] => {
+  const column = (key: SortKey, cell: TableColumn<Row>["cell"], own = "n"): TableColumn<Row> => {
     const isOn = query.sort === key;
     // Numbers are sorted from the largest one first.
     const descending = isOn ? !query.descending : key !== "group";
     const order = query.descending ? ("descending" as const) : ("ascending" as const);
     const sortAddress = addressOf({ ...query, sort: key, descending, page: 1 });
-    return [{ ...column, sortAddress, order: isOn ? order : undefined }];
-  });
+    return { name: key, class: own, cell, sortAddress, order: isOn ? order : undefined };
+  };
+  const prompt = ({ group, words }: Row) => (
+    <a href={addressOf({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
+  );
+  const tokens = column("tokens", (row) => row.tokens !== null && number(row.tokens));
+  const cost = column("cost", (row) => row.cost !== null && Number(row.cost.toPrecision(6)));
+  return [
+    column("group", ({ group }) => number(group + 1)),
+    { name: "prompt", class: "words", cell: prompt },
+    ...(recorded.includes("split") ? [{ name: "split", class: "why", cell: ({ split }: Row) => split }] : []),
+    column("size", ({ size }) => number(size)),
+    column("mean", ({ mean }) => measure(mean)),
+    column("spread", ({ spread }) => measure(spread)),
+    column("least", ({ least }) => measure(least)),
+    column("most", ({ most }) => measure(most)),
+    column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
+    column("problems", ({ problems }) => (problems === 0 ? "" : number(problems))),
+    ...(recorded.includes("tokens") ? [tokens] : []),
+    ...(recorded.includes("cost") ? [cost] : []),
+  ];
+};
 
 /** The table as it was left: whoever comes back finds it there. `group` is the one that was opened last. */
 const left = { table: "", top: 0, group: 0 };
@@ -108,16 +99,16 @@ const GroupTable = ({ state, query }: { readonly state: State; readonly query: Q
   };
   const go = (by: 1 | -1) => () => moveFocus(body.current, "a", by) || turn(by);
   useKeys({ j: go(1), k: go(-1) });
-  const table = formatQuery(query);
+  const table = formatQuery({ ...query, page: 1 });
   const isBack = useRef(left.table === table);
+  useLayoutEffect(() => () => void Object.assign(left, { table, top: box.current?.scrollTop ?? 0 }), [table]);
   useLayoutEffect(() => {
     if (!isBack.current) box.current?.scrollTo({ top: 0 });
-  }, [table]);
+  }, [table, query.page]);
   useEffect(() => {
-    if (rows.length === 0) return;
     if (turned.current !== undefined) moveFocus(body.current, "a", turned.current);
     turned.current = undefined;
-    if (!isBack.current) return;
+    if (rows.length === 0 || !isBack.current) return;
     isBack.current = false;
     box.current?.scrollTo({ top: left.top });
     const at = rows.findIndex(({ group }) => group + 1 === left.group);
@@ -133,14 +124,7 @@ const GroupTable = ({ state, query }: { readonly state: State; readonly query: Q
         {searched !== null && searched.share < 1 && ` · searched ${percent(searched.share, 1)}`}
         {trouble !== undefined && <b class="trouble"> {trouble}</b>}
       </p>
-      <div
-        class="rows"
-        ref={box}
-        onScroll={({ currentTarget }) => {
-          if (!isBack.current) Object.assign(left, { table, top: currentTarget.scrollTop });
-        }}
-        onFocusCapture={() => Object.assign(left, { table, top: box.current?.scrollTop ?? 0 })}
-      >
+      <div class="rows" ref={box}>
         <Table
           name="groups"
           columns={columnsOf(query, state.recorded)}
@@ -156,17 +140,13 @@ const GroupTable = ({ state, query }: { readonly state: State; readonly query: Q
   );
 };
 
-const Pages = ({ query, pages }: { readonly query: Query; readonly pages: number }) => {
+const Pages = ({ query, pages }: { query: Query; pages: number }) => {
   const { page } = query;
-  const link = (to: number, text: string) =>
-    to >= 1 && to <= pages && <a href={addressOf({ ...query, page: to })}>{text}</a>;
   return (
     <nav class="pages" aria-label="pages">
-      {link(page - 1, "‹ previous")}
-      <span>
-        page {number(page)} of {number(pages)}
-      </span>
-      {link(page + 1, "next ›")}
+      {page > 1 && <a href={addressOf({ ...query, page: page - 1 })}>‹ previous</a>}
+      page {number(page)} of {number(pages)}
+      {page < pages && <a href={addressOf({ ...query, page: page + 1 })}>next ›</a>}
     </nav>
   );
 };
@@ -226,14 +206,8 @@ const LeftOut = ({ summary, held }: { readonly summary: Summary; readonly held: 
   return left.length === 0 ? null : <p class="quiet">{left.join("; ")}</p>;
 };
 
-const Filters = ({
-  query,
-  withWhere,
-}: {
-  readonly query: Query;
-  /** False for a page in a file: an expression is evaluated when it is written. */
-  readonly withWhere: boolean;
-}) => {
+/** The filters. A page in a file has none for an expression, which is evaluated when the page is written. */
+const Filters = ({ query, withWhere }: { query: Query; withWhere: boolean }) => {
   const { reward, mean, spread, trainable, rule, file, text, where } = query;
   const link = (name: string, changed: Partial<Query>, isOn = true) => (
     <a class={isOn ? "on" : ""} href={addressOf({ ...query, page: 1, ...changed })}>

@@ -12,12 +12,12 @@ export const ProblemList = ({ findings, query }: { readonly findings: readonly F
       const where = place === null ? "" : `${place.file}:${place.line}`;
       const about = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
       return (
-        <p key={at} class={`problem ${severity}`}>
+        <div key={at} class={`problem ${severity}`}>
           <b>{severity}</b>{" "}
           {query === undefined || group === null ? where : <a href={addressOf({ ...query, ...about })}>{where}</a>}{" "}
           {message} <span class="quiet">[{rule}]</span>
-          {advice !== "" && <span class="advice">{advice}</span>}
-        </p>
+          {advice !== "" && <div class="advice">{advice}</div>}
+        </div>
       );
     })}
   </>

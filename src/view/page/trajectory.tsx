@@ -32,17 +32,7 @@ export const Trajectory = ({ query }: { readonly query: Query }) => {
   return <Shown detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
 };
 
-const Shown = ({
-  detail,
-  json,
-  query,
-  at,
-}: {
-  readonly detail: GroupDetail;
-  readonly json: string;
-  readonly query: Query;
-  readonly at: number;
-}) => {
+const Shown = ({ detail, json, query, at }: { detail: GroupDetail; json: string; query: Query; at: number }) => {
   const { group, members } = detail;
   const member = members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
