@@ -133,18 +133,15 @@ const addHealth = (app: Hono<Bindings>, { watch, key, check, isStopping, sleep }
   let ready: Promise<boolean> | undefined;
   const isReady = async (): Promise<boolean> => {
     const over = new AbortController();
-    const answered = check().then(
-      () => true,
-      () => false,
-    );
-    const late = sleep(readyMs, over.signal).then(
-      () => false,
-      () => false,
-    );
-    return await Promise.race([answered, late]).finally(() => {
+    const late = sleep(readyMs, over.signal).then(() => false);
+    try {
+      return await Promise.race([check().then(() => true), late]);
+    } catch {
+      return false;
+    } finally {
       ready = undefined;
       over.abort();
-    });
+    }
   };
   app.get(healthPaths.health, () => state(200, "up"));
   app.get(healthPaths.ready, async () => {

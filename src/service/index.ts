@@ -15,7 +15,7 @@ import { type Ended, openWatch } from "./watch.ts";
 export { isAuthorised, whyForeign } from "./access.ts";
 export type { Bindings } from "./app.ts";
 export { newKey } from "./keys.ts";
-export { type Listening, listen } from "./server.ts";
+export { listen } from "./server.ts";
 export {
   examineStore,
   openStore,

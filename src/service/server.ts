@@ -9,7 +9,7 @@ import type { Bindings } from "./app.ts";
 import type { Watch } from "./watch.ts";
 
 /** A listening server. */
-export interface Listening {
+interface Listening {
   readonly url: string;
   /** Answers what is in flight, and closes. False if a request was broken off. */
   close(): Promise<boolean>;

@@ -13,37 +13,13 @@ export interface Answer {
 }
 
 /** Answers a query. Undefined if there is no such thing. */
-export type Answers = {
-  readonly [Name in keyof Answer]: (query: Query) => Promise<Answer[Name] | undefined>;
-};
+export type Answers = { readonly [Name in keyof Answer]: (query: Query) => Promise<Answer[Name] | undefined> };
 
-/** The progress of reading, in bytes of the input or in groups. */
+/** The progress of reading, in bytes of the input, then in groups. */
 export interface Progress {
   readonly phase: "opening" | "reading" | "measuring" | "read";
   readonly done: number;
   readonly of: number;
-}
-
-/** What was read. */
-export interface Summary {
-  readonly files: readonly string[];
-  /** Number of files that groups begin in, if there are several. */
-  readonly runs: number;
-  readonly groups: Counted;
-  readonly trajectories: Counted;
-  /** How often each rule was broken. */
-  readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
-  /** Number of groups that something is learned from. */
-  readonly withSignal: number;
-  readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
-  /** What options filtered out. */
-  readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
-}
-
-interface Counted {
-  readonly read: number;
-  /** How many of them are invalid. */
-  readonly rejected: number;
 }
 
 export interface State {
@@ -54,6 +30,28 @@ export interface State {
   readonly recorded?: readonly ("tokens" | "cost" | "split")[];
   /** For a page in a file: when it was written, and how many groups it has. */
   readonly written?: { readonly at: string; readonly groups: number };
+}
+
+export interface Summary {
+  readonly files: readonly string[];
+  /** Number of files that groups begin in, if there are several. */
+  readonly runs: number;
+  readonly groups: { readonly read: number; readonly rejected: number };
+  readonly trajectories: { readonly read: number; readonly rejected: number };
+  /** How often each rule was broken. */
+  readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
+  /** Number of groups that something is learned from. */
+  readonly withSignal: number;
+  readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
+  /** What options filtered out. */
+  readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
+}
+
+export interface Charts {
+  /** Empty for one file. */
+  readonly runs: readonly Run[];
+  readonly rewards: readonly Bar[];
+  readonly dots: readonly Dot[];
 }
 
 /** Rewards of a range, and how many trajectories have them. */
@@ -82,34 +80,8 @@ export interface Run {
   readonly mean: number | null;
 }
 
-export interface Charts {
-  /** Empty for one file. */
-  readonly runs: readonly Run[];
-  readonly rewards: readonly Bar[];
-  readonly dots: readonly Dot[];
-}
-
 /** Why nothing is learned from a group. */
 export type Untrainable = "not valid" | "no trajectories" | "a group of one" | "equal rewards" | "no sampled turn";
-
-/** A group in the table. Numbers are null until they are measured, and for an invalid group. */
-export interface Row {
-  readonly group: number;
-  /** The first words of its prompt. */
-  readonly words: string;
-  readonly size: number;
-  readonly mean: number | null;
-  readonly spread: number | null;
-  readonly least: number | null;
-  readonly most: number | null;
-  readonly untrainable: Untrainable | null;
-  readonly problems: number;
-  /** Sums of what its trajectories record; null if they record nothing. */
-  readonly tokens: number | null;
-  readonly cost: number | null;
-  /** The split that it was logged to, in the local service. */
-  readonly split: string | null;
-}
 
 /** A page of the table. */
 export interface Rows {
@@ -121,10 +93,34 @@ export interface Rows {
   readonly searched: { readonly share: number; readonly found: number } | null;
 }
 
+/** A group in the table. Numbers are null until they are measured, for an invalid group, and if nothing is recorded. */
+export interface Row {
+  readonly group: number;
+  /** The first words of its prompt. */
+  readonly words: string;
+  readonly size: number;
+  readonly mean: number | null;
+  readonly spread: number | null;
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly untrainable: Untrainable | null;
+  readonly problems: number;
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  /** The split that it was logged to, in the local service. */
+  readonly split: string | null;
+}
+
 /** A line of a file. */
 export interface Place {
   readonly file: string;
   readonly line: number;
+}
+
+export interface Findings {
+  readonly findings: readonly Finding[];
+  /** Number of problems that are not in the list. */
+  readonly others: number;
 }
 
 /** A problem, and what it is about if that is known. */
@@ -140,15 +136,8 @@ export interface Finding {
   readonly message_at: number | null;
 }
 
-export interface Findings {
-  readonly findings: readonly Finding[];
-  /** Number of problems that are not in the list. */
-  readonly others: number;
-}
-
-/** A trajectory of a group. */
+/** A trajectory of a group. One of the local service has the id of its call instead of a line. */
 export interface Member {
-  /** Null for a trajectory of the local service, which has the id of its call instead. */
   readonly place: Place | null;
   readonly call: string | null;
   readonly bytes: number;
@@ -181,25 +170,22 @@ export interface GroupDetail {
   readonly command: string | null;
 }
 
-/** The data of a page in a file. Its groups are in blocks of their own. */
+/** The data of a page in a file. Each group is in a block of its own. */
 export interface PageData {
   readonly state: State;
   readonly charts: Charts;
   readonly findings: Findings;
-  readonly rows: readonly RowData[];
+  /** Rows, and what they are filtered by. */
+  readonly rows: readonly {
+    readonly row: Row;
+    readonly file: string;
+    readonly rewards: readonly (number | null)[];
+    readonly rules: readonly string[];
+  }[];
 }
 
-/** A row, and what it is filtered by. */
-export interface RowData {
-  readonly row: Row;
-  readonly file: string;
-  readonly rewards: readonly (number | null)[];
-  readonly rules: readonly string[];
-}
-
-/** A group of a page in a file. */
+/** A group of a page in a file, with the JSON of its trajectories. */
 export interface GroupData {
   readonly detail: GroupDetail;
-  /** The JSON of its trajectories. */
   readonly trajectories: readonly string[];
 }

@@ -8,17 +8,15 @@ const maxSearches = 4;
 /** A search that nobody asks for ends after this time: a page asks several times a second. */
 const abandonedMs = 2000;
 
-/** A search. */
 interface Search {
   has(group: number): boolean;
-  /** Its progress. @throws its failure: `where-wrong`, `input-changed` */
+  /** Returns its progress. @throws its failure: `where-wrong`, `input-changed` */
   ask(): NonNullable<Rows["searched"]>;
-  readonly ended: () => boolean;
-  end(): void;
+  readonly ending: AbortController;
 }
 
 /** The searches of a reading. */
-export interface Searches {
+interface Searches {
   /** Returns the search for a text or an expression, which starts with this; undefined if nothing is searched for. */
   for(sought: Sought): Search | undefined;
   end(): void;
@@ -31,60 +29,53 @@ export const openSearches = (reading: Reading, rewardsKnown: RewardsKnown): Sear
       if (text === undefined && where === undefined) return undefined;
       const key = JSON.stringify([text, where]);
       const known = searches.get(key);
-      const search = known?.ended() === false ? known : startSearch(reading, { text, where }, rewardsKnown);
+      const isRunning = known?.ending.signal.aborted === false;
+      const search = isRunning ? known : startSearch(reading, { text, where }, rewardsKnown);
       // The last one that was asked for is last in the map.
       searches.delete(key);
       searches.set(key, search);
-      const [oldest] = searches;
-      if (searches.size > maxSearches && oldest !== undefined) {
-        oldest[1].end();
-        searches.delete(oldest[0]);
+      const [oldest = ""] = searches.keys();
+      if (searches.size > maxSearches) {
+        searches.get(oldest)?.ending.abort();
+        searches.delete(oldest);
       }
       return search;
     },
     end: () => {
-      for (const search of searches.values()) search.end();
+      for (const { ending } of searches.values()) ending.abort();
     },
   };
 };
 
 const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnown): Search => {
-  const found = new Set<number>();
   const ending = new AbortController();
+  const groups = new Set<number>();
   let share = 0;
   let failure: { readonly thrown: unknown } | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const end = (): void => {
-    clearTimeout(timer);
-    ending.abort();
-  };
-  searchGroups(reading, sought, {
-    signal: ending.signal,
-    found: (group) => void found.add(group),
-    progress: (done) => {
+  const run = async (): Promise<void> => {
+    const found = (group: number) => void groups.add(group);
+    const progress = (done: number): void => {
       // Not all groups are found before the search has ended.
       share = Math.min(done, 0.999);
-    },
-    rewardsKnown,
-  })
-    .then(
-      () => {
-        share = 1;
-      },
-      (thrown: unknown) => {
-        failure = { thrown };
-      },
-    )
-    .finally(() => clearTimeout(timer));
+    };
+    try {
+      await searchGroups(reading, sought, { signal: ending.signal, found, progress, rewardsKnown });
+      share = 1;
+    } catch (thrown) {
+      failure = { thrown };
+    }
+    clearTimeout(timer);
+  };
+  void run();
   return {
-    has: (group) => found.has(group),
+    has: (group) => groups.has(group),
     ask() {
       if (failure !== undefined) throw failure.thrown;
       clearTimeout(timer);
-      if (share < 1) timer = setTimeout(end, abandonedMs).unref();
-      return { share, found: found.size };
+      if (share < 1) timer = setTimeout(() => ending.abort(), abandonedMs).unref();
+      return { share, found: groups.size };
     },
-    ended: () => ending.signal.aborted,
-    end,
+    ending,
   };
 };

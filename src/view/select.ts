@@ -54,8 +54,6 @@ export const neighborsOf = (order: Uint32Array, group: number, count: number) =>
 const isWithin = (value: number, [from, to, end]: Range): boolean =>
   value >= from && (end === undefined ? value <= to : value < to);
 
-export const isSameRange = (a: Range | undefined, b: Range): boolean => a?.join() === b.join();
-
 /** The position of a number between two others, from 0 to 1; 0.5 if they are equal. */
 export const shareIn = (value: number, from: number, to: number): number => {
   const width = to - from;

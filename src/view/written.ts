@@ -1,6 +1,6 @@
 /** The page as one file, with its data: it asks nobody, and what was read stays text. */
 import { createHash } from "node:crypto";
-import type { GroupData, GroupDetail, PageData, Row, RowData, State } from "./answers.ts";
+import type { GroupData, GroupDetail, PageData, Row, State } from "./answers.ts";
 import { documentOf, pageScript, pageStyle } from "./document.ts";
 import { allGroups, rowsPerPage } from "./query.ts";
 import type { Session } from "./session.ts";
@@ -33,7 +33,7 @@ export const writtenPage = async (session: Session, { at, safe, signal }: Writte
     // A script that is not run ends at its end tag, and no `<` is left.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
-  const rows: RowData[] = [];
+  const rows: PageData["rows"][number][] = [];
   let bytes = 0;
   for await (const row of rowsOf(session)) {
     signal.throwIfAborted();
@@ -42,7 +42,9 @@ export const writtenPage = async (session: Session, { at, safe, signal }: Writte
     const detail = await session.group({ ...allGroups, group: row.group + 1 });
     if (detail === undefined) continue;
     bytes += size;
-    rows.push({ row, ...filtersOf(detail) });
+    const { place, valid, members, findings: own } = detail;
+    const rewards = valid ? members.map(({ reward }) => reward) : [];
+    rows.push({ row, file: place?.file ?? "", rewards, rules: [...new Set(own.map(({ rule }) => rule))] });
     blocks.push(block(`group-${row.group}`, { detail, trajectories: await trajectoriesOf(session, detail) }));
     if (rows.length === maxWritten.groups) break;
   }
@@ -70,12 +72,6 @@ const trajectoriesOf = async (session: Session, { group, members }: GroupDetail)
   }
   return all;
 };
-
-const filtersOf = ({ place, valid, members, findings }: GroupDetail): Omit<RowData, "row"> => ({
-  file: place?.file ?? "",
-  rewards: valid ? members.map(({ reward }) => reward) : [],
-  rules: [...new Set(findings.map(({ rule }) => rule))],
-});
 
 /** The document, with blocks of data before its script. */
 const piecesOf = (blocks: readonly string[]): readonly string[] => {

@@ -1,33 +1,24 @@
 /** The charts: bars of rewards, dots of groups by mean and spread, and a line for each run. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import type { Bar, Dot, Run } from "../answers.ts";
-import type { Query } from "../query.ts";
-import { isSameRange, shareIn } from "../select.ts";
+import { formatQuery, type Query, type Range } from "../query.ts";
+import { shareIn } from "../select.ts";
 import { addressOf } from "./address.ts";
 import { counted, measure, number, rangeText } from "./text.ts";
 
-/** Units of the bars, which the page stretches. */
-const [width, height] = [400, 130];
-
-const Chart = ({
-  name,
-  caption = name,
-  viewBox,
-  axis,
-  children,
-}: {
+interface ChartProps {
   readonly name: string;
-  readonly caption?: string;
-  /** Units of its own, which are stretched. */
-  readonly viewBox?: string;
+  readonly caption: string;
   /** The texts below it: at its start, in the middle, and at its end. */
   readonly axis: readonly ComponentChildren[];
   readonly children: ComponentChildren;
-}) => (
+}
+
+const Chart = ({ name, caption, axis, children }: ChartProps) => (
   <figure>
     <figcaption>{caption}</figcaption>
     {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain a drawing; its marks are links, so it is a group and no picture */}
-    <svg role="group" aria-label={name} {...(viewBox === undefined ? {} : { viewBox, preserveAspectRatio: "none" })}>
+    <svg role="group" aria-label={name}>
       {children}
     </svg>
     <div class="axis">
@@ -38,20 +29,16 @@ const Chart = ({
   </figure>
 );
 
-/** A mark that filters the table by what it stands for, or removes that filter. */
-const Mark = ({
-  name,
-  query,
-  filter,
-  isOn,
-  children,
-}: {
+interface MarkProps {
   readonly name: string;
   readonly query: Query;
   readonly filter: Partial<Query>;
-  readonly isOn: boolean;
   readonly children: ComponentChildren;
-}) => {
+}
+
+/** A mark that filters the table by what it stands for, or removes that filter. */
+const Mark = ({ name, query, filter, children }: MarkProps) => {
+  const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
   const cleared: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
   const address = addressOf({ ...query, page: 1, ...(isOn ? cleared : filter) });
   return (
@@ -67,25 +54,27 @@ interface Drawn {
   readonly isMeasured: boolean;
 }
 
+/** Positions in a chart: dots stay round, and are inside of it. */
+const across = (share: number): string => `${2 + share * 96}%`;
+const up = (share: number): string => `${93 - share * 86}%`;
+
 /** How many trajectories have which reward. */
 export const RewardChart = ({ bars, query, isMeasured }: Drawn & { readonly bars: readonly Bar[] }) => {
   const most = Math.max(1, ...bars.map(({ count }) => count));
-  const step = width / Math.max(1, bars.length);
+  const width = 100 / Math.max(1, bars.length);
+  const name = "rewards of trajectories";
+  const axis = [measure(bars[0]?.range[0]), "reward", measure(bars.at(-1)?.range[1])];
   return (
-    <Chart
-      name="rewards of trajectories"
-      caption={`rewards of trajectories${isMeasured ? "" : ", measuring…"}`}
-      viewBox={`0 0 ${width} ${height}`}
-      axis={[measure(bars[0]?.range[0]), "reward", measure(bars.at(-1)?.range[1])]}
-    >
+    <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
       {bars.map(({ range, count }, at) => {
         if (count === 0) return null;
-        const name = `${counted(count, "trajectory")} with a reward of ${rangeText(range)}`;
-        const tall = Math.max(2, (count / most) * (height - 8));
+        const title = `${counted(count, "trajectory")} with a reward of ${rangeText(range)}`;
+        const height = Math.max(1.5, (count / most) * 94);
+        const [x, y, own] = [at * width + width * 0.08, 100 - height, width * 0.84].map((share) => `${share}%`);
         return (
-          <Mark key={at} name={name} query={query} filter={{ reward: range }} isOn={isSameRange(query.reward, range)}>
-            <rect class="room" x={at * step} y={0} width={step} height={height} />
-            <rect class="bar" x={at * step + step * 0.08} y={height - tall} width={step * 0.84} height={tall} />
+          <Mark key={at} name={title} query={query} filter={{ reward: range }}>
+            <rect class="room" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
+            <rect class="bar" x={x} y={y} width={own} height={`${height}%`} />
           </Mark>
         );
       })}
@@ -93,31 +82,25 @@ export const RewardChart = ({ bars, query, isMeasured }: Drawn & { readonly bars
   );
 };
 
-/** Positions in a chart without units of its own: dots stay round, and are inside of it. */
-const across = (share: number): string => `${2 + share * 96}%`;
-const up = (share: number): string => `${93 - share * 86}%`;
-
 /** Which groups have signal: their mean to the right, their spread up. */
 export const SpreadChart = ({ dots, query, isMeasured }: Drawn & { readonly dots: readonly Dot[] }) => {
   const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
   const widest = Math.max(...dots.map(({ spread }) => spread[1]), 0);
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
+  const middle = ([from, to]: Range): number => from / 2 + to / 2;
+  const name = "groups by mean and spread";
+  const axis = [measure(least), `mean; spread up to ${measure(widest)}`, measure(most)];
   return (
-    <Chart
-      name="groups by mean and spread"
-      caption={`groups by mean and spread${isMeasured ? "" : ", measuring…"}`}
-      axis={[measure(least), `mean; spread up to ${measure(widest)}`, measure(most)]}
-    >
+    <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
       {dots.map(({ mean, spread, groups }) => {
-        const isOn = isSameRange(query.mean, mean) && isSameRange(query.spread, spread);
-        const name = `${counted(groups, "group")} with a mean of ${rangeText(mean)} and a spread of ${rangeText(spread)}`;
+        const title = `${counted(groups, "group")} with a mean of ${rangeText(mean)} and a spread of ${rangeText(spread)}`;
         return (
-          <Mark key={`${mean} ${spread}`} name={name} query={query} filter={{ mean, spread }} isOn={isOn}>
+          <Mark key={`${mean} ${spread}`} name={title} query={query} filter={{ mean, spread }}>
             <circle
               class={spread[1] === 0 ? "dot flat" : "dot"}
-              cx={across(shareIn(mean[0] / 2 + mean[1] / 2, least, most))}
-              cy={up(shareIn(spread[0] / 2 + spread[1] / 2, 0, widest || 1))}
+              cx={across(shareIn(middle(mean), least, most))}
+              cy={up(shareIn(middle(spread), 0, widest || 1))}
               r={2.5 + 6 * Math.sqrt(groups / largest)}
             />
           </Mark>
@@ -169,7 +152,7 @@ export const RunChart = ({ files, of, query }: { files: readonly Run[]; of: numb
             {line.map(({ file, mean, groups, withSignal, x, y }) => {
               const name = `${file}: a mean of ${measure(mean)}, ${withSignal} of ${counted(groups, "group")} with signal`;
               return (
-                <Mark key={file} name={name} query={query} filter={{ file }} isOn={query.file === file}>
+                <Mark key={file} name={name} query={query} filter={{ file }}>
                   <circle class="dot" cx={x} cy={y} r={5} />
                 </Mark>
               );

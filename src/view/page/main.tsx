@@ -35,7 +35,7 @@ const App = () => {
     <>
       <header>
         <a href="#/" class="home">
-          rollcall view
+          <b>rollcall view</b>
         </a>
         {trouble === undefined && <Reading state={state} />}
         <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
