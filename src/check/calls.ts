@@ -50,12 +50,12 @@ export class CallList {
     for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
       if (kindAt(text, node) !== objectKind) continue;
       const call = callShape.read(text, node);
-      const id = call.id === stringKind ? filledText(text, callShape.at(idSlot)) : 0;
+      const id = call.id === stringKind ? filledText(text, callShape.at(text, idSlot)) : 0;
       let name = 0;
       if (call.function === objectKind) {
-        const called = functionShape.read(text, callShape.at(functionSlot));
-        if (called.name === stringKind) name = filledText(text, functionShape.at(nameSlot));
-        if (called.arguments === stringKind) this.characters += factOf(text, functionShape.at(argumentsSlot));
+        const called = functionShape.read(text, callShape.at(text, functionSlot));
+        if (called.name === stringKind) name = filledText(text, functionShape.at(text, nameSlot));
+        if (called.arguments === stringKind) this.characters += factOf(text, functionShape.at(text, argumentsSlot));
       }
       // Room for the call is made by what is put there.
       this.put(this.count, nothing, 0);
@@ -78,13 +78,15 @@ export class Calls {
   readonly #few = new CallList();
   /** Positions in the list by id, once there are many. */
   #many: Map<string, number[]> | undefined;
+  /** Names of tools of which a call was answered, and how many they are: an array that is emptied loses its memory. */
   readonly #answered: number[] = [];
+  #answeredCount = 0;
 
   /** Forgets all of them. */
   clear(): void {
     this.#few.count = 0;
     this.#many = undefined;
-    if (this.#answered.length > 0) this.#answered.length = 0;
+    this.#answeredCount = 0;
   }
 
   /** Calls wait for their results; a call without an id cannot be answered. */
@@ -142,12 +144,12 @@ export class Calls {
 
   #end(at: number): void {
     const name = this.#few.nameOf(at);
-    if (name > 0) this.#answered.push(name);
+    if (name > 0) this.#answered[this.#answeredCount++] = name;
   }
 
   /** Names of tools of which a call was answered. */
   answered(text: Tabled): ReadonlySet<string> {
-    return new Set(this.#answered.map((name) => textOf(text, name)));
+    return new Set(this.#answered.slice(0, this.#answeredCount).map((name) => textOf(text, name)));
   }
 
   /** True if no call waits. */

@@ -161,9 +161,9 @@ export class Checker {
 
   #takeRequest(unit: Unit): void {
     const { text, node, path } = unit;
-    const [list, split] = [rootShape.at(root.trajectory_groups), rootShape.at(root.split)];
+    const [list, split] = [rootShape.at(text, root.trajectory_groups), rootShape.at(text, root.split)];
     const twice = requestKeys.filter((key) => rootShape.hasTwice(key));
-    for (const key of twice) this.#report("duplicate-key", () => ({ key }), rootShape.at(root[key]));
+    for (const key of twice) this.#report("duplicate-key", () => ({ key }), rootShape.at(text, root[key]));
     checkRequest(text, { node, list, split }, this.#report);
     this.#addRequest(unit, kindOf(text, split) === stringKind ? textOf(text, split) : undefined);
     if (twice.length > 0 || kindOf(text, list) !== arrayKind) {
@@ -199,8 +199,8 @@ export class Checker {
     const { text, node } = unit;
     const isGroup = kindAt(text, node) === objectKind;
     if (isGroup) groupShape.read(text, node);
-    const list = isGroup ? groupShape.at(group.trajectories) : 0;
-    const exceptions = isGroup ? countOf(text, groupShape.at(group.exceptions)) : 0;
+    const list = isGroup ? groupShape.at(text, group.trajectories) : 0;
+    const exceptions = isGroup ? countOf(text, groupShape.at(text, group.exceptions)) : 0;
     if (isGroup && groupShape.hasTwice("trajectories")) {
       this.#report("duplicate-key", () => ({ key: "trajectories" }), list);
     }

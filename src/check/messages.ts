@@ -48,7 +48,7 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, text, message): MessageFacts => {
-    const role = kinds.role === stringKind ? roleNames.indexOf(textOf(text, messageShape.at(slots.role))) : -1;
+    const role = kinds.role === stringKind ? roleNames.indexOf(textOf(text, messageShape.at(text, slots.role))) : -1;
     const isUsual = (inChoice: boolean): boolean => {
       let findings = 0;
       inspectMessage(text, { message, inChoice, role }, () => findings++);
@@ -85,7 +85,7 @@ export const inspectMessages = (text: Tabled, list: number, report: Report): voi
 
 /** Reads the message in the choice that was read, and reports what is unusual in it. */
 const openChoice = (text: Tabled, report: Report): MessageFacts => {
-  const message = messageShape.at(slots.message);
+  const message = messageShape.at(text, slots.message);
   const facts = messageShape.read(text, message);
   if (!facts.isUsualInChoice) inspectMessage(text, { message, inChoice: true, role: facts.role }, report);
   return facts;
@@ -130,10 +130,10 @@ export const inspectTurns = (text: Tabled, { list, listed, later, turns }: Turns
         facts = openChoice(text, report);
       } else if (!facts.isUsual) inspectMessage(text, { message: entry, inChoice: false, role: facts.role }, report);
       const { role, content, hasCalls } = facts;
-      if (content === stringKind) turns.characters += factOf(text, messageShape.at(slots.content));
-      else if (content === arrayKind) turns.characters += charactersIn(text, messageShape.at(slots.content));
+      if (content === stringKind) turns.characters += factOf(text, messageShape.at(text, slots.content));
+      else if (content === arrayKind) turns.characters += charactersIn(text, messageShape.at(text, slots.content));
       if (role === assistant) turns.speaks = true;
-      if (role === tool) calls.answer(text, messageShape.at(slots.tool_call_id));
+      if (role === tool) calls.answer(text, messageShape.at(text, slots.tool_call_id));
       if (hasCalls) inspectCalls(text, { turns, listed, later, isLast: next === end });
     } else reportNoMessage(text, entry, report);
     entry = next;
@@ -146,7 +146,7 @@ const inspectCalls = (
   text: Tabled,
   { turns, listed, later, isLast }: Omit<TurnsOptions, "list"> & { readonly isLast: boolean },
 ): void => {
-  own.read(text, messageShape.at(slots.tool_calls));
+  own.read(text, messageShape.at(text, slots.tool_calls));
   turns.characters += own.characters;
   for (let at = 0; at < own.count; at++) if (own.nameOf(at) > 0) turns.callsTools = true;
   if (listed !== undefined) inspectNames(text, listed, later);
@@ -172,7 +172,7 @@ const charactersIn = (text: Tabled, content: number): number => {
   const end = afterOf(text, content);
   for (let part = content + nodeSize; part < end; part = afterOf(text, part)) {
     if (kindAt(text, part) !== objectKind) continue;
-    if (partShape.read(text, part).text === stringKind) characters += factOf(text, partShape.at(1));
+    if (partShape.read(text, part).text === stringKind) characters += factOf(text, partShape.at(text, 1));
   }
   return characters;
 };
@@ -191,18 +191,18 @@ interface Message {
 
 /** Reports what is unusual in the message whose members were read. */
 const inspectMessage = (text: Tabled, { message, inChoice, role }: Message, report: Report): void => {
-  const content = kindOf(text, messageShape.at(slots.content));
-  const toolCalls = kindOf(text, messageShape.at(slots.tool_calls));
+  const content = kindOf(text, messageShape.at(text, slots.content));
+  const toolCalls = kindOf(text, messageShape.at(text, slots.tool_calls));
   if (role < 0) reportRole(text, message, report);
   if ((content & (absent | nullKind | stringKind | arrayKind)) === 0) reportContent(text, report);
-  if (role === tool && kindOf(text, messageShape.at(slots.tool_call_id)) !== stringKind) {
+  if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== stringKind) {
     report("tool-call-id-missing", none, message);
   }
   if ((toolCalls & (absent | arrayKind)) === 0) reportToolCalls(text, inChoice, report);
 };
 
 const reportRole = (text: Tabled, message: number, report: Report): void => {
-  const role = messageShape.at(slots.role);
+  const role = messageShape.at(text, slots.role);
   if (role === 0) {
     report("role-missing", () => ({ instead: () => otherShapeOf(objectAt(text, message)) }), message);
     return;
@@ -226,12 +226,12 @@ const objectAt = (text: Tabled, node: number) => {
 };
 
 const reportContent = (text: Tabled, report: Report): void => {
-  const content = messageShape.at(slots.content);
+  const content = messageShape.at(text, slots.content);
   report("content-type", () => ({ found: describe(text, content) }), content);
 };
 
 const reportToolCalls = (text: Tabled, inChoice: boolean, report: Report): void => {
-  const node = messageShape.at(slots.tool_calls);
+  const node = messageShape.at(text, slots.tool_calls);
   if (kindOf(text, node) !== nullKind) report("tool-calls-type", () => ({ found: describe(text, node) }), node);
   else if (!inChoice) report("tool-calls-null", none, node);
 };

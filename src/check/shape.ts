@@ -1,7 +1,7 @@
 /** Finds the members of objects that the interface knows; what follows from their keys and kinds is found once for each shape. */
 import { idOfOwnKey } from "../json/keys.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, factOf, idOf, noText, startOf, type Tabled } from "../json/table.ts";
+import { afterOf, factOf, idOf, startOf, type Tabled } from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 import { kindOf } from "./kinds.ts";
 
@@ -53,7 +53,6 @@ export class Shape<Name extends string, Facts> {
   #known: (Known<Facts> | undefined)[] = [];
   #shapes: object | undefined;
   /** The object that was read last. */
-  #text: Tabled = noText;
   #object = 0;
   #plan = noPlan;
 
@@ -68,18 +67,17 @@ export class Shape<Name extends string, Facts> {
   read(text: Tabled, object: number): Facts {
     const known = text.shapes === this.#shapes ? this.#known[text.words[text.base + object + 3] ?? 0] : undefined;
     if (known === undefined) return this.#learn(text, object);
-    this.#text = text;
     this.#object = object;
     this.#plan = known.plan;
     return known.facts;
   }
 
-  /** The value of a slot in the object that was read last; 0 if it is absent. */
-  at(slot: number): number {
+  /** The value of a slot in the object that was read last, which is of the same text; 0 if it is absent. */
+  at(text: Tabled, slot: number): number {
     const { distances, after, open } = this.#plan;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
-    const { words, base } = this.#text;
+    const { words, base } = text;
     let from = this.#object;
     const count = after[slot] ?? 0;
     for (let before = 0; before < count; before++) from = words[base + from + (open[before] ?? 0) + 2] ?? 0;
@@ -108,11 +106,10 @@ export class Shape<Name extends string, Facts> {
       open.push(value - from);
       from = afterOf(text, value);
     }
-    this.#text = text;
     this.#object = object;
     const plan = { distances, after, open: Int32Array.from(open), twice };
     this.#plan = plan;
-    const kinds = recordOf(this.names, (at) => kindOf(text, this.at(at + 1)));
+    const kinds = recordOf(this.names, (at) => kindOf(text, this.at(text, at + 1)));
     const facts = this.#factsOf(kinds, text, object);
     const shape = factOf(text, object);
     if (shape === 0 || text.shapes === undefined) return facts;

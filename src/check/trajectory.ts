@@ -91,8 +91,8 @@ const functionShape = new Shape(["name"], kindsAlone);
 /** The newest policy version that the members of the trajectory's shape name; NaN for none. */
 export const versionOf = (text: Tabled): number => {
   const { shape } = trajectoryType;
-  const initial = shape.at(shape.slots.initial_policy_version);
-  const final = shape.at(shape.slots.final_policy_version);
+  const initial = shape.at(text, shape.slots.initial_policy_version);
+  const final = shape.at(text, shape.slots.final_policy_version);
   if (kindOf(text, final) === numberKind) return numberAt(text, final);
   return kindOf(text, initial) === numberKind ? numberAt(text, initial) : Number.NaN;
 };
@@ -103,22 +103,23 @@ const later: ((report: Report) => void)[] = [];
 /** Reports what is unusual in a trajectory that has the types, whose version is known; says what is known of it. */
 export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryFacts, report: Report): void => {
   const { kinds, nulls, mayHaveFailed, isNested, hasVersions } = trajectoryShape.read(text, node);
-  const messages = trajectoryShape.at(slots.messages_and_choices);
-  const reward = trajectoryShape.at(slots.reward);
+  const messages = trajectoryShape.at(text, slots.messages_and_choices);
+  const reward = trajectoryShape.at(text, slots.reward);
   facts.node = node;
   facts.reward = numberAt(text, reward);
-  for (const field of nulls) report("null-field", () => ({ field }), trajectoryShape.at(slots[field]));
+  for (const field of nulls) report("null-field", () => ({ field }), trajectoryShape.at(text, slots[field]));
   if (!Number.isFinite(facts.reward)) report("reward-not-finite", none, reward);
   if (mayHaveFailed) inspectExceptions(text, report);
-  const listed = kinds.tools === arrayKind ? inspectTools(text, trajectoryShape.at(slots.tools), report) : undefined;
+  const listed =
+    kinds.tools === arrayKind ? inspectTools(text, trajectoryShape.at(text, slots.tools), report) : undefined;
   if (later.length > 0) later.length = 0;
   inspectTurns(text, { list: messages, listed, later, turns: facts }, report);
   if (kinds.additional_histories === arrayKind)
-    inspectHistories(text, trajectoryShape.at(slots.additional_histories), report);
+    inspectHistories(text, trajectoryShape.at(text, slots.additional_histories), report);
   facts.names = noNames;
-  if (kinds.metrics === objectKind) inspectMetrics(text, trajectoryShape.at(slots.metrics), facts, report);
-  if (isNested) reportMetadata(text, trajectoryShape.at(slots.metadata), report);
-  if (kinds.logs === arrayKind) inspectLogs(text, trajectoryShape.at(slots.logs), report);
+  if (kinds.metrics === objectKind) inspectMetrics(text, trajectoryShape.at(text, slots.metrics), facts, report);
+  if (isNested) reportMetadata(text, trajectoryShape.at(text, slots.metadata), report);
+  if (kinds.logs === arrayKind) inspectLogs(text, trajectoryShape.at(text, slots.logs), report);
   for (let at = 0; at < later.length; at++) later[at]?.(report);
   if (hasVersions) inspectVersions(text, report);
   if (kinds.start_time === stringKind) inspectStart(text, report);
@@ -132,7 +133,7 @@ export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryF
 
 const inspectExceptions = (text: Tabled, report: Report): void => {
   for (const key of exceptionKeys) {
-    const value = trajectoryShape.at(slots[key]);
+    const value = trajectoryShape.at(text, slots[key]);
     if (value > 0 && isException(text, value)) report("exception-in-trajectory", () => ({ key }), value);
   }
 };
@@ -154,11 +155,11 @@ const inspectTools = (text: Tabled, list: number, report: Report): Listed | unde
   const end = afterOf(text, list);
   for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
     toolType.shape.read(text, tool);
-    const type = toolType.shape.at(toolType.shape.slots.type);
-    const own = toolType.shape.at(toolType.shape.slots.function);
+    const type = toolType.shape.at(text, toolType.shape.slots.type);
+    const own = toolType.shape.at(text, toolType.shape.slots.function);
     const isNamed = functionShape.read(text, own).name === stringKind;
     if (kindOf(text, type) !== stringKind) reportTool(tool, "type", report);
-    if (isNamed) names.add(textOf(text, functionShape.at(1)));
+    if (isNamed) names.add(textOf(text, functionShape.at(text, 1)));
     else {
       areNamed = false;
       reportTool(own, "function.name", report);
@@ -176,7 +177,7 @@ const inspectHistories = (text: Tabled, list: number, report: Report): void => {
   for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
     const isObject = kindAt(text, node) === objectKind;
     const messages = isObject ? historyShape.read(text, node).messages_and_choices : absent;
-    if (messages === arrayKind) inspectMessages(text, historyShape.at(1), report);
+    if (messages === arrayKind) inspectMessages(text, historyShape.at(text, 1), report);
     else reportHistory(text, node, report);
   }
 };
@@ -266,8 +267,8 @@ const reportLog = (text: Tabled, node: number, report: Report): void =>
   report("log-type", () => ({ found: describe(text, node) }), node);
 
 const inspectVersions = (text: Tabled, report: Report): void => {
-  const initial = trajectoryShape.at(slots.initial_policy_version);
-  const final = trajectoryShape.at(slots.final_policy_version);
+  const initial = trajectoryShape.at(text, slots.initial_policy_version);
+  const final = trajectoryShape.at(text, slots.final_policy_version);
   if (numberAt(text, final) < numberAt(text, initial)) reportOrder(text, { initial, final }, report);
 };
 
@@ -278,7 +279,7 @@ const reportOrder = (
 ): void => report("policy-order", () => ({ initial: numberAt(text, initial), final: numberAt(text, final) }), final);
 
 const inspectStart = (text: Tabled, report: Report): void => {
-  const start = trajectoryShape.at(slots.start_time);
+  const start = trajectoryShape.at(text, slots.start_time);
   if (lacksZone(textOf(text, start))) reportZone(text, start, report);
 };
 

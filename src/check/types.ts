@@ -71,7 +71,7 @@ class ObjectType<Name extends string> {
     if (!isTyped) return false;
     for (let at = 0; at < further.length; at++) {
       const field = further[at];
-      if (field?.fits(text, this.shape.at(field.slot)) === false) return false;
+      if (field?.fits(text, this.shape.at(text, field.slot)) === false) return false;
     }
     return true;
   }
@@ -79,7 +79,7 @@ class ObjectType<Name extends string> {
   /** Reports each field of an object that has not its type. */
   complain(text: Tabled, object: number, report: Report): void {
     this.shape.read(text, object);
-    const values = this.#fields.map((_, at) => this.shape.at(at + 1));
+    const values = this.#fields.map((_, at) => this.shape.at(text, at + 1));
     for (const [at, [field, { takes, wanted, fits, complain }]] of this.#fields.entries()) {
       const value = values[at] ?? 0;
       const kind = kindOf(text, value);
@@ -205,7 +205,7 @@ export const reportMissing = (
   report: Report,
 ): void => {
   // What is plainly not a trajectory lacks more than the reward.
-  if (field === "reward" && trajectoryType.shape.at(1) === 0 && isNoTrajectory(parsedNode(text, holder))) return;
+  if (field === "reward" && trajectoryType.shape.at(text, 1) === 0 && isNoTrajectory(parsedNode(text, holder))) return;
   report("missing-field", () => ({ field, instead: () => insteadOf(field, parsedNode(text, holder)) }), holder, field);
 };
 

@@ -47,12 +47,11 @@ const longest = 400;
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const keyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** Two bytes that each format begins with. */
-const beginnings = new Set(
-  "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey"
-    .split(" ")
-    .map((both) => Buffer.from(both).readUInt16BE()),
-);
+/** 1 for the two bytes that each format begins with. */
+const beginnings = new Uint8Array(2 ** 16);
+for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
+  beginnings[Buffer.from(both).readUInt16BE()] = 1;
+}
 
 const dash = 0x2d;
 
@@ -83,7 +82,7 @@ const secretAt = (bytes: Buffer, from: number, end: number): Secret | undefined 
   if (escaped && bytes[from - 2] === dash && isPrivateKey(bytes, from)) {
     return { start, end: Math.min(end, start + longest), kind: "a private key" };
   }
-  if (!beginnings.has(((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0))) return undefined;
+  if (beginnings[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return undefined;
   const text = bytes.toString("latin1", start, Math.min(end, start + longest));
   for (const { kind, pattern } of formats) {
     const [key] = pattern.exec(text) ?? [];

@@ -24,8 +24,8 @@ let count: u32 = 1;
 /** Counts how often shapes were forgotten: the numbers mean others then. */
 export let generation: u32 = 0;
 
-/** Of each shape, 16 bytes: the key that comes next, as its length and id; its address; and the last member, with its shape. */
-const shapes: usize = memory.data(16 * 8192, 16);
+/** Of each shape, 8 bytes: the member that followed it last, as the id of its key and its value's shape, and the shape they make. */
+const shapes: usize = memory.data(8 * 8192, 8);
 
 /** A hash table of members, 16 bytes each: a shape, the key and value that follow, and the shape that they make. */
 const slots: usize = memory.data(16 * 16384, 16);
@@ -37,8 +37,9 @@ export function forgetShapes(): void {
   isFull = false;
   generation++;
   count = 1;
-  memory.fill(shapes, 0, 16 * usize(maxShapes));
+  memory.fill(shapes, 0, 8 * usize(maxShapes));
   memory.fill(slots, 0, 16 << slotBits);
+  memory.fill(starts, 0, 2 * 4096);
   forgetKeys();
 }
 
@@ -46,16 +47,13 @@ let isFull: bool = false;
 
 /** The shape of an object of a shape after another member. */
 export function nextShape(shape: u32, key: u32, value: u32): u32 {
-  const own = shapes + (usize(shape - emptyShape) << 4);
+  const own = shapes + (usize(shape - emptyShape) << 3);
   const member = key | (value << 16);
-  if (load<u32>(own, 8) === member) return load<u32>(own, 12);
+  if (load<u32>(own) === member) return load<u32>(own, 4);
   const next = value === noShape ? noShape : found(shape, member);
   if (next === noShape) return noShape;
-  store<u32>(own, u32(addressOf(key)));
-  store<u16>(own, u16(lengthOf(key)), 4);
-  store<u16>(own, u16(key), 6);
-  store<u32>(own, member, 8);
-  store<u32>(own, next, 12);
+  store<u32>(own, member);
+  store<u32>(own, next, 4);
   return next;
 }
 
@@ -81,12 +79,33 @@ function found(shape: u32, member: u32): u32 {
 
 /** The id of the key that followed objects of a shape before, if it is here too; 0 if not. */
 export function expectedKey(shape: u32, at: usize): u32 {
-  const own = shapes + (usize(shape - emptyShape) << 4);
-  const id = load<u16>(own, 6);
+  return expected(load<u16>(shapes + (usize(shape - emptyShape) << 3)), at);
+}
+
+/** By what was before an object, the id of its first key. */
+const starts: usize = memory.data(2 * 4096, 8);
+const startMask: u32 = 4095;
+let start: usize = starts;
+
+/** Begins an object in an object of a shape, or after an element of a shape. */
+export function beginShape(before: u32): void {
+  start = starts + (usize(before & startMask) << 1);
+}
+
+/** The id of the first key that the object that began is expected to have, if it is here; 0 if not. */
+export function expectedStart(at: usize): u32 {
+  return expected(load<u16>(start), at);
+}
+
+export function setStart(id: u32): void {
+  store<u16>(start, u16(id));
+}
+
+function expected(id: u32, at: usize): u32 {
   if (id === 0) return 0;
   // The quote after it is compared too.
-  const length = u32(load<u16>(own, 4)) + 1;
-  const key = usize(load<u32>(own));
+  const length = u32(lengthOf(id)) + 1;
+  const key = addressOf(id);
   if (length > 16) return same(key, at, usize(length)) ? id : 0;
   const differs = ~i8x16.bitmask(i8x16.eq(v128.load(key), v128.load(at)));
   return (differs & ((1 << length) - 1)) === 0 ? id : 0;

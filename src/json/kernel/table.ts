@@ -18,15 +18,18 @@ import { idOf, isChoice, isLeaf, learnedIdOf, lengthOf, maxNamed, usesOf } from 
 import { isWord, skipNumber } from "./scalars";
 import {
   arrayShape,
+  beginShape,
   booleanShape,
   emptyShape,
   expectedKey,
+  expectedStart,
   forgetShapes,
   leafShape,
   nextShape,
   noShape,
   nullShape,
   numberShape,
+  setStart,
   stringShape,
   textShape,
 } from "./shapes";
@@ -256,8 +259,13 @@ function readValue(from: usize): usize {
       if (behind !== 0) fact = numbers;
       else {
         if (skipsLeaves && leaf === 0 && isMember() && (usesOf(keyBefore(node)) & isLeaf) !== 0) leaf = node;
-        const hasShape = byte === openBrace && skipsLeaves && leaf === 0;
-        putNode(node, byte, u32(open), hasShape ? emptyShape : noShape);
+        let shape = noShape;
+        if (byte === openBracket) shape = isMember() ? keyBefore(node) : 0;
+        else if (skipsLeaves && leaf === 0) {
+          shape = emptyShape;
+          beginShape(open === 0 ? 0 : load<u32>(open, 12));
+        }
+        putNode(node, byte, u32(open), shape);
         open = node;
         at = behindWhite(at + 1);
         if (byteAt(at) !== byte + closingDistance) {
@@ -297,16 +305,19 @@ function readValue(from: usize): usize {
       const value = open;
       const shape = load<u32>(value, 12);
       open = usize(load<u32>(value, 8));
-      putNode(value, u32(at - input()), wordsSoFar(), shape);
+      putNode(value, u32(at - input()), wordsSoFar(), byte === closeBracket ? 0 : shape);
       addMember(value, byte === closeBracket ? arrayShape : value === leaf ? leafShape : shape);
       if (value === leaf) leaf = 0;
     }
   }
 }
 
-/** Adds the value at a node to the shape of the object that is open. */
+/** Adds the value at a node to the shape of the object that is open; an array that is open has the shape of its last element. */
 function addMember(node: usize, value: u32): void {
-  if (!isMember()) return;
+  if (!isMember()) {
+    if (open !== 0) store<u32>(open, value, 12);
+    return;
+  }
   const shape = load<u32>(open, 12);
   if (shape === noShape) return;
   const key = keyBefore(node);
@@ -385,7 +396,7 @@ function behindKey(at: usize): usize {
   if (byteAt(at) !== quote) return stopAt(at, keyNext);
   const node = newNode(at);
   const shape = load<u32>(open, 12);
-  let id = shape === noShape ? 0 : expectedKey(shape, at + 1);
+  let id = shape === noShape ? 0 : shape === emptyShape ? expectedStart(at + 1) : expectedKey(shape, at + 1);
   let end = at + 1;
   if (id !== 0) end += lengthOf(id);
   else {
@@ -395,6 +406,7 @@ function behindKey(at: usize): usize {
     // Without escapes, and with nothing beyond ASCII, it has as many characters as bytes.
     if (usize(characters) !== length) id = encodedKey;
     else id = shape === noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
+    if (shape === emptyShape) setStart(id === encodedKey ? 0 : id);
   }
   putNode(node, u32(end + 1 - input()), 0, id);
   const between = behindWhite(end + 1);
