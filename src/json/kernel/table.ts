@@ -1,13 +1,14 @@
 /** Writes a table of the values of JSON in one pass over its bytes: it knows no field and no rule. */
 import {
   backslash,
+  behindWhite,
   byteAt,
   closeBrace,
   closeBracket,
   colon,
   comma,
-  isDigit,
-  minus,
+  endAtNewline,
+  isWhite,
   newline,
   openBrace,
   openBracket,
@@ -15,7 +16,7 @@ import {
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, keyNext, nameFault, valueNext } from "./faults";
 import { idOf, isChoice, isLeaf, learnedIdOf, lengthOf, maxNamed, usesOf } from "./keys";
-import { isWord, skipNumber } from "./scalars";
+import { behindNumbers, isWord, numbers, skipNumber } from "./scalars";
 import {
   arrayShape,
   beginShape,
@@ -60,9 +61,6 @@ export let tableEnd: usize = 0;
 /** True if the memory did not suffice. */
 let full: bool = false;
 
-/** True if a newline ends the value. */
-let isLine: bool = false;
-
 /** True if nothing is kept of what is inside the values of leaf keys; the outermost of those that is open, 0 for none. */
 let skipsLeaves: bool = false;
 let leaf: usize = 0;
@@ -90,7 +88,7 @@ function begin(end: usize, last: u32): void {
   full = false;
   forgetShapes();
   skipsLeaves = false;
-  isLine = last === newline;
+  endAtNewline(last === newline);
 }
 
 /** What reading found. */
@@ -340,26 +338,6 @@ function isMember(): bool {
   return open !== 0 && load<u32>(open, 4) === openBrace;
 }
 
-/** The numbers that `behindNumbers` went over. */
-let numbers: u32 = 0;
-
-/** Offset after an array of nothing but numbers, the first of which is here; 0 if it is none. */
-function behindNumbers(from: usize): usize {
-  let at = behindWhite(from);
-  if (!isDigit(byteAt(at)) && byteAt(at) !== minus) return 0;
-  numbers = 0;
-  while (true) {
-    at = skipNumber(at);
-    if (at === 0) return 0;
-    numbers++;
-    at = behindWhite(at);
-    const byte = byteAt(at);
-    if (byte === closeBracket) return at + 1;
-    if (byte !== comma) return 0;
-    at = behindWhite(at + 1);
-  }
-}
-
 function wordsSoFar(): u32 {
   return u32((tableEnd - table) >> 2);
 }
@@ -411,19 +389,4 @@ function behindKey(at: usize): usize {
   putNode(node, u32(end + 1 - input()), 0, id);
   const between = behindWhite(end + 1);
   return byteAt(between) === colon ? behindWhite(between + 1) : stopAt(between, colonNext);
-}
-
-function isWhite(byte: u32): bool {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
-}
-
-/** Place of what follows white space. */
-function behindWhite(from: usize): usize {
-  let at = from;
-  while (true) {
-    const byte = byteAt(at);
-    if (byte > 0x20) return at;
-    if (byte === newline ? isLine : !isWhite(byte)) return at;
-    at++;
-  }
 }
