@@ -23,11 +23,9 @@ export {
   rowsDocument,
   unlistedIn,
 } from "./joined.ts";
-export { type LockedModel, lockedOf } from "./lock/facts.ts";
-export { type LockFile, readLock, writeLock } from "./lock/file.ts";
-export type { LockPolicy } from "./lock/findings.ts";
-export { lockRuleNames, lockRulePages } from "./lock/rules.ts";
-export { acceptAdvice, type Verified, verifyLock } from "./lock/verify.ts";
+export { type LockedModel, type LockFile, lockedOf, readLock, writeLock } from "./lock.ts";
+export { type LockPolicy, lockRuleNames, lockRules } from "./lock-rules.ts";
+export { acceptAdvice, type Verified, verifyLock } from "./lock-verify.ts";
 export { mistypedFields } from "./mistyped.ts";
 export { matchesPattern, nearestId } from "./model-ids.ts";
 export { priceCell, priceText } from "./price-text.ts";

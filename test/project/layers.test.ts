@@ -35,7 +35,7 @@ const rooms: Readonly<Record<string, Room>> = {
     owns: "@marcbachmann/cel-js fzstd hyparquet yauzl",
     reaches: "files processes",
   },
-  catalogs: { opens: "contract", reaches: "files" },
+  catalogs: { opens: "contract", owns: "zod", reaches: "files" },
   calls: {},
   view: { opens: "calls service trajectories", owns: "hono preact zod", reaches: "files" },
   service: {

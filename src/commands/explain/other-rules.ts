@@ -1,5 +1,5 @@
 /** Rules beside those that trajectories are held against: what lock files, settings, keys and the local service say. */
-import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
+import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import type { Problem, Severity } from "../../failure.ts";
 import { looseProblem } from "../../files.ts";
 import { importProblem } from "../../settings/index.ts";
@@ -13,10 +13,13 @@ interface RulePage {
 
 const lockPages = (): Readonly<Record<string, RulePage>> =>
   Object.fromEntries(
-    lockRulePages().map(({ why, message, ...rule }) => {
-      const advice = rule.severity === "warning" ? acceptAdvice : cheapest;
-      const problem = { file: "rollcall.lock.json", ...rule, column: 7, message: `maker/large ${message}`, advice };
-      return [rule.rule, { why, severity: rule.severity, example: () => problem }];
+    Object.entries(lockRules).map(([rule, { why, message, severity, line }]) => {
+      const advice = severity === "warning" ? acceptAdvice : cheapest;
+      const place = { file: "rollcall.lock.json", line, column: 7 };
+      return [
+        rule,
+        { why, severity, example: () => ({ ...place, rule, severity, message: `maker/large ${message}`, advice }) },
+      ];
     }),
   );
 

@@ -1,14 +1,12 @@
 /** Holds all models of a lock file against the catalogs as they are now, and finds the cheapest model to take a lost one's place. */
-import type { CatalogModel } from "../../contract/catalog.ts";
-import { known } from "../../contract/fields.ts";
-import { addDecimals, compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
-import type { Problem } from "../../failure.ts";
-import type { CatalogName } from "../catalog-names.ts";
-import { priceIn } from "../prices.ts";
-import { type LockedModel, lockedOf } from "./facts.ts";
-import type { LockFile } from "./file.ts";
-import { abilityFindings, findingsOf, type LockFinding, type LockPolicy } from "./findings.ts";
-import { type LockRule, lockRules } from "./rules.ts";
+import type { CatalogModel } from "../contract/catalog.ts";
+import { known } from "../contract/fields.ts";
+import { addDecimals, compareDecimals, type Decimal, formatDecimal, shifted } from "../decimal.ts";
+import type { Problem, Severity } from "../failure.ts";
+import type { CatalogName } from "./catalog-names.ts";
+import { type LockedModel, type LockFile, lockedOf } from "./lock.ts";
+import { canReplace, findingsOf, type LockFinding, type LockPolicy, lockRules, notServed } from "./lock-rules.ts";
+import { priceIn } from "./prices.ts";
 
 /** Something that got worse, where the lock file says what it was, and what could be used instead. */
 export interface Verified {
@@ -30,29 +28,30 @@ export const verifyLock = (
     Array.from(catalogs, ([name, models]) => [name, openReplacements(name, models, policy)]),
   );
   return lock.models.flatMap((locked, at): readonly Verified[] => {
-    const findings = leastOf(locked, served.get(locked.catalog)?.get(locked.id) ?? [], policy);
-    const errors = findings.filter(({ rule }) => lockRules[rule].severity === "error");
+    const findings = fewestFindings(locked, served.get(locked.catalog)?.get(locked.id) ?? [], policy);
+    const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
     const isError = errors.length > 0;
-    // Where a price is all that is wrong, only a cheaper model helps.
+    // If only a price is wrong, only a cheaper model helps.
     const cheaper = isError && errors.every(({ rule }) => rule === "price-rose");
     const replacement = isError ? replacements.get(locked.catalog)?.(locked, { cheaper }) : undefined;
     const advice = isError ? adviceOf(locked, replacement, cheaper ? " for less" : "") : acceptAdvice;
     return findings
       .map((finding) => {
-        const problem: Problem = {
-          file: lock.file,
-          ...lock.positionOf(at, finding.path),
-          path: ["models", at, ...finding.path],
-          rule: finding.rule,
-          severity: lockRules[finding.rule].severity,
-          message: `${locked.id} ${finding.message}`,
-          advice,
+        const { rule, path } = finding;
+        const message = `${locked.id} ${finding.message}`;
+        const place = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
+        return {
+          locked,
+          finding,
+          problem: { ...place, rule, severity: severityOf(rule), message, advice },
+          replacement,
         };
-        return { locked, finding, problem, replacement };
       })
-      .sort((a, b) => (a.problem.line ?? 0) - (b.problem.line ?? 0));
+      .sort((a, b) => a.problem.line - b.problem.line);
   });
 };
+
+const severityOf = (rule: string): Severity => lockRules[rule]?.severity ?? "error";
 
 /** The locked models as they are now; several where a catalog has an id more than once. */
 const servedIn = (
@@ -71,16 +70,20 @@ const servedIn = (
 };
 
 /**
- * The findings of that one of several which is most like what was locked: it has the fewest, and that its end is near is no
- * difference unless all else is equal.
+ * The findings of the model that is most like the locked one: it has the fewest differences. That its end is near counts
+ * only if all else is equal.
  */
-const leastOf = (locked: LockedModel, now: readonly LockedModel[], policy: LockPolicy): readonly LockFinding[] => {
+const fewestFindings = (
+  locked: LockedModel,
+  now: readonly LockedModel[],
+  policy: LockPolicy,
+): readonly LockFinding[] => {
   const differences = (findings: readonly LockFinding[]): number =>
     findings.filter(({ rule }) => rule !== "deprecation-near").length;
-  const [least] = now
+  const [fewest = [notServed(locked)]] = now
     .map((one) => findingsOf(locked, one, policy))
     .sort((a, b) => differences(a) - differences(b) || a.length - b.length);
-  return least ?? findingsOf(locked, undefined, policy);
+  return fewest;
 };
 
 /** What to do where nothing fails, and no other model is looked for. */
@@ -99,19 +102,6 @@ interface Replacement {
   readonly prompt: string;
   readonly completion: string;
 }
-
-/** What keeps a model from taking another's place: all but its price, and what is not stated of no use. */
-const hindrances: ReadonlySet<LockRule> = new Set([
-  "quantization-fell",
-  "context-fell",
-  "context-unstated",
-  "country-left",
-  "countries-unstated",
-  "deprecation-near",
-  "modality-left",
-  "feature-left",
-  "parameter-left",
-]);
 
 /** A model that may be a replacement, as it is now. */
 interface Candidate {
@@ -140,10 +130,7 @@ const openReplacements = (
       .sort((a, b) => compareDecimals(a.both, b.both));
     byId ??= new Map(candidates.map((one) => [one.model.id, one]));
     const own = cheaper ? byId.get(locked.id) : undefined;
-    const found = candidates.find(
-      ({ model }) =>
-        model.id !== locked.id && !abilityFindings(locked, model, policy).some(({ rule }) => hindrances.has(rule)),
-    );
+    const found = candidates.find(({ model }) => model.id !== locked.id && canReplace(locked, model, policy));
     if (found === undefined || (own !== undefined && compareDecimals(found.both, own.both) >= 0)) return undefined;
     const perMillion = (price: Decimal): string => formatDecimal(shifted(price, 6));
     return { id: found.model.id, prompt: perMillion(found.prompt), completion: perMillion(found.completion) };

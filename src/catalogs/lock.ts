@@ -1,0 +1,175 @@
+/** Lock files: the facts of models at one time, a fact on its own line, so that the same facts are the same text. */
+import { readFileSync, statSync } from "node:fs";
+import * as z from "zod/mini";
+import type { CatalogModel } from "../contract/catalog.ts";
+import { known, Mistyped } from "../contract/fields.ts";
+import { Failure } from "../failure.ts";
+import { codeOf, writeWhole } from "../files.ts";
+import { faultOf } from "../json/reader.ts";
+import { elementSpans, memberOf, parsedJson, positionOf, spanAt } from "../json/walk.ts";
+import { type CatalogName, catalogNames } from "./catalog-names.ts";
+import { namedPrices, priceAt, priceNames } from "./prices.ts";
+
+const text = z.optional(z.string());
+const count = z.optional(z.number().check(z.positive()));
+const words = z.optional(z.array(z.string()));
+
+/** A model of a lock file. What it did not state when it was locked is absent. */
+const LockedModel = z.object({
+  catalog: z.enum(catalogNames),
+  id: z.string(),
+  quantization: text,
+  context_length: count,
+  max_output_length: count,
+  /** As on the wire. */
+  pricing: z.optional(z.record(z.string(), z.string())),
+  input_modalities: words,
+  output_modalities: words,
+  supported_features: words,
+  supported_sampling_parameters: words,
+  /** The country code of each data centre, once. */
+  countries: words,
+  deprecation_date: text,
+});
+
+/** A model of a lock file. What it did not state when it was locked is absent. */
+export type LockedModel = z.infer<typeof LockedModel>;
+
+/** The facts of a model that can be compared with another time: those of the interface's types. */
+export const lockedOf = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => ({
+  catalog,
+  id,
+  quantization: known(model.quantization) || undefined,
+  context_length: positive(known(model.context_length)),
+  max_output_length: positive(known(model.max_output_length)),
+  pricing: pricesOf(model),
+  input_modalities: sortedWords(known(model.input_modalities)),
+  output_modalities: sortedWords(known(model.output_modalities)),
+  supported_features: sortedWords(known(model.supported_features)),
+  supported_sampling_parameters: sortedWords(known(model.supported_sampling_parameters)),
+  countries: sortedWords((known(model.datacenters) ?? []).flatMap(({ country_code }) => known(country_code) ?? [])),
+  deprecation_date: known(model.deprecation_date) || undefined,
+});
+
+/** Assumed: 0 means "not stated", and less means nothing. */
+const positive = (number = 0): number | undefined => (number > 0 ? number : undefined);
+
+/** Each word once, in an order that no service chooses; undefined if there is none. */
+const sortedWords = (list: readonly string[] = []): string[] | undefined =>
+  list.length === 0 ? undefined : [...new Set(list)].sort();
+
+const pricesOf = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
+  const own = Object.keys(known(pricing) ?? {}).filter((name) => !namedPrices.has(name));
+  const stated = [...priceNames, ...own.sort()].flatMap((name): readonly [string, string][] => {
+    const found = priceAt(pricing, name);
+    const value = found instanceof Mistyped ? found.value : found;
+    return typeof value === "string" || typeof value === "number" ? [[name, String(value)]] : [];
+  });
+  return stated.length === 0 ? undefined : Object.fromEntries(stated);
+};
+
+/** Keys and positions that lead from a model to one of its values. */
+export type LockPath = readonly (string | number)[];
+
+/** A lock file, read. */
+export interface LockFile {
+  readonly file: string;
+  readonly models: readonly LockedModel[];
+  /** Line and column of a fact of the model at a position, both from 1. */
+  positionOf(model: number, path: LockPath): { readonly line: number; readonly column: number };
+}
+
+/** Raised if an older rollcall would misread what is written. */
+const lockVersion = 1;
+
+/** What distinguishes a lock file from any other JSON. */
+const lockMark = "rollcall_lock";
+
+/** Reads a lock file; undefined if it does not exist. @throws Failure `lock-unreadable`, `lock-broken` */
+export const readLock = (file: string): LockFile | undefined => {
+  const bytes = bytesOf(file);
+  if (bytes === undefined) return undefined;
+  const broken = (wrong: "no-json" | "no-lock" | "newer" | "type", at: number, path: LockPath = []): Failure => {
+    const where = { file, ...positionOf(bytes, at) };
+    return new Failure("lock-broken", { file, wrong, field: path.join(".") }, { where });
+  };
+  const startOf = (...path: LockPath): number => spanAt(bytes, path)?.start ?? 0;
+  const value = parsedJson(bytes.toString("utf8"))?.value;
+  if (value === undefined) throw broken("no-json", faultOf(bytes).at);
+  const version = memberOf(value, lockMark);
+  if (version === undefined) throw broken("no-lock", startOf());
+  if (version !== lockVersion) throw broken("newer", startOf(lockMark), [lockMark]);
+  const [list, listSpan] = [memberOf(value, "models"), spanAt(bytes, ["models"])];
+  if (!Array.isArray(list) || listSpan === undefined) throw broken("type", listSpan?.start ?? startOf(), ["models"]);
+  // Found once: a lock file may hold every model that exists.
+  const spans = elementSpans(bytes, listSpan);
+  const factAt = (model: number, path: LockPath): number => {
+    const { start, end } = spans[model] ?? listSpan;
+    return start + (spanAt(bytes.subarray(start, end), path)?.start ?? 0);
+  };
+  const models = list.map((model: unknown, at) => {
+    const { data, error } = LockedModel.safeParse(model);
+    if (data !== undefined) return data;
+    const path = (error.issues[0]?.path ?? [])
+      .slice(0, 1)
+      .map(String)
+      .filter((key) => memberOf(model, key) !== undefined);
+    throw broken("type", factAt(at, path), ["models", at, ...path]);
+  });
+  return { file, models, positionOf: (model, path) => positionOf(bytes, factAt(model, path)) };
+};
+
+const bytesOf = (file: string): Buffer | undefined => {
+  try {
+    // Devices and pipes have no end, or are emptied by being read.
+    if (statSync(file).isFile() || statSync(file).isDirectory()) return readFileSync(file);
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (code === "ENOENT") return undefined;
+    throw new Failure("lock-unreadable", { file, code }, { where: { file }, cause: thrown });
+  }
+  throw new Failure("lock-unreadable", { file, code: "not a file" }, { where: { file } });
+};
+
+/**
+ * Writes a lock file, models by catalog and id; false if it has that text already. `clean` makes its JSON harmless: a service may say anything.
+ * @throws Failure `lock-foreign` if the file is not a lock file, `lock-unwritable`
+ */
+export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
+  const sorted = [...models].sort(
+    (a, b) =>
+      catalogNames.indexOf(a.catalog) - catalogNames.indexOf(b.catalog) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+  );
+  const entries = sorted.map((model) => `    ${objectText(model, "    ")}`).join(",\n");
+  const list = entries === "" ? "" : `\n${entries}\n  `;
+  const written = clean(`{\n  "${lockMark}": ${lockVersion},\n  "models": [${list}]\n}\n`);
+  const before = bytesOf(file)?.toString("utf8");
+  if (before === written) return false;
+  if (before !== undefined && before.trim() !== "" && memberOf(parsedJson(before)?.value, lockMark) === undefined) {
+    throw new Failure("lock-foreign", { file }, { where: { file } });
+  }
+  try {
+    writeWhole(file, [written], before === undefined ? 0o666 : statSync(file).mode & 0o777);
+  } catch (thrown) {
+    throw new Failure("lock-unwritable", { file, code: codeOf(thrown) }, { where: { file }, cause: thrown });
+  }
+  return true;
+};
+
+/** An object with a line for each member; lists are on one line. */
+const objectText = (value: object, indent: string): string => {
+  const lines = Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
+    if (member === undefined) return [];
+    const list = Array.isArray(member) ? `[${member.map(jsonText).join(", ")}]` : undefined;
+    const nested = typeof member === "object" && member !== null ? () => objectText(member, `${indent}  `) : undefined;
+    return [`${indent}  ${jsonText(key)}: ${list ?? nested?.() ?? jsonText(member)}`];
+  });
+  return `{\n${lines.join(",\n")}\n${indent}}`;
+};
+
+/** JSON with only visible letters: people review lock files, and the text of a catalog is not theirs. */
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replace(hidden, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** Control characters that JSON leaves as they are, and those that turn the direction of text or show nothing. */
+const hidden = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
