@@ -4,37 +4,61 @@ import { known } from "../contract/fields.ts";
 import { compareDecimals, parseDecimal, shifted } from "../decimal.ts";
 import { countriesMeant } from "./countries.ts";
 import { dayOf, deprecationOf } from "./deprecation.ts";
+import { wordFilters } from "./filter-words.ts";
 import { matchesPattern } from "./model-ids.ts";
 import { placesFor, priceIn, statedPrices } from "./prices.ts";
 
-/** What is asked of a model. All of it must hold; what a model does not state holds nothing. Words are in any case. */
+/** What is asked of a model: all of it must hold, and what a model does not state does not hold. Case does not matter. */
 export interface Filter {
   readonly pattern?: string | undefined;
-  /** All of them must be there. */
-  readonly inputModalities?: readonly string[] | undefined;
-  readonly outputModalities?: readonly string[] | undefined;
-  readonly features?: readonly string[] | undefined;
-  readonly parameters?: readonly string[] | undefined;
+  /** All of these words must occur. */
+  readonly inputModality?: readonly string[] | undefined;
+  readonly outputModality?: readonly string[] | undefined;
+  readonly feature?: readonly string[] | undefined;
+  readonly parameter?: readonly string[] | undefined;
   /** One of them. */
-  readonly quantizations?: readonly string[] | undefined;
+  readonly quantization?: readonly string[] | undefined;
   /** A data centre in one of them; `EU` stands for its members. */
-  readonly countries?: readonly string[] | undefined;
+  readonly country?: readonly string[] | undefined;
   /** Every data centre in one of them, and at least one stated. */
-  readonly onlyCountries?: readonly string[] | undefined;
+  readonly onlyCountry?: readonly string[] | undefined;
   /** Tokens. */
   readonly minContext?: number | undefined;
   readonly minOutput?: number | undefined;
   /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
-  readonly maxPrices?: Readonly<Record<string, string>> | undefined;
+  readonly maxPrice?: Readonly<Record<string, string>> | undefined;
   /** Prompt and completion cost nothing, and nothing else costs anything. */
   readonly free?: boolean | undefined;
   /** Whether its deprecation has come, today included. A date that can't be read is neither. */
   readonly deprecated?: boolean | undefined;
   /** Its deprecation has come by this day, `YYYY-MM-DD`. */
-  readonly deprecatedBy?: string | undefined;
+  readonly deprecatedWithin?: string | undefined;
   /** Seconds since 1970. */
   readonly createdSince?: number | undefined;
 }
+
+/** The columns of what a filter compares, in addition to those of its words. */
+const comparedColumns = {
+  minContext: "context_length",
+  minOutput: "max_output_length",
+  deprecated: "deprecation_date",
+  deprecatedWithin: "deprecation_date",
+  createdSince: "created",
+} as const;
+
+/** The names of the columns that show what a filter asks about. */
+export const columnsFiltered = (filter: Filter): readonly string[] => {
+  const { maxPrice = {}, free, ...others } = filter;
+  const columns: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(Object.entries(wordFilters).map(([field, { column }]) => [field, column])),
+    ...comparedColumns,
+  };
+  return [
+    ...Object.keys(maxPrice).map((name) => `pricing.${name}`),
+    ...(free === undefined ? [] : ["pricing.prompt", "pricing.completion"]),
+    ...Object.entries(others).flatMap(([field, value]) => (value === undefined ? [] : (columns[field] ?? []))),
+  ];
+};
 
 /** When the question is asked: milliseconds since 1970. */
 export interface FilterMoment {
@@ -62,55 +86,22 @@ const patternTests = ({ pattern = "" }: Filter): readonly Test[] => {
   return [({ id, name }) => matches({ id: known(id) ?? "", name: known(name) ?? "" })];
 };
 
-/** The parts of a filter that are words of a catalog. */
-export const wordFields = [
-  "inputModalities",
-  "outputModalities",
-  "features",
-  "parameters",
-  "quantizations",
-  "countries",
-  "onlyCountries",
-  "maxPrices",
-] as const;
-/** A part of a filter that is words of a catalog. */
-export type WordField = (typeof wordFields)[number];
-
-/** The words that a model has of each of them. */
-export const wordsOf: Readonly<Record<WordField, (model: CatalogModel) => readonly string[]>> = {
-  inputModalities: ({ input_modalities }) => known(input_modalities) ?? [],
-  outputModalities: ({ output_modalities }) => known(output_modalities) ?? [],
-  features: ({ supported_features }) => known(supported_features) ?? [],
-  parameters: ({ supported_sampling_parameters }) => known(supported_sampling_parameters) ?? [],
-  quantizations: ({ quantization }) => [known(quantization) ?? ""],
-  countries: ({ datacenters }) => (known(datacenters) ?? []).map(({ country_code }) => known(country_code) ?? ""),
-  onlyCountries: (model) => wordsOf.countries(model),
-  maxPrices: ({ pricing }) => Object.keys(statedPrices(pricing)),
-};
-
-const wordTests = (filter: Filter): readonly Test[] => {
-  const everyWord = ["inputModalities", "outputModalities", "features", "parameters"] as const;
-  const quantizations = lowerCased(filter.quantizations);
-  return [
-    ...everyWord.flatMap((field) =>
-      Array.from(
-        lowerCased(filter[field]),
-        (word): Test =>
-          (model) =>
-            wordsOf[field](model).some((one) => one.toLowerCase() === word),
-      ),
-    ),
-    ...(quantizations.size === 0
-      ? []
-      : [(model: CatalogModel) => quantizations.has(known(model.quantization)?.toLowerCase() ?? "")]),
-  ];
+const wordTests = ({ quantization, ...filter }: Filter): readonly Test[] => {
+  const quantizations = lowerCased(quantization);
+  const everyWord = (["inputModality", "outputModality", "feature", "parameter"] as const).flatMap((field) =>
+    Array.from(lowerCased(filter[field]), (word): Test => {
+      return (model) => wordFilters[field].of(model).some((one) => one.toLowerCase() === word);
+    }),
+  );
+  if (quantizations.size === 0) return everyWord;
+  return [...everyWord, (model) => quantizations.has(known(model.quantization)?.toLowerCase() ?? "")];
 };
 
 const lowerCased = (words: readonly string[] = []): ReadonlySet<string> =>
   new Set(words.map((word) => word.toLowerCase()));
 
-const countryTests = ({ countries = [], onlyCountries = [] }: Filter): readonly Test[] => {
-  const [any, only] = [countriesMeant(countries), countriesMeant(onlyCountries)];
+const countryTests = ({ country = [], onlyCountry = [] }: Filter): readonly Test[] => {
+  const [any, only] = [countriesMeant(country), countriesMeant(onlyCountry)];
   return [
     ...(any.size === 0 ? [] : [(model: CatalogModel) => codesOf(model).some((code) => any.has(code))]),
     ...(only.size === 0
@@ -119,9 +110,9 @@ const countryTests = ({ countries = [], onlyCountries = [] }: Filter): readonly 
   ];
 };
 
-/** The country of each data centre; empty where a data centre states none. */
-const codesOf = ({ datacenters }: CatalogModel): readonly string[] =>
-  (known(datacenters) ?? []).map(({ country_code }) => (known(country_code) ?? "").trim().toUpperCase());
+/** The country of each data centre; empty if a data centre states none. */
+const codesOf = (model: CatalogModel): readonly string[] =>
+  wordFilters.country.of(model).map((code) => code.trim().toUpperCase());
 
 const numberTests = ({ minContext, minOutput, createdSince }: Filter): readonly Test[] => [
   ...least(minContext, ({ context_length }) => known(context_length)),
@@ -140,8 +131,8 @@ const least = (wanted: number | undefined, of: (model: CatalogModel) => number |
   ];
 };
 
-const priceTests = ({ maxPrices = {}, free = false }: Filter): readonly Test[] => [
-  ...Object.entries(maxPrices).map(([name, text]): Test => {
+const priceTests = ({ maxPrice = {}, free = false }: Filter): readonly Test[] => [
+  ...Object.entries(maxPrice).map(([name, text]): Test => {
     const typed = parseDecimal(text);
     if (typed === undefined) return () => false;
     const most = shifted(typed, -placesFor(name));
@@ -158,7 +149,7 @@ const isFree: Test = ({ pricing }) => {
   return ["prompt", "completion", ...Object.keys(statedPrices(pricing))].every(costsNothing);
 };
 
-const dayTests = ({ deprecated, deprecatedBy }: Filter, today: string): readonly Test[] => {
+const dayTests = ({ deprecated, deprecatedWithin }: Filter, today: string): readonly Test[] => {
   const endsBy = (day: string): Test => {
     return (model) => (deprecationOf(model) ?? "9999-99-99") <= day;
   };
@@ -168,6 +159,6 @@ const dayTests = ({ deprecated, deprecatedBy }: Filter, today: string): readonly
   };
   return [
     ...(deprecated === undefined ? [] : [deprecated ? endsBy(today) : lasts]),
-    ...(deprecatedBy === undefined ? [] : [endsBy(deprecatedBy)]),
+    ...(deprecatedWithin === undefined ? [] : [endsBy(deprecatedWithin)]),
   ];
 };

@@ -4,13 +4,8 @@ export { type CatalogCopy, idsOfCopies, keepCatalog, readCopy } from "./copies.t
 export { type Cost, compareCosts, costOf } from "./cost.ts";
 export { dayOf, deprecationOf } from "./deprecation.ts";
 export { type Change, type Difference, diffCatalogs } from "./diff.ts";
-export { type Filter, matcherOf, type WordField, wordFields } from "./filter.ts";
-export {
-  absentWords,
-  knownWords,
-  type UnknownWord,
-  unknownWord,
-} from "./filter-words.ts";
+export { columnsFiltered, type Filter, matcherOf } from "./filter.ts";
+export { absentWords, optionOf, type UnknownWord, unknownWord, type WordField, wordFilters } from "./filter-words.ts";
 export { saveCatalog, savedCatalogAt } from "./history.ts";
 export {
   callableIn,

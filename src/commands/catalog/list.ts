@@ -1,8 +1,10 @@
 /** Lists the entries of catalogs: of one, of both, or each beside the model that can be called (interface 4.2, 4.4 and 4.5). */
 import {
+  absentWords,
   type CatalogName,
   callableIn,
   catalogNames,
+  columnsFiltered,
   type Filter,
   type JoinedRow,
   joinedById,
@@ -32,7 +34,7 @@ import {
   withoutPrices,
 } from "./columns.ts";
 import type { TypedList } from "./command.ts";
-import { absentIn, columnsFiltered, filterOf, openMistyped, requireWords } from "./filter.ts";
+import { filterOf, openMistyped, requireWords } from "./filter.ts";
 import { catalogsMeant, endWith, leftOut, listedOf, readCatalog, readCatalogs, sourceOf } from "./source.ts";
 
 /** What is listed, and in which order. */
@@ -242,7 +244,7 @@ const selectModels = <Row>(
     limit,
   });
   const columns = columnsWith([...own, ...prices.columns()]);
-  const absent = selection.found === 0 ? absentIn(filter, models) : [];
+  const absent = selection.found === 0 ? absentWords(filter, models) : [];
   const about = { pattern: filter.pattern, filtered: isFiltered(filter), of: rows.length, none, noun, absent };
   mistyped.tell(screen);
   tellSelection(screen, selection, about);

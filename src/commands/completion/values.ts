@@ -1,5 +1,5 @@
 /** The values of options and arguments: known without a network, a credential or a program. */
-import { idsOfCopies, knownWords, lockRuleNames, type WordField } from "../../catalogs/index.ts";
+import { idsOfCopies, lockRuleNames, type WordField, wordFilters } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
 import {
@@ -54,7 +54,7 @@ const filterWords =
   (field: WordField, behind = ""): Source =>
   ({ typed }) =>
     nextInList(
-      knownWords[field].map((word) => word + behind),
+      wordFilters[field].known.map((word) => word + behind),
       typed,
     );
 
@@ -87,14 +87,14 @@ const sources: Readonly<Record<string, Source>> = {
       typed,
     );
   },
-  "--input-modality": filterWords("inputModalities"),
-  "--output-modality": filterWords("outputModalities"),
-  "--feature": filterWords("features"),
-  "--parameter": filterWords("parameters"),
-  "--quantization": filterWords("quantizations"),
-  "--country": filterWords("countries"),
-  "--only-country": filterWords("onlyCountries"),
-  "--max-price": filterWords("maxPrices", "="),
+  "--input-modality": filterWords("inputModality"),
+  "--output-modality": filterWords("outputModality"),
+  "--feature": filterWords("feature"),
+  "--parameter": filterWords("parameter"),
+  "--quantization": filterWords("quantization"),
+  "--country": filterWords("country"),
+  "--only-country": filterWords("onlyCountry"),
+  "--max-price": filterWords("maxPrice", "="),
   "--deprecated-within": () => words(["7d", "30d", "90d"]),
   "--created-since": () => words(["30d", "90d", "365d"]),
   "--fields": (about) => nextInList(columnsOf(about), about.typed),

@@ -1,5 +1,6 @@
 /** The options that commands with lists have in common, and the kinds of their values: times, ages, tokens. */
 import { choice, count, each, flag, type Kind, list, parsed, text, type Values, wrongValue } from "../../cli/index.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 
 const dayMs = 86_400_000;
 
@@ -65,20 +66,51 @@ export const tokens = (about: string, value = "n"): Kind<number | undefined> =>
     return Number(digits) * factor;
   });
 
+/** Words of a catalog; undefined if there are none. */
+const words = (about: string, value = "name"): Kind<readonly string[] | undefined> => {
+  const kind = list(about, value);
+  const read = (typed: readonly string[], option: string) => {
+    const all = kind.read(typed, option);
+    if (all.includes("")) throw wrongValue(option, all.join(","), "a word, or several with commas between them");
+    return all.length === 0 ? undefined : all;
+  };
+  return { ...kind, read };
+};
+
+/** Maximum prices by their names. The least of each counts, because all must hold. */
+const prices = (about: string): Kind<Readonly<Record<string, string>> | undefined> => {
+  const kind = list(about, "prices");
+  const read = (typed: readonly string[], option: string) => {
+    const most = new Map<string, { readonly amount: string; readonly price: Decimal }>();
+    for (const one of kind.read(typed, option)) {
+      const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+      const price = parseDecimal(amount);
+      if (price === undefined || price.digits < 0n) throw wrongValue(option, one, pricesWanted);
+      const before = most.get(name);
+      if (before === undefined || compareDecimals(price, before.price) < 0) most.set(name, { amount, price });
+    }
+    return most.size === 0 ? undefined : Object.fromEntries(Array.from(most, ([name, { amount }]) => [name, amount]));
+  };
+  return { ...kind, read };
+};
+
+const pricesWanted =
+  "the names of prices and the most they may be, such as prompt=0.5,completion=2: US dollars per million tokens, image and request each";
+
 /** The options that pick models. */
 export const filters = each(
   { group: "filters" },
   {
-    "input-modality": list("takes it: text, image, audio, …; several: all of them", "name"),
-    "output-modality": list("gives it; several: all of them", "name"),
-    feature: list("has it, such as tools; several: all of them", "name"),
-    parameter: list("takes this sampling parameter; several: all of them", "name"),
-    quantization: list("runs in it, such as fp8; several: one of them", "name"),
-    country: list("has a data centre there, such as FI or EU; several: in one of them", "code"),
-    "only-country": list("has all its data centres there; several: in one of them", "code"),
+    "input-modality": words("takes it: text, image, audio, …; several: all of them"),
+    "output-modality": words("gives it; several: all of them"),
+    feature: words("has it, such as tools; several: all of them"),
+    parameter: words("takes this sampling parameter; several: all of them"),
+    quantization: words("runs in it, such as fp8; several: one of them"),
+    country: words("has a data centre there, such as FI or EU; several: in one of them", "code"),
+    "only-country": words("has all its data centres there; several: in one of them", "code"),
     "min-context": tokens("has room for so many, such as 128k", "tokens"),
     "min-output": tokens("gives up to so many", "tokens"),
-    "max-price": list("costs at most, in the table's units: prompt=0.5,completion=2", "prices"),
+    "max-price": prices("costs at most, in the table's units: prompt=0.5,completion=2"),
     free: flag("costs nothing"),
     deprecated: flag("its deprecation date has come"),
     "not-deprecated": flag("it has not, or none is set"),
