@@ -15,7 +15,7 @@ const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
   { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/(late|view))\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
-  { name: "print", test: /\/src\/(output\/(table\/list|json\/document|page\/page))\.ts$/ },
+  { name: "print", test: /\/src\/(output\/(table\/list|json\/document|page\/page)|commands\/lists\/own)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   {

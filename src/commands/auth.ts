@@ -4,7 +4,7 @@ import { openClient, settingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
-import { type Column, printDocument, printList, textColumn } from "../output/index.ts";
+import { printDocument } from "../output/index.ts";
 import {
   credentialUses,
   describeSetting,
@@ -23,6 +23,7 @@ import {
   usernameGiven,
   withKey,
 } from "../settings/index.ts";
+import { printOwn } from "./lists/own.ts";
 
 const use = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
 
@@ -192,17 +193,6 @@ interface StatusRow {
   readonly check: "taken" | "refused" | "silent" | "untried" | null;
 }
 
-const statusColumns: readonly Column<StatusRow>[] = (
-  [
-    ["use", 0],
-    ["state", 0],
-    ["origin", 1],
-    ["from", 2],
-    ["username", 3],
-    ["check", 0],
-  ] as const
-).map(([name, rank]) => textColumn(name, { rank, text: (row) => row[name] }));
-
 const status = command({
   words: "auth status",
   about: "which credential goes with which use, from where, to which origin",
@@ -229,9 +219,8 @@ const status = command({
       failed ??= new Failure("credentials-none", { profile, uses });
     } else if (!check && !local) screen.notice("the credentials were not tried: --check asks the service");
     // If something is wrong, the use without a credential matters most.
-    const bytes = Buffer.from(JSON.stringify({ profile, credentials: rows }));
-    const columns = statusColumns.filter(({ name }) => name !== "check" || check);
-    await printList(screen, { columns, rows, wire: { bytes, member: "credentials" } });
+    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(check ? { check: 0 } : {}) };
+    await printOwn(screen, { others: { profile }, member: "credentials", rows, columns });
     if (failed !== undefined) throw failed;
   },
 });

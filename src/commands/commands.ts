@@ -1,15 +1,7 @@
 /** `rollcall commands`: the whole command tree, for programs that call rollcall. */
 import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
-import { printList, textColumn } from "../output/index.ts";
-
-type Facts = Awaited<ReturnType<typeof describeCommands>>[number];
-
-const columns = [
-  textColumn<Facts>("name", { heading: "command", rank: 0, text: ({ name }) => name }),
-  textColumn<Facts>("about", { heading: "what it does", rank: 0, text: ({ about }) => about }),
-  textColumn<Facts>("usage", { rank: 2, text: ({ usage }) => usage }),
-];
+import { printOwn } from "./lists/own.ts";
 
 /** `commands`. A command's `schema` is the name that `rollcall schema` knows its output by. */
 export const commands = command({
@@ -20,7 +12,7 @@ export const commands = command({
     const { codeTopics } = await import("./explain/topics.ts");
     const { outputs } = await import("./schema/schemas.ts");
     const [root, ...rows] = await describeCommands(program);
-    const document = {
+    const others = {
       name: "rollcall",
       version,
       about: root?.about ?? "",
@@ -31,15 +23,12 @@ export const commands = command({
           exitCodes.map((exit) => ({ exit_code: exit, code: name, when: about })),
         ),
       ],
-      commands: rows.map((row) => ({
-        ...row,
-        schema: outputs.some(({ name }) => name === row.name) ? row.name : null,
-      })),
     };
-    await printList(screen, {
-      columns,
-      rows,
-      wire: { bytes: Buffer.from(JSON.stringify(document)), member: "commands" },
+    await printOwn(screen, {
+      others,
+      member: "commands",
+      rows: rows.map((row) => ({ ...row, schema: outputs.some(({ name }) => name === row.name) ? row.name : null })),
+      columns: { name: { heading: "command", rank: 0 }, about: { heading: "what it does", rank: 0 }, usage: 2 },
     });
   },
 });

@@ -4,7 +4,7 @@ import { settingsInForce, settingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
-import { type Column, printDocument, printList, textColumn } from "../output/index.ts";
+import { printDocument } from "../output/index.ts";
 import {
   addressNames,
   type Changed,
@@ -25,16 +25,7 @@ import {
 } from "../settings/index.ts";
 import { commandLine } from "../shell-words.ts";
 import { confirm } from "./confirm.ts";
-
-const columns: readonly Column<SettingRow>[] = [
-  textColumn("name", { heading: "setting", rank: 0, text: ({ name }) => name }),
-  {
-    ...textColumn("value", { rank: 0, text: ({ value }) => value }),
-    mark: ({ problem }) => (problem === undefined ? undefined : { text: "unusable", tone: "bad" }),
-  },
-  textColumn("source", { rank: 2, text: ({ source }) => source }),
-  textColumn("from", { rank: 3, text: ({ from }) => from }),
-];
+import { printOwn } from "./lists/own.ts";
 
 const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({
   name,
@@ -52,8 +43,20 @@ const list = command({
     const { profile, rows, unknown } = listSettings(settingsSources(context));
     for (const { problem } of rows) if (problem !== undefined) context.screen.warn(problem);
     if (unknown.length > 0) context.screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
-    const bytes = Buffer.from(JSON.stringify({ profile, settings: rows.map(rowDocument) }));
-    await printList(context.screen, { columns, rows, wire: { bytes, member: "settings" } });
+    await printOwn(context.screen, {
+      others: { profile },
+      member: "settings",
+      rows: rows.map(rowDocument),
+      columns: {
+        name: { heading: "setting", rank: 0 },
+        value: {
+          rank: 0,
+          mark: ({ problem }) => (problem === null ? undefined : { text: "unusable", tone: "bad" }),
+        },
+        source: 2,
+        from: 3,
+      },
+    });
   },
 });
 

@@ -1,45 +1,29 @@
 /** `rollcall profile`: the profiles that are saved. */
 import { command, flag, required, text } from "../cli/index.ts";
 import { settingsSources } from "../connect.ts";
-import { type Column, printDocument, printList, textColumn } from "../output/index.ts";
-import {
-  deleteProfile,
-  findProfile,
-  listProfiles,
-  type ProfileRow,
-  renameProfile,
-  useProfile,
-} from "../settings/index.ts";
+import { printDocument } from "../output/index.ts";
+import { deleteProfile, findProfile, listProfiles, renameProfile, useProfile } from "../settings/index.ts";
 import { confirm } from "./confirm.ts";
-
-const columns: readonly Column<ProfileRow>[] = [
-  textColumn("name", { heading: "profile", rank: 0, text: ({ name }) => name }),
-  textColumn("in_use", {
-    heading: "in use",
-    rank: 0,
-    text: ({ inUse }) => (inUse ? "yes" : ""),
-    value: ({ inUse }) => inUse,
-  }),
-  textColumn("base_url", { rank: 1, text: ({ address }) => address }),
-  textColumn("keys", {
-    heading: "keys for",
-    rank: 1,
-    text: ({ keys }) => keys.join(", "),
-    value: ({ keys }) => keys.join(";"),
-  }),
-];
+import { printOwn } from "./lists/own.ts";
 
 const list = command({
   words: "profile list",
   about: "every profile, its address and what it has keys for",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) => {
-    const rows = listProfiles(settingsSources(context));
-    const profiles = rows.map(({ name, inUse, address, keys }) => {
+    const profiles = listProfiles(settingsSources(context)).map(({ name, inUse, address, keys }) => {
       return { name, in_use: inUse, base_url: address ?? null, keys };
     });
-    const bytes = Buffer.from(JSON.stringify({ profiles }));
-    await printList(context.screen, { columns, rows, wire: { bytes, member: "profiles" } });
+    await printOwn(context.screen, {
+      member: "profiles",
+      rows: profiles,
+      columns: {
+        name: { heading: "profile", rank: 0 },
+        in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
+        base_url: 1,
+        keys: { heading: "keys for", rank: 1 },
+      },
+    });
   },
 });
 

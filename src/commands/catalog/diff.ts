@@ -1,12 +1,11 @@
 /** `rollcall catalog diff`: what is different between the two catalogs, two dates, or two files. */
-
 import { basename } from "node:path";
 import {
+  amountOf,
   type CatalogName,
   type CatalogPlace,
-  type Change,
-  type Difference,
   diffCatalogs,
+  priceText,
   readCatalogFile,
   savedCatalogAt,
 } from "../../catalogs/index.ts";
@@ -16,20 +15,15 @@ import type { Context } from "../../context.ts";
 import { Catalog, type CatalogModel, readDocument } from "../../contract/catalog.ts";
 import { known } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
+import { compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
 import { Failure } from "../../failure.ts";
-import { printList } from "../../output/index.ts";
+import { type Column, printList, textColumn } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
-import { changeColumns, type Sides, shortSide } from "./columns.ts";
+import { ownColumns } from "../lists/own.ts";
+import { factName, plainText } from "./columns.ts";
 import type { TypedDiff } from "./command.ts";
 import { type CatalogSource, catalogsMeant, minuteOf, placeOf, readCatalog, sourceOf } from "./source.ts";
-
-/** @throws Failure `options-contradict`, `option-value-wrong` */
-const checkDiff = ({ file: files, catalog, since }: TypedDiff): void => {
-  if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
-  if (files.length > 2 || (files.length === 1 && catalog === undefined))
-    throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
-};
 
 /** One of two catalogs that are compared. */
 interface Side {
@@ -41,69 +35,60 @@ interface Side {
   readonly models: Iterable<CatalogModel>;
 }
 
-/** Two sides and their difference. */
-interface Compared {
-  readonly from: Side;
-  readonly to: Side;
-  readonly difference: Difference;
-}
-
 /** Compares, and prints what is different. @throws Failure `catalogs-differ`, once the result was printed */
 export const run = async (context: Context, typed: TypedDiff): Promise<void> => {
   const { screen } = context;
-  checkDiff(typed);
+  const { file: files, catalog, since } = typed;
+  if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
+  if (files.length > 2 || (files.length === 1 && catalog === undefined))
+    throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
   const source = sourceOf(typed);
   const progress = screen.progress("reading catalogs");
   const compared = await sidesOf(context, typed, source)
     .then((pairs) => pairs.map(([from, to]) => ({ from, to, difference: diffCatalogs(from.models, to.models) })))
     .finally(progress.stop);
-  const rows = compared.flatMap(({ from, to, difference }) =>
-    difference.changes.map((change) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...change })),
+  const changes = compared.flatMap(({ from, to, difference }) =>
+    difference.changes.map((one) => ({
+      catalog: from.catalog === to.catalog ? to.catalog : null,
+      ...one,
+      name: one.name ?? null,
+    })),
   );
   for (const { difference } of compared) {
-    const { without_id } = difference.models;
-    if (without_id > 0) screen.notice(withoutId(without_id));
+    const { without_id: count } = difference.models;
+    const text = counted(count, "entry has no id, and was not compared", "entries have no id, and were not compared");
+    if (count > 0) screen.notice(text);
   }
-  if (rows.length === 0) screen.notice("nothing is different");
+  if (changes.length === 0) screen.notice("nothing is different");
+  const document = {
+    compared: compared.map(({ from, to, difference: { models } }) => {
+      return { from: sideDocument(from), to: sideDocument(to), models };
+    }),
+    changes,
+  };
   const [only, ...others] = compared;
-  const several = others.length > 0;
-  const sides = several ? undefined : sidesNamed(only);
+  const sides = only === undefined || others.length > 0 ? undefined : sidesNamed(only.from, only.to);
+  const shown = screen.format === "table" ? sides?.map(shortened) : sides;
   await printList(screen, {
-    columns: changeColumns({ sides: screen.format === "table" ? cutSides(sides) : sides, several }),
-    rows,
-    wire: { bytes: Buffer.from(JSON.stringify(documentOf(compared, rows))), member: "changes" },
+    columns: changeColumns(shown, others.length > 0),
+    rows: changes,
+    wire: { bytes: Buffer.from(JSON.stringify(document)), member: "changes" },
   });
-  if (typed.exitCode && rows.length > 0) throw new Failure("catalogs-differ", { changes: rows.length });
+  if (typed.exitCode && changes.length > 0) throw new Failure("catalogs-differ", { changes: changes.length });
 };
 
-const withoutId = (count: number): string =>
-  counted(count, "entry has no id, and was not compared", "entries have no id, and were not compared");
-
-/** What the two sides are called: by their catalogs or files; a catalog at two times by these. */
-const sidesNamed = (only: Compared | undefined): Sides | undefined => {
-  if (only === undefined) return undefined;
-  const [from, to] = [only.from, only.to].map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
-  if (from !== to) return { from: from ?? "", to: to ?? "" };
-  const [older, newer] = [only.from, only.to].map(({ asOf }) => (asOf === undefined ? "" : minuteOf(asOf)));
-  return { from: older || (from ?? ""), to: newer || (to ?? "") };
+/** The names of both sides: their catalogs or files; of one catalog at two times, these. */
+const sidesNamed = (from: Side, to: Side): readonly string[] => {
+  const names = [from, to].map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
+  if (names[0] !== names[1]) return names;
+  return [from, to].map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : minuteOf(asOf)));
 };
 
-const cutSides = (sides: Sides | undefined): Sides | undefined =>
-  sides === undefined ? undefined : { from: shortSide(sides.from), to: shortSide(sides.to) };
+/** Characters of a side's name in the heading of a table. */
+const maxSide = 20;
 
-const documentOf = (
-  compared: readonly Compared[],
-  rows: readonly (Change & { readonly catalog: string | null })[],
-) => ({
-  compared: compared.map(({ from, to, difference: { models } }) => ({
-    from: sideDocument(from),
-    to: sideDocument(to),
-    models,
-  })),
-  changes: rows.map(({ catalog, id, name, change, field, from, to }) => {
-    return { catalog, id, name: name ?? null, change, field, from, to };
-  }),
-});
+/** The end of a long name: it distinguishes a file from others. */
+const shortened = (name: string): string => (name.length <= maxSide ? name : `…${name.slice(1 - maxSide)}`);
 
 const sideDocument = ({ catalog, provider, file, asOf }: Side) => ({
   catalog,
@@ -111,6 +96,69 @@ const sideDocument = ({ catalog, provider, file, asOf }: Side) => ({
   file,
   as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
 });
+
+/** A difference, as the document has it. */
+interface ChangeRow {
+  readonly id: string;
+  readonly change: string;
+  readonly field: string | null;
+  readonly from: unknown;
+  readonly to: unknown;
+  readonly catalog: CatalogName | null;
+}
+
+const changeColumns = (sides: readonly string[] | undefined, several: boolean): readonly Column<ChangeRow>[] => {
+  const [from = "", to = ""] = sides ?? [];
+  const heading = (name: string, side: string) => (sides === undefined ? name : `${name}\n${side}`);
+  return [
+    ...ownColumns<ChangeRow>({
+      id: 0,
+      change: {
+        rank: 0,
+        text: ({ change }) => {
+          if (sides === undefined) return change;
+          return change === "added" ? `only in ${to}` : change === "gone" ? `only in ${from}` : change;
+        },
+      },
+      field: { rank: 0, heading: "of", text: ({ field }) => factName(field ?? "") },
+      from: { rank: 0, heading: heading("from", from), text: (row) => valueText(row.field ?? "", row.from) },
+      to: { rank: 0, heading: heading("to", to), text: (row) => valueText(row.field ?? "", row.to) },
+    }),
+    textColumn("difference", { rank: 2, text: differenceText }),
+    ...ownColumns<ChangeRow>(several ? { catalog: 3 } : {}),
+  ];
+};
+
+/** A value of a fact for a person: prices with their unit, lists with commas. */
+const valueText = (field: string, value: unknown): string => {
+  if (value === null) return "";
+  if (field.startsWith("pricing.")) return priceText(field.slice("pricing.".length), value);
+  return Array.isArray(value) ? value.map(plainText).join(", ") : plainText(value);
+};
+
+const differenceText = ({ change, from, to }: ChangeRow): string => {
+  if (Array.isArray(from) || Array.isArray(to)) {
+    const [before, after] = [wordsIn(from), wordsIn(to)];
+    const added = after.filter((one) => !before.includes(one)).map((one) => `+${one}`);
+    return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
+  }
+  if (change === "price") return percentText(amountOf(from), amountOf(to));
+  if (typeof from !== "number" || typeof to !== "number") return "";
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
+  return to < from ? String(to - from) : `+${to - from}`;
+};
+
+const wordsIn = (value: unknown): readonly string[] => (value === null ? [] : [value].flat().map(plainText));
+
+/** By how many percent a price rose or fell, to a tenth; nothing if it was free or is not known. */
+const percentText = (from: Decimal | undefined, to: Decimal | undefined): string => {
+  if (from === undefined || to === undefined || from.digits <= 0n || to.digits < 0n) return "";
+  const places = Math.max(from.places, to.places);
+  const [was, is] = [shifted(from, places).digits, shifted(to, places).digits];
+  const change = is > was ? is - was : was - is;
+  const tenths = (change * 2000n + was) / (2n * was);
+  return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}%`;
+};
 
 const sidesOf = async (
   context: Context,
@@ -168,3 +216,6 @@ const pastSide = (
   }
   return { catalog, provider, file: null, asOf: saved.fetchedAt, models: catalogThen.data.data };
 };
+
+/** The names of all columns. */
+export const changeColumnNames = changeColumns(undefined, true).map(({ name }) => name);

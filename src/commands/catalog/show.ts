@@ -6,7 +6,7 @@ import type { CatalogModel } from "../../contract/catalog.ts";
 import { known, Mistyped } from "../../contract/fields.ts";
 import { Failure } from "../../failure.ts";
 import { wholeOf } from "../../json/walk.ts";
-import { type Line, type Mark, type Page, printPage, type Section, spelledIn } from "../../output/index.ts";
+import { type Line, type Page, printPage, type Section, spelledIn } from "../../output/index.ts";
 import { catalogColumns, deprecationMark, joinedColumns, openOwnPrices, ownPriceColumn } from "./columns.ts";
 import type { TypedShow } from "./command.ts";
 import { openMistyped } from "./filter.ts";
@@ -58,7 +58,7 @@ const print = async (context: Context, { found, read }: Found): Promise<void> =>
 
 /** What a page is made of. */
 interface ModelPage extends Found {
-  readonly mark: (model: CatalogModel) => Mark | undefined;
+  readonly mark: ReturnType<typeof deprecationMark>;
 }
 
 /** The page, a section for each entry; a catalog without one says so. */

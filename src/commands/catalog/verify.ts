@@ -1,5 +1,4 @@
-/** `rollcall catalog verify`: holds what is served against a lock file, with a policy. */
-
+/** `rollcall catalog verify`: compares what is served with a lock file, by a policy. */
 import {
   type CatalogName,
   catalogNames,
@@ -17,90 +16,97 @@ import type { Catalog } from "../../contract/catalog.ts";
 import { counted } from "../../counted.ts";
 import { Failure, problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { printList, printReport } from "../../output/index.ts";
+import { type Column, printList, printReport, textColumn } from "../../output/index.ts";
 import { reportsAsked } from "../inputs/reports.ts";
-import { findingColumns } from "./columns.ts";
+import { factName } from "./columns.ts";
 import type { TypedVerify } from "./command.ts";
-import { type CatalogSource, readCatalog, sourceOf } from "./source.ts";
+import { readCatalog, sourceOf } from "./source.ts";
 
-/** Holds the catalogs against the lock. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
+/** Compares the catalogs with the lock. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
 export const run = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
-  const { file, maxRise, within: withinMs } = typed;
-  const [policy, source] = [{ maxRise, withinMs, now: host.now() }, sourceOf(typed)];
-  requireRules(typed.allow);
+  const { file, maxRise, within: withinMs, strict, allow } = typed;
+  const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
+  if (unknown !== undefined)
+    throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, nearest(unknown, lockRuleNames));
   const reports = reportsAsked(typed.report, { screen, inputs: [file] });
   const lock = readLock(file);
   if (lock === undefined) throw new Failure("lock-missing", { file }, { where: { file } });
   const progress = screen.progress("reading catalogs");
-  const found = await findingsIn(context, { lock, policy, source, typed }).finally(progress.stop);
+  const all = await findingsIn(context, lock, { typed, policy: { maxRise, withinMs, now: host.now() } }).finally(
+    progress.stop,
+  );
+  const found = all
+    .filter(({ problem }) => !allow.includes(problem.rule))
+    .map((one): Verified => ({ ...one, problem: strict ? { ...one.problem, severity: "error" } : one.problem }));
   const problems = found.map((one) => one.problem);
-  for (const report of reports) {
+  for (const report of reports)
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
-  }
   const errors = problems.filter(({ severity }) => severity === "error");
-  const isShown = reports.every((report) => report.file !== undefined);
-  if (isShown) await printFindings(context, { lock, found, differs: errors.length > 0 });
+  if (reports.every((report) => report.file !== undefined)) {
+    const count = counted(lock.models.length, "model is", "models are");
+    if (found.length === 0) screen.notice(`${count} as they were locked in ${lock.file}`);
+    const bytes = Buffer.from(JSON.stringify(documentOf(lock, found)));
+    await printList(screen, { columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });
+  }
   if (errors.length === 0) return;
-  const about = context.screen.isForProgram ? { problems: errors } : {};
+  const about = screen.isForProgram ? { problems: errors } : {};
   throw new Failure("lock-differs", { file, count: errors.length }, about);
-};
-
-/** @throws Failure `option-value-wrong` where there is no such rule */
-const requireRules = (allow: readonly string[]): void => {
-  const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
-  if (unknown === undefined) return;
-  throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, nearest(unknown, lockRuleNames));
 };
 
 const findingsIn = async (
   context: Context,
-  {
-    lock,
-    policy,
-    source,
-    typed: { strict, allow },
-  }: {
-    readonly lock: LockFile;
-    readonly policy: LockPolicy;
-    readonly source: CatalogSource;
-    readonly typed: TypedVerify;
-  },
+  lock: LockFile,
+  { typed, policy }: { readonly typed: TypedVerify; readonly policy: LockPolicy },
 ): Promise<readonly Verified[]> => {
+  const source = sourceOf(typed);
   const settings = await settingsInForce(context);
   const catalogs = new Map<CatalogName, Catalog["data"]>();
   for (const catalog of catalogNames.filter((name) => lock.models.some((model) => model.catalog === name))) {
     catalogs.set(catalog, (await readCatalog(context, { settings, catalog, source })).value.data);
   }
-  return verifyLock(lock, catalogs, policy)
-    .filter(({ problem }) => !allow.includes(problem.rule))
-    .map((one) => ({ ...one, problem: strict ? { ...one.problem, severity: "error" } : one.problem }));
+  return verifyLock(lock, catalogs, policy);
 };
 
-const printFindings = async (
-  context: Context,
-  { lock, found, differs }: { readonly lock: LockFile; readonly found: readonly Verified[]; readonly differs: boolean },
-): Promise<void> => {
-  const { screen } = context;
-  const count = counted(lock.models.length, "model is", "models are");
-  if (found.length === 0) screen.notice(`${count} as they were locked in ${lock.file}`);
-  const bytes = Buffer.from(JSON.stringify(documentOf(lock, found, differs)));
-  await printList(screen, { columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });
-};
-
-const documentOf = (lock: LockFile, found: readonly Verified[], differs: boolean) => {
-  const replacements = new Map(
-    found.flatMap(({ locked, problem, replacement }) =>
-      problem.severity === "error"
-        ? [[locked, { catalog: locked.catalog, id: locked.id, replacement: replacement ?? null }]]
-        : [],
-    ),
-  );
+const documentOf = (lock: LockFile, found: readonly Verified[]) => {
+  const wrong = found.filter(({ problem }) => problem.severity === "error");
+  const replacements = wrong.map(({ locked, replacement = null }) => {
+    return [locked, { catalog: locked.catalog, id: locked.id, replacement }] as const;
+  });
   return {
-    status: differs ? "differs" : "verified",
+    status: wrong.length > 0 ? "differs" : "verified",
     file: lock.file,
     models: lock.models.length,
     problems: found.map(({ problem }) => problemFacts(problem)),
-    replacements: [...replacements.values()],
+    replacements: [...new Map(replacements).values()],
   };
 };
+
+const findingColumns: readonly Column<Verified>[] = [
+  textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
+  textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
+  textColumn("field", {
+    heading: "of",
+    rank: 3,
+    text: ({ finding: { path } }) => factName(path.slice(0, path[0] === "pricing" ? 2 : 1).join(".")),
+  }),
+  textColumn("locked", { rank: 1, text: ({ finding }) => finding.locked }),
+  textColumn("now", { rank: 1, text: ({ finding }) => finding.now }),
+  textColumn("severity", { rank: 2, text: ({ problem }) => problem.severity }),
+  textColumn("replacement", { rank: 0, text: ({ replacement }) => replacement?.id }),
+  textColumn("replacement_price", {
+    heading: "its prices\n$/M",
+    rank: 4,
+    text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
+  }),
+  textColumn("line", {
+    heading: "line of\nthe lock",
+    rank: 0,
+    align: "right",
+    text: ({ problem }) => String(problem.line ?? ""),
+  }),
+  textColumn("catalog", { rank: 5, text: ({ locked }) => locked.catalog }),
+];
+
+/** The names of all columns. */
+export const findingColumnNames = findingColumns.map(({ name }) => name);

@@ -9,14 +9,7 @@ import {
   savedTexts,
   settingNames as settings,
 } from "../../settings/index.ts";
-import {
-  catalogColumns,
-  changeColumns,
-  costColumns,
-  findingColumns,
-  joinedColumns,
-  namedAsInJson,
-} from "../catalog/columns.ts";
+import { catalogColumns, joinedColumns, namedAsInJson } from "../catalog/columns.ts";
 import { modelColumns } from "../models/columns.ts";
 import type { Asked, Candidate, ValueKind } from "./candidates.ts";
 
@@ -79,11 +72,11 @@ const sources: Readonly<Record<string, Source>> = {
   "--split": saved("split", usualSplits),
   "--batch": saved("batch"),
   "--project": saved("project"),
-  "--sort": (about) => {
+  "--sort": async (about) => {
     const { typed } = about;
     const sign = typed.slice(typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
     return nextInList(
-      columnsOf(about).map((name) => sign + name),
+      (await columnsOf(about)).map((name) => sign + name),
       typed,
     );
   },
@@ -97,7 +90,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--max-price": filterWords("maxPrice", "="),
   "--deprecated-within": () => words(["7d", "30d", "90d"]),
   "--created-since": () => words(["30d", "90d", "365d"]),
-  "--fields": (about) => nextInList(columnsOf(about), about.typed),
+  "--fields": async (about) => nextInList(await columnsOf(about), about.typed),
   "--allow": async ({ command }) =>
     words(command.words.startsWith("catalog ") ? lockRuleNames : (await import("../../check/index.ts")).warningRules),
   "--max-age": () => words(["10m", "1h", "1d"]),
@@ -121,7 +114,7 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Names of the columns or fields that a command prints. */
-const columnsOf = ({ command: { words }, name, given }: Asked): readonly string[] => {
+const columnsOf = async ({ command: { words }, name, given }: Asked): Promise<readonly string[]> => {
   if (words === "models" && !given.has("with-prices")) return modelColumns.map(({ name }) => name);
   if (["models", "catalog all", "catalog show"].includes(words)) {
     // An order is one of columns, whatever is printed.
@@ -129,15 +122,15 @@ const columnsOf = ({ command: { words }, name, given }: Asked): readonly string[
     const columns = joinedColumns(catalogColumns(), { withModels: words === "models" });
     return (asJson ? namedAsInJson(columns) : columns).map(({ name }) => name);
   }
-  if (words.startsWith("catalog ")) return (ownColumns[words] ?? catalogColumns()).map(({ name }) => name);
+  if (words.startsWith("catalog ")) return (await ownColumns[words]?.()) ?? catalogColumns().map(({ name }) => name);
   return words.startsWith("call ") ? callFields : [];
 };
 
-/** The columns of the verbs of `catalog` that print others than a catalog's. */
-const ownColumns: Readonly<Record<string, readonly { readonly name: string }[]>> = {
-  "catalog diff": changeColumns({ sides: undefined, several: true }),
-  "catalog cost": costColumns({ several: true }),
-  "catalog verify": findingColumns,
+/** The columns of the verbs of `catalog` that do not print those of a catalog. */
+const ownColumns: Readonly<Record<string, () => Promise<readonly string[]>>> = {
+  "catalog diff": async () => (await import("../catalog/diff.ts")).changeColumnNames,
+  "catalog cost": async () => (await import("../catalog/cost.ts")).costColumnNames,
+  "catalog verify": async () => (await import("../catalog/verify.ts")).findingColumnNames,
 };
 
 /** Names behind the last comma of a list, without those that stand in it. */

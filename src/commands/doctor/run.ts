@@ -2,16 +2,9 @@
 
 import { type Context, openContext } from "../../context.ts";
 import { withSignal } from "../../host.ts";
-import {
-  type Column,
-  type Line,
-  printDocument,
-  printList,
-  printPage,
-  type Tone,
-  textColumn,
-} from "../../output/index.ts";
+import { type Line, printDocument, printList, printPage, type Tone } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
+import { ownColumns } from "../lists/own.ts";
 import { error, type Finding, failed, failureOf } from "./finding.ts";
 import { folderFindings, ledgerFindings, proxyFinding, storeFindings, versionFindings } from "./machine.ts";
 import { addressFindings, credentialFindings, settingsFindings, settingsFor } from "./service.ts";
@@ -92,7 +85,11 @@ const print = async (context: Context, findings: readonly Finding[]): Promise<vo
   }
   if (screen.format === "table")
     await printPage(screen, { sections: [{ lines: findings.map((one) => lineOf(one, context.host.env.HOME)) }] });
-  else await printList(screen, { columns, rows: findings });
+  else
+    await printList(screen, {
+      columns: ownColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 }),
+      rows: findings,
+    });
 };
 
 const tones: Readonly<Record<Finding["status"], Tone | undefined>> = {
@@ -121,7 +118,3 @@ const withoutHome = (text: string, home = ""): string =>
   home.length < 2 || home.endsWith("/")
     ? text
     : text.split(`${home}/`).reduce((before, rest) => before + (before.endsWith("'") ? `${home}/` : "~/") + rest);
-
-const columns: readonly Column<Finding>[] = (["check", "status", "message", "fix"] as const).map((name) =>
-  textColumn(name, { rank: 0, text: (finding) => finding[name] }),
-);

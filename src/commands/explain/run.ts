@@ -1,17 +1,9 @@
 /** What `rollcall explain` does. */
+import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import {
-  type Column,
-  drawnText,
-  type Line,
-  printDocument,
-  printList,
-  printPage,
-  type Section,
-  textColumn,
-} from "../../output/index.ts";
+import { drawnText, type Line, printDocument, printPage, type Section } from "../../output/index.ts";
+import { printOwn } from "../lists/own.ts";
 import { type Topic, topics } from "./topics.ts";
 
 /** Lists all topics, or explains those of a name. @throws Failure `option-value-wrong` */
@@ -20,10 +12,12 @@ export const run = async (context: Context, name: string | undefined): Promise<v
   else await explain(context, name);
 };
 
-const listTopics = async ({ screen }: Context, rows: readonly Topic[]): Promise<void> => {
-  const bytes = Buffer.from(JSON.stringify({ topics: rows.map(listedDocument) }));
-  await printList(screen, { columns, rows, wire: { bytes, member: "topics" } });
-};
+const listTopics = async ({ screen }: Context, rows: readonly Topic[]): Promise<void> =>
+  await printOwn(screen, {
+    member: "topics",
+    rows: rows.map(listedDocument),
+    columns: { name: 0, kind: 1, about: 0, code: 3, exit_codes: { heading: "exit codes", rank: 4 }, severity: 5 },
+  });
 
 const listedDocument = (topic: Topic) => ({
   name: topic.name,
@@ -34,34 +28,15 @@ const listedDocument = (topic: Topic) => ({
   severity: topic.kind === "rule" ? topic.severity : null,
 });
 
-const columns: readonly Column<Topic>[] = [
-  textColumn("name", { rank: 0, text: ({ name }) => name }),
-  textColumn("kind", { rank: 1, text: ({ kind }) => kind }),
-  textColumn("about", { rank: 0, text: ({ about }) => about }),
-  textColumn("code", { rank: 3, text: ({ kind, name }) => (kind === "code" ? name : "") }),
-  textColumn("exit_codes", {
-    heading: "exit codes",
-    rank: 4,
-    text: (topic) => (topic.kind === "code" ? topic.exitCodes.join(", ") : ""),
-  }),
-  textColumn("severity", { rank: 5, text: (topic) => (topic.kind === "rule" ? topic.severity : "") }),
-];
-
 /** Explains a name; in JSON an `example` is added to the objects of the list. @throws Failure `option-value-wrong` */
 const explain = async (context: Context, typed: string): Promise<void> => {
   const { screen } = context;
   const name = typed.replace(/^\[(.*)\]$/, "$1");
   const found = topics.filter((topic) => topic.name === name || (topic.kind === "code" && isExit(topic, name)));
   if (found.length === 0) {
-    throw new Failure("option-value-wrong", {
-      option: "<name>",
-      value: typed,
-      wanted: "an error code, an exit code or a rule, as `rollcall explain` lists them",
-      suggestion: nearest(
-        name,
-        topics.map((topic) => topic.name),
-      ),
-    });
+    const names = topics.map((topic) => topic.name);
+    const wanted = "an error code, an exit code or a rule, as `rollcall explain` lists them";
+    throw wrongValue("<name>", typed, wanted, nearest(name, names));
   }
   if (context.screen.isForProgram) {
     const explained = await Promise.all(

@@ -1,29 +1,16 @@
 /** The lists that `rollcall ledger` prints: requests, and the calls that their answers named. */
-
 import type { Entry } from "../../ledger/index.ts";
-import { type Column, type ListView, textColumn } from "../../output/index.ts";
-
-/** Requests of a ledger; `groups` are what becomes of those of files, where any were given. */
-export const entriesView = (
-  entries: readonly Entry[],
-  { groups, everywhere }: { readonly groups?: unknown; readonly everywhere: boolean },
-): ListView<Entry> => ({
-  columns: everywhere ? entryColumns.map(toldApart) : entryColumns,
-  rows: entries,
-  wire: {
-    bytes: Buffer.from(JSON.stringify({ groups: groups ?? null, entries: entries.map(entryDocument) })),
-    member: "entries",
-  },
-});
+import type { Screen } from "../../output/index.ts";
+import { printOwn } from "../lists/own.ts";
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+const scopeFacts = ({ scope: { model, split, batch } }: Entry) => ({ model_id: model, split, batch });
 
 const entryDocument = (entry: Entry) => ({
   id: entry.id,
   state: entry.state,
-  model_id: entry.scope.model,
-  split: entry.scope.split,
-  batch: entry.scope.batch,
+  ...scopeFacts(entry),
   groups: entry.groups,
   bytes: entry.bytes,
   input: entry.input,
@@ -37,82 +24,72 @@ const entryDocument = (entry: Entry) => ({
   calls: entry.calls.length,
 });
 
-/** Where entries of several destinations stand together, what tells those apart goes before the rest. */
-const toldApart = <Row>(column: Column<Row>): Column<Row> =>
-  column.name === "destination" || column.name === "account" ? { ...column, rank: 1 } : column;
+interface Printed {
+  /** True if entries of several destinations are listed: what distinguishes these then stays longer in a narrow table. */
+  readonly everywhere: boolean;
+}
 
-const numberColumn = (name: string, rank: number, value: (entry: Entry) => number): Column<Entry> => ({
-  name,
-  heading: name,
-  align: "right",
-  rank,
-  cell: (entry) => String(value(entry)),
-  value,
-});
+/** Prints requests; `groups` are what became of the groups of files, null if none were given. */
+export const printEntries = async (
+  screen: Screen,
+  entries: readonly Entry[],
+  { groups, everywhere }: Printed & { readonly groups: unknown },
+): Promise<void> =>
+  await printOwn(screen, {
+    others: { groups },
+    member: "entries",
+    rows: entries.map(entryDocument),
+    columns: {
+      id: 0,
+      state: {
+        rank: 0,
+        text: ({ state }) => state.replace("_", " "),
+        mark: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
+      },
+      groups: { rank: 1, align: "right" },
+      last_tried: {
+        heading: "last tried\nUTC",
+        rank: 2,
+        text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
+      },
+      model_id: { heading: "model", rank: 3 },
+      split: 4,
+      batch: 5,
+      input: 6,
+      bytes: { rank: 8, align: "right" },
+      attempts: { rank: 9, align: "right" },
+      status: { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") },
+      destination: everywhere ? 1 : 10,
+      account: everywhere ? 1 : 11,
+    },
+  });
 
-const entryColumns: readonly Column<Entry>[] = [
-  textColumn("id", { rank: 0, text: ({ id }) => id }),
-  {
-    ...textColumn<Entry>("state", {
-      rank: 0,
-      text: ({ state }) => state.replace("_", " "),
-      value: ({ state }) => state,
-    }),
-    mark: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
-  },
-  numberColumn("groups", 1, ({ groups }) => groups),
-  textColumn("last_tried", {
-    heading: "last tried\nUTC",
-    rank: 2,
-    text: ({ lastTried }) => isoOf(lastTried).slice(0, 16).replace("T", " "),
-    value: ({ lastTried }) => isoOf(lastTried),
-  }),
-  textColumn("model_id", { heading: "model", rank: 3, text: ({ scope }) => scope.model }),
-  textColumn("split", { rank: 4, text: ({ scope }) => scope.split }),
-  textColumn("batch", { rank: 5, text: ({ scope }) => scope.batch ?? "" }),
-  textColumn("input", { rank: 6, text: ({ input }) => input }),
-  numberColumn("bytes", 8, ({ bytes }) => bytes),
-  numberColumn("attempts", 9, ({ attempts }) => attempts),
-  textColumn("status", { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") }),
-  textColumn("destination", { rank: 10, text: ({ scope }) => scope.destination }),
-  textColumn("account", { rank: 11, text: ({ scope }) => scope.account }),
-];
-
-/** A call that the service's answer named, and the request that it answered. */
+/** A call that an answer of the service named, and the request that it answered. */
 export interface LoggedCall {
   readonly id: string;
   readonly entry: Entry;
 }
 
-/** The calls that answers named. */
-export const callsView = (
+/** Prints calls. */
+export const printLoggedCalls = async (
+  screen: Screen,
   calls: readonly LoggedCall[],
-  { everywhere }: { readonly everywhere: boolean },
-): ListView<LoggedCall> => ({
-  columns: everywhere ? [...callColumns, ...placeColumns.map(toldApart)] : callColumns,
-  rows: calls,
-  wire: { bytes: Buffer.from(JSON.stringify({ calls: calls.map(callDocument) })), member: "calls" },
-});
-
-const callDocument = ({ id, entry }: LoggedCall) => ({
-  id,
-  model_id: entry.scope.model,
-  split: entry.scope.split,
-  batch: entry.scope.batch,
-  logged_at: isoOf(entry.lastTried),
-  destination: entry.scope.destination,
-  account: entry.scope.account,
-});
-
-const callColumns: readonly Column<LoggedCall>[] = [
-  textColumn("id", { rank: 0, text: ({ id }) => id }),
-  textColumn("model_id", { heading: "model id", rank: 1, text: ({ entry }) => entry.scope.model }),
-  textColumn("split", { rank: 2, text: ({ entry }) => entry.scope.split }),
-  textColumn("batch", { rank: 3, text: ({ entry }) => entry.scope.batch ?? "" }),
-  textColumn("logged_at", { heading: "logged at", rank: 4, text: ({ entry }) => isoOf(entry.lastTried) }),
-];
-
-const placeColumns: readonly Column<LoggedCall>[] = [
-  textColumn("destination", { rank: 5, text: ({ entry }) => entry.scope.destination }),
-  textColumn("account", { rank: 6, text: ({ entry }) => entry.scope.account }),
-];
+  { everywhere }: Printed,
+): Promise<void> => {
+  const rows = calls.map(({ id, entry }) => {
+    const { destination, account } = entry.scope;
+    return { id, ...scopeFacts(entry), logged_at: isoOf(entry.lastTried), destination, account };
+  });
+  await printOwn(screen, {
+    member: "calls",
+    rows,
+    columns: {
+      id: 0,
+      model_id: { heading: "model id", rank: 1 },
+      split: 2,
+      batch: 3,
+      logged_at: { heading: "logged at", rank: 4 },
+      ...(everywhere ? { destination: 1, account: 1 } : {}),
+    },
+  });
+};

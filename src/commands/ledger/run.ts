@@ -16,14 +16,14 @@ import {
   type Verification,
   verifyReading,
 } from "../../ledger/index.ts";
-import { printDocument, printList } from "../../output/index.ts";
+import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
 import { withFrames } from "../inputs/findings.ts";
 import { readInputs } from "../inputs/read.ts";
 import type { Moment } from "../lists/options.ts";
 import { isNowhere } from "../log/options.ts";
-import { callsView, entriesView, type LoggedCall } from "./columns.ts";
+import { type LoggedCall, printEntries, printLoggedCalls } from "./columns.ts";
 import type { TypedCalls, TypedFiles, TypedForget, TypedPlace, TypedResolve } from "./command.ts";
 
 /** Lists the requests of the ledger, or those that hold groups of files. */
@@ -38,7 +38,7 @@ export const showStatus = async (context: Context, typed: TypedFiles): Promise<v
       const [are, them] = left === 1 ? ["1 request is", "it"] : [`${left} requests are`, "them"];
       context.screen.notice(`${are} of other destinations or accounts: --all-destinations shows ${them} too`);
     }
-    await printList(context.screen, entriesView(entries, { everywhere }));
+    await printEntries(context.screen, entries, { groups: null, everywhere });
     return;
   }
   const standing = await verifyFiles(context, typed, { perScope: true });
@@ -46,7 +46,7 @@ export const showStatus = async (context: Context, typed: TypedFiles): Promise<v
   context.screen.notice(
     `${counted(read, "group")}: ${logged} logged, ${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`,
   );
-  await printList(context.screen, entriesView(standing.entries, { groups: countsOf(standing), everywhere }));
+  await printEntries(context.screen, standing.entries, { groups: countsOf(standing), everywhere });
 };
 
 /** What settles a request without anybody's word, where something does. */
@@ -171,7 +171,7 @@ export const listCalls = async (context: Context, typed: TypedCalls): Promise<vo
     const isBound = typed.since !== undefined || typed.until !== undefined;
     context.screen.notice(isBound ? "no calls were logged in that time" : "the ledger knows of no calls here");
   }
-  await printList(context.screen, callsView(calls, { everywhere: typed.allDestinations }));
+  await printLoggedCalls(context.screen, calls, { everywhere: typed.allDestinations });
 };
 
 /** A ledger, and what of it is meant. */

@@ -2,8 +2,9 @@
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { type Column, type ListView, printDocument, printList, textColumn } from "../../output/index.ts";
-import { documentSchema, lineSchema, type Output, outputs } from "./schemas.ts";
+import { printDocument } from "../../output/index.ts";
+import { printOwn } from "../lists/own.ts";
+import { documentSchema, lineSchema, outputs } from "./schemas.ts";
 
 /** Lists the schemas, or prints that of an output. @throws Failure `option-needs`, `option-value-wrong` */
 export const run = async (
@@ -16,40 +17,15 @@ export const run = async (
   else await printSchema(context, { name: words.join(" "), line });
 };
 
-/** A schema, and the files of the package that hold it. */
-interface Listed {
-  readonly output: Output;
-  readonly file: string;
-  readonly lineFile: string | undefined;
-}
-
 const listSchemas = async ({ screen }: Context): Promise<void> => {
-  const rows = outputs.map((output): Listed => {
-    const { file } = documentSchema(output);
-    return { output, file, lineFile: output.line === undefined ? undefined : lineSchema(output).file };
+  const schemas = outputs.map((output) => {
+    const { name, about, line } = output;
+    const line_file = line === undefined ? null : lineSchema(output).file;
+    return { name, about, file: documentSchema(output).file, line_file };
   });
-  await printList(screen, schemasView(rows));
+  const columns = { name: 0, about: 0, file: 2, line_file: { heading: "line file", rank: 3 } };
+  await printOwn(screen, { member: "schemas", rows: schemas, columns });
 };
-
-const schemasView = (rows: readonly Listed[]): ListView<Listed> => ({
-  columns,
-  rows,
-  wire: { bytes: Buffer.from(JSON.stringify({ schemas: rows.map(listedDocument) })), member: "schemas" },
-});
-
-const listedDocument = ({ output: { name, about }, file, lineFile }: Listed) => ({
-  name,
-  about,
-  file,
-  line_file: lineFile ?? null,
-});
-
-const columns: readonly Column<Listed>[] = [
-  textColumn("name", { rank: 0, text: ({ output: { name } }) => name }),
-  textColumn("about", { rank: 0, text: ({ output: { about } }) => about }),
-  textColumn("file", { rank: 2, text: ({ file }) => file }),
-  textColumn("line_file", { heading: "line file", rank: 3, text: ({ lineFile }) => lineFile }),
-];
 
 /** Prints a schema, whatever form was asked for. @throws Failure `option-value-wrong` */
 const printSchema = async (

@@ -5,9 +5,10 @@ import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
-import { type Column, printDocument, printList, textColumn } from "../../output/index.ts";
-import { newKey, openStore, type Store, type StoredKey, storePath } from "../../service/index.ts";
+import { printDocument } from "../../output/index.ts";
+import { newKey, openStore, type Store, storePath } from "../../service/index.ts";
 import { credentialUses, parseProject } from "../../settings/index.ts";
+import { printOwn } from "../lists/own.ts";
 import type { TypedKey, TypedPlace } from "./command.ts";
 
 /** Makes a key, and prints it this once. @throws Failure `key-exists`, `option-value-wrong` */
@@ -33,15 +34,20 @@ export const listKeys = async (context: Context, typed: TypedPlace): Promise<voi
   const { keys, place } = await storeOf(context, typed);
   const rows = await keys.list();
   if (rows.length === 0) context.screen.notice(`there are no keys in ${place}`);
-  const shown = rows.map(({ name, projects, uses, created, revoked }) => ({
-    name,
-    projects,
-    uses,
-    created: momentOf(created),
-    revoked: momentOf(revoked),
-  }));
-  const bytes = Buffer.from(JSON.stringify({ keys: shown }));
-  await printList(context.screen, { columns, rows, wire: { bytes, member: "keys" } });
+  const shown = rows.map(({ name, projects, uses, created, revoked }) => {
+    return { name, projects, uses, created: momentOf(created), revoked: momentOf(revoked) };
+  });
+  await printOwn(context.screen, {
+    member: "keys",
+    rows: shown,
+    columns: {
+      name: 0,
+      projects: { rank: 0, text: ({ projects }) => (projects.length === 0 ? "all" : projects.join(", ")) },
+      uses: 0,
+      created: 1,
+      revoked: 0,
+    },
+  });
 };
 
 /** Revokes a key. @throws Failure `key-unknown` */
@@ -75,15 +81,3 @@ const projectIn = (text: string): string => {
 };
 
 const momentOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
-
-const columns: readonly Column<StoredKey>[] = [
-  textColumn("name", { rank: 0, text: ({ name }) => name }),
-  textColumn("projects", {
-    rank: 0,
-    text: ({ projects }) => (projects.length === 0 ? "all" : projects.join(", ")),
-    value: ({ projects }) => projects.join(";"),
-  }),
-  textColumn("uses", { rank: 0, text: ({ uses }) => uses.join(", "), value: ({ uses }) => uses.join(";") }),
-  textColumn("created", { rank: 1, text: ({ created }) => momentOf(created) }),
-  textColumn("revoked", { rank: 0, text: ({ revoked }) => momentOf(revoked) }),
-];
