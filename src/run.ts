@@ -39,6 +39,7 @@ export const runOn = async (
   try {
     await Promise.race([work(), stray]);
     await context?.close();
+    await screen?.settled();
     return 0;
   } catch (thrown) {
     screen ??= openScreen({ host, words: screenForWrong({ given: new Map() }), argv });
