@@ -1,6 +1,6 @@
 /** The outcomes of a run's groups in earlier runs, and what follows: one decision for complete and for growing files. */
 import { Column, dedupKeyBytes } from "../groups/index.ts";
-import { type Entry, type EntryState, isLogged, isUnknown } from "./entries.ts";
+import { type Entry, isLogged, isUnknown } from "./entries.ts";
 
 /** What rollcall remembers of the files it wrote: the digest of each by its path. */
 export interface Written {
@@ -32,9 +32,10 @@ interface EarlierOptions {
 export class EarlierRuns {
   readonly #options: EarlierOptions;
   readonly #facts = new Column("u8");
-  #unknownEntries: Entry[] = [];
-  #isEmpty = true;
-  #loggedElsewhereAt = 0;
+  /** Requests whose outcome is unknown, oldest first. */
+  unknownEntries: readonly Entry[] = [];
+  /** When a group was last logged from an input of another name, in milliseconds since 1970; 0 if none was. */
+  loggedElsewhereAt = 0;
 
   constructor(options: EarlierOptions) {
     this.#options = options;
@@ -42,19 +43,20 @@ export class EarlierRuns {
 
   /** Adds requests that are new or may have changed. All that were unknown are among them again, unless they were forgotten. */
   async take(entries: AsyncIterable<Entry>): Promise<void> {
-    for (const { marks } of this.#unknownEntries) {
+    for (const { marks } of this.unknownEntries) {
       for (const group of this.#groupsOf(marks)) this.#set(group, this.#facts.at(group) & ~unknown);
     }
-    this.#unknownEntries = [];
+    const unknownEntries: Entry[] = [];
+    this.unknownEntries = unknownEntries;
     for await (const entry of entries) {
-      const isElsewhere = entry.input !== this.#options.input;
-      const facts = factsOf(entry.state) === logged && isElsewhere ? logged | loggedElsewhere : factsOf(entry.state);
-      if (facts === 0) continue;
-      const groups = this.#groupsOf(entry.marks);
+      const { state, input, marks } = entry;
+      const isElsewhere = input !== this.#options.input;
+      const facts = isUnknown(state) ? unknown : isElsewhere ? logged | loggedElsewhere : logged;
+      const groups = isUnknown(state) || isLogged(state) ? this.#groupsOf(marks) : [];
       for (const group of groups) this.#set(group, this.#facts.at(group) | facts);
       if (groups.length === 0) continue;
-      if (facts === unknown) this.#unknownEntries.push(entry);
-      else if (isElsewhere) this.#loggedElsewhereAt = Math.max(this.#loggedElsewhereAt, entry.lastTried);
+      if (facts === unknown) unknownEntries.push(entry);
+      else if (isElsewhere) this.loggedElsewhereAt = Math.max(this.loggedElsewhereAt, entry.lastTried);
     }
   }
 
@@ -70,17 +72,7 @@ export class EarlierRuns {
 
   /** True if nothing is known of any group. */
   get isEmpty(): boolean {
-    return this.#isEmpty;
-  }
-
-  /** Requests whose outcome is unknown, oldest first. */
-  get unknownEntries(): readonly Entry[] {
-    return this.#unknownEntries;
-  }
-
-  /** When a group was last logged from an input of another name, in milliseconds since 1970; 0 if none was. */
-  get loggedElsewhereAt(): number {
-    return this.#loggedElsewhereAt;
+    return this.#facts.length === 0;
   }
 
   /**
@@ -106,11 +98,5 @@ export class EarlierRuns {
   #set(group: number, facts: number): void {
     this.#facts.length = Math.max(this.#facts.length, group + 1);
     this.#facts.set(group, facts);
-    this.#isEmpty = false;
   }
 }
-
-const factsOf = (state: EntryState): number => {
-  if (isLogged(state)) return logged;
-  return isUnknown(state) ? unknown : 0;
-};

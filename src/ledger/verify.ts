@@ -68,19 +68,16 @@ export const verifyReading = async (
   for (let group = 0; group < marks.count; group++) {
     const outcome = outcomeOf(facts[group] ?? 0);
     counts[outcome]++;
-    const { file } = spotOfGroup(reading, group);
-    const own = files.get(file) ?? { file, read: 0, logged: 0 };
-    files.set(file, own);
+    const spot = spotOfGroup(reading, group);
+    const own = files.get(spot.file) ?? { file: spot.file, read: 0, logged: 0 };
+    files.set(spot.file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
-    if (outcome === "logged" || (problems.length >= maxProblems && counts[outcome] > 1)) continue;
-    problems.push(problemIn(outcome, spotOfGroup(reading, group)));
+    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemIn(outcome, spot));
   }
-  const problemCounts = outcomeRules.map(([outcome, rule]) => ({
-    rule,
-    severity: "error" as const,
-    count: counts[outcome],
-  }));
+  const problemCounts = outcomes.map((outcome): RuleCount => {
+    return { rule: ruleOf(outcome), severity: "error", count: counts[outcome] };
+  });
   const byName = [...files.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
   return { ...counts, entries: touching, problems, problemCounts, files: byName };
 };
@@ -113,19 +110,15 @@ export const standingRuns = (files: readonly FileStanding[]): readonly StandingR
   return runs;
 };
 
-type VerifiedOutcome = "logged" | "repeated" | "unknown" | "refused" | "not_sent";
+const outcomes = ["repeated", "unknown", "refused", "not_sent"] as const;
+type UnverifiedOutcome = (typeof outcomes)[number];
 
-const outcomeRules = [
-  ["repeated", "group-repeated"],
-  ["unknown", "group-unknown"],
-  ["refused", "group-refused"],
-  ["not_sent", "group-not-sent"],
-] as const;
+const ruleOf = (outcome: UnverifiedOutcome) => (outcome === "not_sent" ? "group-not-sent" : `group-${outcome}`);
 
-const problemIn = (outcome: Exclude<VerifiedOutcome, "logged">, spot: Spot): Problem => {
-  if (outcome === "refused") return problemOf("group-refused", { text: undefined }, spot);
-  return problemOf(outcome === "not_sent" ? "group-not-sent" : `group-${outcome}`, undefined, spot);
-};
+const problemIn = (outcome: UnverifiedOutcome, spot: Spot): Problem =>
+  outcome === "refused"
+    ? problemOf("group-refused", { text: undefined }, spot)
+    : problemOf(outcome === "not_sent" ? "group-not-sent" : `group-${outcome}`, undefined, spot);
 
 /** Bits of the facts that are known of a group. */
 const wasUnknown = 1;
@@ -133,7 +126,7 @@ const wasRefused = 2;
 const wasAccepted = 4;
 const wasRepeated = 8;
 
-const outcomeOf = (facts: number): VerifiedOutcome => {
+const outcomeOf = (facts: number): UnverifiedOutcome | "logged" => {
   if ((facts & wasRepeated) !== 0) return "repeated";
   if ((facts & wasAccepted) !== 0) return "logged";
   if ((facts & wasUnknown) !== 0) return "unknown";
