@@ -1,25 +1,16 @@
 /** Databases of rollcall's own: SQLite in a file, and PostgreSQL at an address. Both are asked in the same SQL. */
 import { isDatabaseAddress } from "../files.ts";
 import type { Host } from "../host.ts";
+import type { Row } from "./row.ts";
 import { openFile } from "./sqlite.ts";
 
 export { isLocked, type Lock, type LockWaiting, tryLock, waitForLock } from "./lock.ts";
 export { fileFailure, type TitledFile } from "./own-file.ts";
+export type { Row } from "./row.ts";
 export { type ExaminedFile, examineFile, sqliteVersion } from "./sqlite.ts";
 
 /** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates; in JSON both are kept. */
 export type Value = string | number | Uint8Array | null;
-
-/** A row. A column that has no value of the type asked for is damage. */
-export interface Row {
-  /** @throws Failure `database-corrupt` */
-  text(column: string): string;
-  /** @throws Failure `database-corrupt` */
-  integer(column: string): number;
-  /** @throws Failure `database-corrupt` */
-  bytes(column: string): Uint8Array;
-  isNull(column: string): boolean;
-}
 
 /** A statement. `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
 export interface Question {

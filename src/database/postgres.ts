@@ -4,9 +4,9 @@ import pg from "pg";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { isLoopback } from "../host.ts";
-import type { Database, DatabaseOptions, DatabasePart, DatabasePlace, OpenedDatabase, Question, Row } from "./index.ts";
+import type { Database, DatabaseOptions, DatabasePart, DatabasePlace, OpenedDatabase, Question } from "./index.ts";
 import type { TitledFile } from "./own-file.ts";
-import { toRow } from "./row.ts";
+import { type Row, toRow } from "./row.ts";
 
 /** Opens a database, and its tables. @throws as `openDatabase` */
 export const openServer = async (part: DatabasePart, options: DatabaseOptions): Promise<OpenedDatabase | undefined> => {

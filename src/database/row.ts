@@ -1,11 +1,13 @@
-/** A row as a driver returns it, with columns of known types. */
+/** A row as a driver returns it, with columns of known types. A column without a value of the type asked for is damage. */
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import { Failure } from "../failure.ts";
-import type { Row } from "./index.ts";
 import type { TitledFile } from "./own-file.ts";
 
+/** A row. Its methods throw Failure `database-corrupt`. */
+export type Row = ReturnType<typeof toRow>;
+
 /** Wraps the row of a driver. */
-export const toRow = (row: unknown, about: TitledFile): Row => {
+export const toRow = (row: unknown, about: TitledFile) => {
   const damage = () => new Failure("database-corrupt", about, { where: { file: about.path } });
   if (typeof row !== "object" || row === null) throw damage();
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
@@ -14,10 +16,10 @@ export const toRow = (row: unknown, about: TitledFile): Row => {
     return value;
   };
   return {
-    text: (name) => column(name, (value) => (typeof value === "string" ? value : undefined)),
-    integer: (name) => column(name, (value) => (typeof value === "number" ? value : undefined)),
-    bytes: (name) => column(name, toBytes),
-    isNull: (name) => Reflect.get(row, name) === null,
+    text: (name: string) => column(name, (value) => (typeof value === "string" ? value : undefined)),
+    integer: (name: string) => column(name, (value) => (typeof value === "number" ? value : undefined)),
+    bytes: (name: string) => column(name, toBytes),
+    isNull: (name: string) => Reflect.get(row, name) === null,
   };
 };
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Row, Value } from "./index.ts";
+import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Value } from "./index.ts";
 import {
   guard,
   identityOf,
@@ -15,7 +15,7 @@ import {
   requireOwnFile,
   type TitledFile,
 } from "./own-file.ts";
-import { toRow } from "./row.ts";
+import { type Row, toRow } from "./row.ts";
 
 /** The longest time that a file is waited for: 50 processes at once, each with a commit. No signal is heard meanwhile. */
 const maxLockMs = 30_000;

@@ -129,10 +129,11 @@ export const invalidInput = (
   files: readonly string[],
   about: Pick<ReasonData<"input-invalid">, "unsent" | "valid"> = {},
 ): Failure<"input-invalid"> =>
-  new Failure("input-invalid", { counts: problems.counts, ...about }, { problems: errorsOf(problems, files) });
-
-const errorsOf = (problems: Problems, files: readonly string[]) =>
-  problems.sorted(files).filter(({ severity }) => severity === "error");
+  new Failure(
+    "input-invalid",
+    { counts: problems.counts, ...about },
+    { problems: problems.sorted(files).filter(({ severity }) => severity === "error") },
+  );
 
 /** How open sources are read. */
 export interface SourceOptions extends Omit<ReadOptions, "host" | "files" | "maxUnpackedBytes" | "onOpened"> {
