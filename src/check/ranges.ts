@@ -4,13 +4,13 @@ import { blocksOf, type Source } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 
-/** Where a source is cut: a range is the lines that begin between one cut and the next. The first cut is where a line begins. */
+/** Offsets at which a source is cut. A range is the lines that begin between two cuts. A line begins at the first cut. */
 export type Cuts = Float64Array;
 
-/** The last ranges are shorter than the others by this much at most: whoever is done first does not wait long. */
+/** The last ranges are shorter by this factor at most, so that no thread waits long for the others. */
 const shortened = 8;
 
-/** Cuts a source from a line on: in steps, which are shorter if there is less left than all threads have to do. */
+/** Cuts a source from a line on. Steps are shorter if less is left than all threads have to read. */
 export const cutsOf = ({
   start,
   size,
@@ -80,7 +80,7 @@ export async function* scanRanges(
   }
 }
 
-/** The longest line of a source that is read range by range: one thread reads longer ones, for the sake of memory. */
+/** Bytes of the longest line in a range. One thread reads longer lines, to save memory. */
 const maxLineBytes = 2 ** 20;
 
 /** Bytes that most lines end within. */

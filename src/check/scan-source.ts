@@ -1,4 +1,4 @@
-/** Reads a source to its end: alone, or, where it is large, with other threads. */
+/** Reads a source to its end, with other threads if it is large. */
 
 import type { Found } from "../groups/parts/found.ts";
 import { type Bytes, firstFrame, frames, isBlank, Shrunk, type Source, textStart } from "../input/index.ts";
@@ -8,15 +8,15 @@ import { haveSmallNursery, minSharedBytes, type Sharing, scanShared, sharingHere
 
 /** How a source is read. */
 interface SourceOptions extends ScanOptions {
-  /** How a large one is shared among threads; as suits the machine by default. */
+  /** How a large source is shared among threads. Default: as suits the machine. */
   readonly sharing?: Sharing | undefined;
   /** What this thread does while others begin to read. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
-  /** Told how many bytes of the source were read, and what was found so far. */
+  /** Called with the number of bytes that were read, and with what was found so far. */
   readonly onRead: (bytes: number, found: Found) => void;
 }
 
-/** The largest source that is read at once, and of which all rewards are kept to find those that are far outside. */
+/** Bytes of the largest source that is read at once, and whose rewards are all kept to find the outlying ones. */
 const maxSmallBytes = 2 ** 18;
 
 /** True if a source is small, and not shared among threads. */
@@ -31,7 +31,7 @@ export const scanSource = async (
   const { bytes } = source;
   const scan = new Scan(source, own);
   if (isSmallSource(source, sharing)) {
-    // Nobody else's turn comes meanwhile: what is said of a small source is said before anything else happens.
+    // Read without waiting, so that its problems are printed before anything else happens.
     const all = Buffer.allocUnsafe(bytes.size);
     if (bytes.readNow(all, 0) < all.length) throw new Shrunk();
     const start = markLength(all);

@@ -1,4 +1,4 @@
-/** Takes the lines of a source, or all of it as one document: reads each once, and checks it. */
+/** Reads the records of a source, each once, and checks them. */
 import { isUtf8 } from "node:buffer";
 import { type Found, mergeFound, nothingFound, type PackedFound } from "../groups/parts/found.ts";
 import {
@@ -27,11 +27,11 @@ interface LineOptions {
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly judgement: Judgement;
-  /** True if parts are marked, where nothing was found yet. */
+  /** True if parts get digests and checksums, if `found` is absent. */
   readonly isMarked?: boolean | undefined;
-  /** What is added to; nothing yet where it is left out. */
+  /** What findings are added to. Default: nothing was found yet. */
   readonly found?: Found;
-  /** What ends the reading of a long list. */
+  /** Ends the reading of a long list. */
   readonly signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface ScanOptions extends LineOptions {
 
 const noBytes = Buffer.alloc(0);
 
-/** The reader of what is in memory already, and read at once; it is closed once it takes more than this. */
+/** The reader of blocks that are in memory. It is replaced if its memory grows above this number of bytes. */
 let shared: JsonReader | undefined;
 const maxSharedBytes = 2 ** 26;
 
@@ -80,7 +80,7 @@ export class Scan {
     return this.#line - 1;
   }
 
-  /** Takes what was found in the range that follows. */
+  /** Takes what was found in the next range. */
   takeRange({ found, lines }: { readonly found: PackedFound; readonly lines: number }): void {
     mergeFound(this.found, found, this.lines);
     this.#line += lines;
@@ -129,7 +129,7 @@ export class Scan {
       this.#checker.take(block, root);
       return;
     }
-    // What an origin could not convert was reported by it.
+    // The origin has reported what it could not convert.
     if (!isBroken && isUnclean) this.#reportUnclean(block, start, own);
     else if (!isBroken && this.#reader !== undefined) {
       const isLast = last && lineEnd === text.bytes.length;
@@ -225,10 +225,10 @@ const blockOf = (text: Text): CheckedBlock => ({
   places: new Places(text),
 });
 
-/** Files that were put after each other bring their marks along, each before a line. */
+/** Concatenated files have their marks before lines. */
 const byteOrderMark = Buffer.from("\ufeff");
 
-/** A copy with blanks for the marks that lines begin with: rejected lines are copied from the bytes as they are. */
+/** Copies bytes with blanks instead of the marks that lines begin with. Rejected lines are copied from the bytes as they are. */
 const withoutMarks = (own: Buffer): Buffer => {
   const bytes = Buffer.from(own);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {

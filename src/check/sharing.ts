@@ -1,4 +1,4 @@
-/** Shares the reading of a large file among threads: each takes range after range, and what they find is put together in order. */
+/** Shares the reading of a large file among threads. Each takes range after range, and what they find is merged in order. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -18,23 +18,23 @@ export interface Sharing {
   readonly stepBytes: number;
 }
 
-/** The smallest file that is worth another thread: a smaller one is read in the time in which that starts. */
+/** Bytes of the smallest file that is worth another thread: a smaller one is read while the thread starts. */
 export const minSharedBytes = 2 ** 26;
 
-/** The program of a helper thread: it waits to be told what to read. Without it nobody helps. */
+/** The program of a helper thread. It waits for its task. Without the program, nobody helps. */
 const helpingProgram = join(import.meta.dirname, "range-reader.cjs");
 
-/** More threads than this read no faster than memory is filled, and each takes some 25 MB. */
+/** More threads would wait for memory, and each takes some 25 MB. */
 const maxThreads = 4;
 
-/** From here on a few milliseconds are nothing, and what is loaded for later would only add to the memory that reading takes. */
+/** Bytes from which modules are loaded after reading: a few milliseconds do not matter then, and memory does. */
 const minBytesToWait = 2 ** 30;
 
-/** Ranges are large beside what it takes to put one to the others; in a very large file there are no more than this many. */
+/** Merging a range must cost little next to reading it. A very large file has no more than this many ranges. */
 const smallestStep = 2 ** 23;
 const maxRanges = 64;
 
-/** How reading so many bytes is shared on this machine; undefined if there is nobody to share with. */
+/** How reading so many bytes is shared on this machine; undefined if there is no other thread. */
 export const sharingHere = (bytes: number): Sharing | undefined => {
   const threads = Math.min(availableParallelism(), maxThreads);
   const stepBytes = Math.max(smallestStep, Math.ceil(bytes / maxRanges));
@@ -43,20 +43,20 @@ export const sharingHere = (bytes: number): Sharing | undefined => {
 };
 
 /**
- * Keeps small, in each thread, the part of the heap in which all that it makes begins: V8 would let it grow to three times
- * 16 MB. Without this, checking 170 MB in which every line has a finding takes half as much memory again (131 MB, 196 MB), and
- * no less time. It holds for all threads, until another one starts, which therefore says it again.
+ * Keeps the young generation of the heap small, which V8 would let grow to three times 16 MB. Without this, checking 170 MB
+ * with a finding on every line takes 196 MB instead of 131 MB, and no less time. It applies to all threads until another one
+ * starts, which therefore calls it again.
  */
 export const haveSmallNursery = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 
-/** What a helping thread is told. */
+/** The task of a helper thread. */
 export interface HelperTask extends Ranges {
   readonly descriptor: number;
   readonly name: string;
   readonly options: Omit<ScanOptions, "signal" | "found">;
 }
 
-/** How reading is shared, and what is done with what is found. */
+/** How reading is shared. */
 interface SharedOptions extends ScanOptions {
   readonly sharing: Sharing;
   /** What this thread does while others begin to read. */

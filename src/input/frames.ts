@@ -1,4 +1,4 @@
-/** Frames bytes into records: lines, and the elements of arrays. Whoever takes a record reads its JSON in the same pass. */
+/** Frames bytes into records: lines, a document, and the elements of arrays. */
 import { Places } from "../check/rules/places.ts";
 import { faultIn, type JsonReader, type SyntaxFault } from "../json/reader.ts";
 import type { Tabled } from "../json/table.ts";
@@ -18,7 +18,7 @@ import {
 import { unitsBefore } from "./columns.ts";
 import { type Bytes, type Position, Shrunk } from "./source.ts";
 
-/** Bytes read at once: large enough that reading costs nothing beside parsing, small enough to stay in the cache. */
+/** Bytes that are read at once: enough that reading costs nothing next to parsing, and few enough to stay in the cache. */
 export const blockBytes = 2 ** 20;
 
 /** Whole lines. */
@@ -67,8 +67,8 @@ export async function* frames(
 }
 
 /**
- * The lines of a range, block by block; the next block is read while one is looked at. `memory` is what an earlier
- * range of a thread left to be used again. @throws Shrunk
+ * Yields the lines of a range, block by block. The next block is read while one is checked. `memory` has the buffers of an
+ * earlier range, which are used again. @throws Shrunk
  */
 export async function* blocksOf(
   source: Bytes,
@@ -87,7 +87,7 @@ export async function* blocksOf(
     const last = base + filled >= end;
     const whole = last ? filled : lastNewline(buffer, searched, filled) + 1;
     if (whole > 0) {
-      // What follows the last line end begins the next block.
+      // The bytes after the last line end begin the next block.
       spare = sized(spare, Math.min(blockBytes + filled - whole, end - base - whole));
       buffer.copy(spare, 0, whole, filled);
       read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
@@ -116,19 +116,19 @@ const readAhead = (
 ): Promise<number> => {
   if (last) return Promise.resolve(0);
   const read = source.read(into, at);
-  // Whoever stops early never asks for it.
+  // A reader that stops early never awaits it.
   read.catch(() => undefined);
   return read;
 };
 
-/** A buffer of a size, in the old one's memory where it fits. */
+/** Returns a buffer of a size, in the memory of the old one if it fits. */
 const sized = (old: Buffer | undefined, size: number): Buffer => {
   if (old !== undefined && old.buffer.byteLength >= size) return Buffer.from(old.buffer, 0, size);
-  // Blocks differ by what is left over of the line before: with some room to spare the next ones fit too.
+  // Blocks differ by the part of a line that is left over. With some spare bytes the next ones fit too.
   return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
 };
 
-/** Room for what is left over of a line of usual length. */
+/** Bytes of a line of usual length. */
 const spareBytes = 2 ** 17;
 
 const lastNewline = (buffer: Buffer, from: number, to: number): number => {
@@ -136,7 +136,7 @@ const lastNewline = (buffer: Buffer, from: number, to: number): number => {
   return at < 0 ? -1 : from + at;
 };
 
-/** Where the next newline stands; the end where there is none. What stands before is not kept. */
+/** Offset of the next newline; the end if there is none. The bytes before it are not kept. */
 const lineEnd = async (source: Bytes, { buffer, start, end }: Range & { readonly buffer: Buffer }): Promise<number> => {
   let at = start;
   while (at < end) {
@@ -160,7 +160,7 @@ const beginsDocument = (bytes: Buffer): boolean => {
   if (isBlank(bytes)) return false;
   const from = skipWhite(bytes, 0);
   const end = endOfLine(bytes, from);
-  // What ends here and begins again there is a line behind another: in a document something stands between them.
+  // A value that ends before another one begins is a line: in a document, a comma is between them.
   if (isCloser(lastOf(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
   const first = faultIn(bytes.subarray(from, end));
   if (first?.fault === "more" && isKey(bytes.subarray(from), first.at)) return isInside(bytes.subarray(from));
@@ -168,24 +168,24 @@ const beginsDocument = (bytes: Buffer): boolean => {
   if (onlyOpens(bytes.subarray(from, end))) return true;
   const next = skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastOf(bytes, end));
-  // A line that was cut off ends to be JSON at its end, or where the next line begins; a document goes on.
+  // A line that was cut off stops being JSON at its end, or where the next line begins. A document continues.
   const fault = faultIn(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
 
-/** True if a text is an object, as far as it goes, but for the brace that it begins with. */
+/** True if a text is the beginning of an object without its opening brace. */
 const isInside = (bytes: Buffer): boolean => {
   const fault = faultIn(Buffer.concat([Buffer.of(openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
 };
 
-/** The last byte before a place that is not white space. */
+/** The last byte before an offset that is not white space. */
 const lastOf = (bytes: Buffer, end: number): number | undefined => bytes[endOfText(bytes, end) - 1];
 
 const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
 const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
 
-/** True if a line does nothing but open objects and arrays. */
+/** True if a line only opens objects and arrays. */
 const onlyOpens = (line: Buffer): boolean =>
   /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;
 
@@ -242,7 +242,7 @@ export async function* elementsOf(
   }
 }
 
-/** Offset behind the byte order mark that a text begins with. */
+/** Offset after the byte order mark that a text begins with. */
 export const textStart = async (bytes: Pick<Bytes, "read">): Promise<number> => {
   const head = Buffer.alloc(longestMark);
   await bytes.read(head, 0);
