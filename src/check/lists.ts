@@ -20,7 +20,7 @@ import { closeBrace, endOfText, newline, openBrace, openBracket, quote, Walker }
 import { Checker, hasTwiceOf, keyUses } from "./checker.ts";
 import { firstBadByte, maxTextBytes } from "./faults.ts";
 import type { Judgement } from "./rules/judgement.ts";
-import { type Path, Places, type Text } from "./rules/places.ts";
+import { type Path, Places } from "./rules/places.ts";
 
 /** How a list is taken. */
 interface ListOptions {
@@ -32,23 +32,19 @@ interface ListOptions {
   readonly found: Found;
 }
 
-/** A fault, and its offset in the source. */
-interface FaultPosition {
-  readonly offset: number;
+/** The position of a fault. */
+interface FaultPosition extends Position {
   /** Undefined if the text is not UTF-8 somewhere. */
   readonly fault: Fault | undefined;
 }
 
 /** A list that cannot be read. */
-export interface BrokenList extends Position {
-  readonly length: number;
-  readonly checksum: number;
-  readonly digest: Buffer;
+export interface BrokenList {
+  readonly part: Position & { readonly length: number; readonly checksum: number; readonly digest: Buffer };
+  readonly wrong: FaultPosition & { readonly column: number };
   /** The bytes around the fault, and the offset of the fault in them. */
-  readonly around: Text;
+  readonly around: Buffer;
   readonly at: number;
-  /** Undefined if the text is not UTF-8 there. */
-  readonly fault: Fault | undefined;
 }
 
 /**
@@ -68,7 +64,7 @@ export const takeList = async (
   const checker = new Checker({ index, groupBy, found, file: name, reader: () => reader });
   const wrong = faultOfHead(list) ?? (await takeElements(bytes, list, { reader, checker, signal }));
   if (wrong === "no-list") return wrong;
-  if (wrong !== undefined) return await brokenAt(bytes, { ...list, wrong, signal });
+  if (wrong !== undefined) return await brokenAt(bytes, list, { wrong, signal });
   // The groups of a request are no shape of the input.
   if (list.path.length > 0) found.shapes.delete("groups");
   mergeFound(before, packFound(found));
@@ -117,9 +113,10 @@ const endOfRange = async (source: Bytes, { start, end }: Range): Promise<number>
 };
 
 /** The fault of a text before its list. */
-const faultOfHead = ({ head, start }: List): FaultPosition | undefined => {
-  const found = faultIn(head);
-  return found === undefined || found.fault === "end" ? undefined : { offset: start + found.at, fault: found.fault };
+const faultOfHead = ({ head, start, line }: List): FaultPosition | undefined => {
+  const { at, fault } = faultIn(head) ?? { at: 0, fault: "end" };
+  const place = { start: start + at, line: new Places({ bytes: head, start, line }).mark(at) };
+  return fault === "end" ? undefined : { ...place, fault };
 };
 
 /** What is wrong, or that the text has to be read as a whole; undefined if all was taken. */
@@ -142,8 +139,10 @@ const takeElements = async (source: Bytes, list: List, { reader, checker, signal
   };
   for await (const part of elementsOf(source, range, { reader, isTolerant: false, signal })) {
     const { text, length, fault, isEnd } = part;
-    if (fault !== undefined) return { offset: part.start + fault.at, fault: fault.fault };
-    if (!isUtf8(text.bytes.subarray(0, length))) return { offset: part.start, fault: undefined };
+    if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) {
+      const { at = 0, fault: kind } = fault ?? {};
+      return { start: part.start + at, line: part.places.mark(at), fault: kind };
+    }
     for (let node = 0; node < text.words.length; node = afterOf(text, node)) {
       checker.takeElement(part, node, { path: [...path, count++], isGroup: isRequest });
     }
@@ -167,8 +166,9 @@ const takeRest = async (
   const around = Buffer.concat([head, tail]);
   const root = rootOf(around);
   if (root === undefined || !isUtf8(around)) {
-    const { at = 0, fault } = faultIn(around) ?? {};
-    return { offset: place.start + at - head.length, fault };
+    const { at = head.length, fault } = faultIn(around) ?? {};
+    const behind = at - head.length;
+    return { start: place.start + behind, line: new Places({ ...place, bytes: tail }).mark(behind), fault };
   }
   if (!isRequest) return undefined;
   // A request that has a key twice may have other groups.
@@ -183,31 +183,46 @@ const takeRest = async (
   return undefined;
 };
 
-/** Reads all of a list that is broken, so that its digest is known: a byte that is not UTF-8 is its first fault. */
+/** Reads all of a list that is broken, so that its digest is known. A byte that is not UTF-8 is its first fault. */
 const brokenAt = async (
   source: Bytes,
-  { wrong, signal, ...list }: List & { readonly wrong: FaultPosition; readonly signal: AbortSignal | undefined },
+  { start, end, line }: List,
+  { wrong: known, signal }: { readonly wrong: FaultPosition; readonly signal: AbortSignal | undefined },
 ): Promise<BrokenList> => {
-  const { start, end, line } = list;
   const hash = createHash("sha256");
   let checksum = 0;
-  let bad: number | undefined;
+  let lines = 0;
+  let bad: FaultPosition | undefined;
   for await (const { bytes, at } of piecesOf(source, { start, end }, signal)) {
     hash.update(bytes);
     checksum = crc32(bytes, checksum);
-    if (bad === undefined && !isUtf8(bytes)) bad = at + firstBadByte(bytes);
+    if (bad === undefined && !isUtf8(bytes)) {
+      const first = firstBadByte(bytes);
+      bad = { start: at + first, line: line + lines + linesIn(bytes.subarray(0, first)), fault: undefined };
+    }
+    lines += linesIn(bytes);
   }
-  const offset = bad ?? wrong.offset;
-  const around = await aroundOf(source, list, offset);
-  const own = { start, line, length: end - start, checksum, digest: hash.digest() };
-  return { ...own, around, at: offset - around.start, fault: bad === undefined ? wrong.fault : undefined };
+  const wrong = bad ?? known;
+  const from = Math.max(start, wrong.start - aroundBytes);
+  const read = await readRange(source, { start: from, length: Math.min(end, wrong.start + aroundBytes) - from });
+  // A text that begins with a key lacks its brace, and these bytes do not.
+  const skipped = read[0] === quote && wrong.start > from ? 1 : 0;
+  return {
+    part: { start, line, length: end - start, checksum, digest: hash.digest() },
+    wrong: { ...wrong, column: unitsBefore(source, wrong) + 1 },
+    around: read.subarray(skipped),
+    at: wrong.start - from - skipped,
+  };
 };
+
+/** Bytes before a fault, and after it, that tell what it is. */
+const aroundBytes = 256;
 
 /** A range piece by piece, cut between characters, and the offset of each piece. */
 async function* piecesOf(
   source: Bytes,
   { start, end }: Range,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<{ readonly bytes: Buffer; readonly at: number }, void> {
   const room = Buffer.allocUnsafeSlow(Math.max(1, Math.min(blockBytes, end - start)));
   for (let at = start; at < end; ) {
@@ -215,7 +230,7 @@ async function* piecesOf(
     const length = Math.min(room.length, end - at);
     if ((await source.read(room.subarray(0, length), at)) < length) throw new Shrunk();
     let whole = length;
-    while (length - whole < maxContinuations && !isWhole(room[whole - 1])) whole--;
+    while (length - whole < maxContinuations && isContinued(room[whole - 1])) whole--;
     // The last character may continue in the next piece.
     const isCut = at + length < end && whole > 1 && (room[whole - 1] ?? 0) >= firstOfSeveral;
     whole = isCut ? whole - 1 : length;
@@ -224,29 +239,15 @@ async function* piecesOf(
   }
 }
 
-/** Bytes before a fault, and after it, that tell what it is. */
-const aroundBytes = 256;
+/** True if a byte continues a character. */
+const isContinued = (byte = 0): boolean => (byte & 0xc0) === 0x80;
 
-/** The bytes around an offset. They begin with the list, or with a byte that no value of it begins with. */
-const aroundOf = async (source: Bytes, { start, end, line }: List, offset: number): Promise<Text> => {
-  const from = Math.max(start, offset - aroundBytes);
-  const bytes = await readRange(source, { start: from, length: Math.min(end, offset + aroundBytes) - from });
-  let skipped = 0;
-  while (from > start && from + skipped < offset && (bytes[skipped] === quote || !isWhole(bytes[skipped]))) skipped++;
-  const place = { start: from + skipped, line };
-  for await (const piece of piecesOf(source, { start, end: place.start })) place.line += linesIn(piece.bytes);
-  return { ...place, bytes: bytes.subarray(skipped), unitsBefore: () => unitsBefore(source, place) };
-};
+/** The number of bytes that continue a character, at most; the lowest byte that begins a character of several. */
+const maxContinuations = 3;
+const firstOfSeveral = 0xc0;
 
 const linesIn = (bytes: Buffer): number => {
   let lines = 0;
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++;
   return lines;
 };
-
-/** True if a byte begins a character. */
-const isWhole = (byte = 0): boolean => (byte & 0xc0) !== 0x80;
-
-/** The number of bytes that continue a character, at most; the lowest byte that begins a character of several. */
-const maxContinuations = 3;
-const firstOfSeveral = 0xc0;

@@ -177,10 +177,13 @@ export class Scan {
   }
 
   /** Reports the first fault of a list that is broken, which counts as a group that cannot be read. */
-  #reportBroken({ around, at, fault, ...part }: BrokenList, last: boolean): void {
-    const block = blockOf(around);
-    if (fault === undefined) this.#report("not-utf-8", undefined, { block, at });
-    else this.#reportFault(block, { own: around.bytes, start: 0, fault: { fault, at, token: at }, last });
+  #reportBroken({ part, wrong, around, at }: BrokenList, last: boolean): void {
+    const { start: offset, line, column, fault } = wrong;
+    const { problems } = this.found;
+    const spot = () => ({ file: this.#source.name, line, column, offset, path: [] });
+    const report: ReportFault = (rule, data) => problems.report(rule, data, spot);
+    if (fault === undefined) report("not-utf-8", undefined);
+    else reportFault(around, { fault: { fault, at, token: at }, last, isDocument: this.#isDocument, report });
     this.#checker.takeLongUnreadable(part);
   }
 
