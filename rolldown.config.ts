@@ -18,6 +18,8 @@ const groups = [
   { name: "print", test: /\/src\/(output\/(table\/list|json\/document|page\/page)|commands\/lists\/own)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
+  // Failures of any module are made without loading the module.
+  { name: "failures", test: /\/src\/\w+\/failures\.ts$/ },
   {
     name: "log",
     test: /\/src\/(commands\/(log\/command|check\/command|inputs\/reports)|output\/frame\/report|send\/index)\.ts$/,

@@ -1,4 +1,5 @@
 /** Files and folders of rollcall's own: folders for their owner alone, files that are written whole or not at all, and the codes of the system's errors. */
+
 import {
   chownSync,
   closeSync,
@@ -16,7 +17,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { Failure, type Problem, type ReasonData } from "./failure.ts";
+import { Failure, type Problem } from "./failure.ts";
+import { type ForeignPart, outExists, outUnwritable, placeForeign } from "./failures.ts";
 import { currentUser } from "./host.ts";
 import { commandLine } from "./shell-words.ts";
 
@@ -48,9 +50,6 @@ const tryMake = (path: string): unknown => {
   return undefined;
 };
 
-/** What of a path others could use to put something of their own in its place. */
-type ForeignPart = Omit<ReasonData<"place-foreign">, "place" | "user">;
-
 /**
  * Refuses a file or folder of rollcall's own that another user owns or could replace: each folder on the way to it, each
  * link and the place itself belong to this user or to root, and no folder lets others rename what is in it. What is not
@@ -63,7 +62,7 @@ export const requireOwn = (place: string): void => {
   // In a user namespace root is somebody else: whoever owns the root folder owns the system.
   const trusted = new Set([user, 0, statSync("/").uid]);
   const part = foreignPart(resolve(place), trusted);
-  if (part !== undefined) throw new Failure("place-foreign", { ...part, place, user }, { where: { file: part.part } });
+  if (part !== undefined) throw placeForeign({ ...part, place, user }, { where: { file: part.part } });
 };
 
 /** As many links as systems follow. */
@@ -205,7 +204,7 @@ export const writeWhole = (path: string, pieces: Iterable<string | Uint8Array>, 
 /** Makes sure that a file that people name is not written over. @throws Failure `out-exists` */
 export const requireFree = (file: string): void => {
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there?.isFile() === true && there.size > 0) throw new Failure("out-exists", { file });
+  if (there?.isFile() === true && there.size > 0) throw outExists(file);
 };
 
 /** Writes to a file that people name. @throws Failure `out-unwritable` */
@@ -214,7 +213,7 @@ export const writeOut = <Result>(file: string, write: () => Result): Result => {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    throw new Failure("out-unwritable", { file, code: codeOf(thrown) }, { cause: thrown });
+    throw outUnwritable({ file, code: codeOf(thrown) }, { cause: thrown });
   }
 };
 

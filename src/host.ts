@@ -1,7 +1,8 @@
 /** What the machine gives a run: environment, streams, terminal, clock, chance, signals. */
+
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { Failure } from "./failure.ts";
+import { interrupted } from "./failures.ts";
 
 /** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
 export interface Host {
@@ -99,7 +100,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     const listener = () => {
       if (name === "SIGINT" && lent > 0) return;
       if (!abort.signal.aborted) {
-        abort.abort(new Failure("interrupted", { signal: name }));
+        abort.abort(interrupted({ signal: name }));
         return;
       }
       // A third signal ends the process at once: the system's default action is back.

@@ -1,6 +1,7 @@
 /** The ids of calls that lines hold: plain, the first field of a row, or the `id` of a JSON object. */
-import { Failure } from "../failure.ts";
+
 import { isObject, newline, openBrace, parsedJson } from "../json/walk.ts";
+import { callIdsMissing, callIdUnreadable } from "./failures.ts";
 
 /** Longest text that can be an id: what is longer is some other file. */
 const longestId = 1024;
@@ -25,7 +26,7 @@ export async function* idsOfLines(
       yield id;
     }
   }
-  if (found === 0 && !mayBeEmpty) throw new Failure("call-ids-missing", { from: "standard input" });
+  if (found === 0 && !mayBeEmpty) throw callIdsMissing();
 }
 
 const tab = 0x09;
@@ -36,7 +37,7 @@ const idsOfLine = (bytes: Uint8Array, line: number): readonly string[] => {
   if (bytes[start] === openBrace) return idsOfObject(textOf(bytes.subarray(start), line), line);
   const end = bytes.indexOf(tab, start);
   const field = bytes.subarray(start, end < 0 ? bytes.length : end);
-  if (field.length > longestId) throw new Failure("call-id-unreadable", { line, why: "too long" });
+  if (field.length > longestId) throw callIdUnreadable({ line, why: "too long" });
   return [unquoted(textOf(field, line).trim())];
 };
 
@@ -50,11 +51,11 @@ const unquoted = (text: string): string => {
 /** The id of an object, or those of what rollcall itself wraps calls in: `call`, `calls`. */
 const idsOfObject = (text: string, line: number): readonly string[] => {
   const value = parsedJson(text)?.value;
-  if (value === undefined) throw new Failure("call-id-unreadable", { line, why: "broken JSON" });
+  if (value === undefined) throw callIdUnreadable({ line, why: "broken JSON" });
   const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};
   const holders: readonly unknown[] = id !== undefined ? [value] : Array.isArray(calls) ? calls : [call];
   const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
-  if (ids.includes("")) throw new Failure("call-id-unreadable", { line, why: "an object without an id" });
+  if (ids.includes("")) throw callIdUnreadable({ line, why: "an object without an id" });
   return ids;
 };
 
@@ -62,7 +63,7 @@ const textOf = (bytes: Uint8Array, line: number): string => {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Failure("call-id-unreadable", { line, why: "not UTF-8" });
+    throw callIdUnreadable({ line, why: "not UTF-8" });
   }
 };
 

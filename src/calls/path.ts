@@ -1,5 +1,5 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
-import { Failure } from "../failure.ts";
+import { optionValueWrong } from "../failures.ts";
 import { elementSpans, memberSpans, openBrace, openBracket, quote, type Span, wholeOf } from "../json/walk.ts";
 import { nearest } from "../nearest.ts";
 
@@ -34,7 +34,7 @@ export const parsePath = (text: string, option: string): CallPath => {
     at += match[0].length;
   }
   if (at === text.length && path.length > 0) return path;
-  throw new Failure("option-value-wrong", {
+  throw optionValueWrong({
     option,
     value: text,
     wanted: 'a path such as output.choices[0].message.content; a key with dots stands as inputs["a.b"]',

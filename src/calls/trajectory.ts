@@ -1,6 +1,7 @@
 /** Turns a traced call into a trajectory that can be logged (interface 2.1), and into messages. */
-import type { CallUnfit } from "../failure.ts";
+
 import { operationOf, readHead } from "./facts.ts";
+import type { CallUnfit } from "./failures.ts";
 import { type CallPath, findPath } from "./path.ts";
 import { fieldsOf, isNone, itemsOfRaw, kindOf, listOf, objectOf, type Raw, rawText, textIn } from "./raw.ts";
 

@@ -1,13 +1,15 @@
 /** Lock files: the facts of models at one time, a fact on its own line, so that the same facts are the same text. */
+
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
 import { known, Mistyped } from "../contract/fields.ts";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { codeOf, writeWhole } from "../files.ts";
 import { faultOf } from "../json/reader.ts";
 import { elementSpans, memberOf, parsedJson, positionOf, spanAt } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-names.ts";
+import { lockBroken, lockForeign, lockUnreadable, lockUnwritable } from "./failures.ts";
 import { namedPrices, priceAt, priceNames } from "./prices.ts";
 
 const text = z.optional(z.string());
@@ -90,8 +92,7 @@ export const readLock = (file: string): LockFile | undefined => {
   const bytes = bytesOf(file);
   if (bytes === undefined) return undefined;
   const broken = (wrong: "no-json" | "no-lock" | "newer" | "type", at: number, path: LockPath = []): Failure => {
-    const where = { file, ...positionOf(bytes, at) };
-    return new Failure("lock-broken", { file, wrong, field: path.join(".") }, { where });
+    return lockBroken({ file, wrong, field: path.join("."), ...positionOf(bytes, at) });
   };
   const startOf = (...path: LockPath): number => spanAt(bytes, path)?.start ?? 0;
   const value = parsedJson(bytes.toString("utf8"))?.value;
@@ -126,9 +127,9 @@ const bytesOf = (file: string): Buffer | undefined => {
   } catch (thrown) {
     const code = codeOf(thrown);
     if (code === "ENOENT") return undefined;
-    throw new Failure("lock-unreadable", { file, code }, { where: { file }, cause: thrown });
+    throw lockUnreadable({ file, code, cause: thrown });
   }
-  throw new Failure("lock-unreadable", { file, code: "not a file" }, { where: { file } });
+  throw lockUnreadable({ file, code: "not a file" });
 };
 
 /**
@@ -146,12 +147,12 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   const before = bytesOf(file)?.toString("utf8");
   if (before === written) return false;
   if (before !== undefined && before.trim() !== "" && memberOf(parsedJson(before)?.value, lockMark) === undefined) {
-    throw new Failure("lock-foreign", { file }, { where: { file } });
+    throw lockForeign(file);
   }
   try {
     writeWhole(file, [written], before === undefined ? 0o666 : statSync(file).mode & 0o777);
   } catch (thrown) {
-    throw new Failure("lock-unwritable", { file, code: codeOf(thrown) }, { where: { file }, cause: thrown });
+    throw lockUnwritable({ file, code: codeOf(thrown), cause: thrown });
   }
   return true;
 };

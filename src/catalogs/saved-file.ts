@@ -1,11 +1,13 @@
 /** Reads a catalog that was saved as a file: what `catalog … --json` prints, or its entries as an array or one a line. */
+
 import { readFile } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { faultOf } from "../json/reader.ts";
 import { parsedJson, positionOf } from "../json/walk.ts";
+import { catalogFileBroken, catalogFileUnreadable } from "./failures.ts";
 
 /** Reads a file, or standard input for `-`: a catalog to be checked. @throws Failure `catalog-file-unreadable`, `catalog-file-broken`, the signal's reason */
 export const readCatalogFile = async (file: string, host: Host): Promise<unknown> => {
@@ -23,7 +25,7 @@ const bytesOf = async (file: string, host: Host): Promise<Buffer> => {
     return Buffer.concat(chunks);
   } catch (thrown) {
     host.signal.throwIfAborted();
-    throw new Failure("catalog-file-unreadable", { file, code: codeOf(thrown) }, { where: { file }, cause: thrown });
+    throw catalogFileUnreadable({ file, code: codeOf(thrown), cause: thrown });
   }
 };
 
@@ -43,5 +45,5 @@ const parseLines = (text: string): readonly unknown[] | undefined => {
 const broken = (file: string, text: string): Failure => {
   const bytes = Buffer.from(text);
   const where = { file, ...positionOf(bytes, faultOf(bytes).at) };
-  return new Failure("catalog-file-broken", { file, wrong: "no-json" }, { where });
+  return catalogFileBroken({ file, wrong: "no-json" }, where);
 };

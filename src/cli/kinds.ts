@@ -1,5 +1,7 @@
 /** The kinds of options and arguments: how the words of each are read, how it is shown, and which values there are. */
-import { Failure } from "../failure.ts";
+
+import type { Failure } from "../failure.ts";
+import { optionNeeds, optionValueWrong } from "../failures.ts";
 import { nearest } from "../nearest.ts";
 
 /** What an option or an argument takes. */
@@ -40,7 +42,7 @@ export type Values<Of extends Kinds> = {
 
 /** The failure for a value that an option does not take. */
 export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
-  new Failure("option-value-wrong", { option, value, wanted, suggestion });
+  optionValueWrong({ option, value, wanted, suggestion });
 
 /** An option that takes no value. */
 export const flag = (about: string): Kind<boolean> => ({ about, read: (words) => words.length > 0 });
@@ -156,7 +158,7 @@ export const readKinds = <Of extends Kinds>(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
       const words = typed(name);
       if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0) {
-        throw new Failure("option-needs", { option: nameOf(name), needs: nameOf(kind.needs) });
+        throw optionNeeds(nameOf(name), nameOf(kind.needs));
       }
       return [camelCase(name), kind.read(words, nameOf(name))];
     }),

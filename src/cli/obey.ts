@@ -1,7 +1,9 @@
 /** Does what was typed: prints a help or the version, or runs a command. */
+
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { optionsContradict } from "../failures.ts";
 import type { Program } from "./command.ts";
 import { type Globals, globals } from "./globals.ts";
 import { screenHelp, wholeHelp } from "./help.ts";
@@ -43,4 +45,4 @@ export const obey = async (
 
 /** The failure for two options that exclude each other. */
 export const contradiction = (first: string, second: string, why: string): Failure =>
-  new Failure("options-contradict", { first, second, why });
+  optionsContradict({ first, second, why });

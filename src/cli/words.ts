@@ -1,6 +1,8 @@
 /** Reads argv, with commander: where its words lead in the tree of commands, and what was typed for each option. */
+
 import { Argument, CommanderError, Option, Command as Parser } from "commander";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { verbMissing, wordsWrong } from "../failures.ts";
 import { nearest } from "../nearest.ts";
 import { argumentText, type Command, flagsOf, nameOf, type Program, pathOf, wholeTree } from "./command.ts";
 import { screenHelp } from "./help.ts";
@@ -102,9 +104,9 @@ const checkWords = (place: Place, parser: Parser, wrong: CommanderError | undefi
     return;
   }
   if (given.has("version")) return;
-  if (wrong !== undefined) throw wordsWrong(place, wrong);
+  if (wrong !== undefined) throw failureOfWords(place, wrong);
   if (command.run === undefined && operands.length + unknown.length === 0) {
-    throw new Failure("verb-missing", {
+    throw verbMissing({
       command: pathOf(command),
       verbs: command.verbs.map(nameOf),
       help: screenHelp(command),
@@ -113,7 +115,7 @@ const checkWords = (place: Place, parser: Parser, wrong: CommanderError | undefi
   try {
     parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
   } catch (thrown) {
-    throw thrown instanceof CommanderError ? wordsWrong(place, thrown) : thrown;
+    throw thrown instanceof CommanderError ? failureOfWords(place, thrown) : thrown;
   }
   checkAbove(place);
 };
@@ -139,10 +141,10 @@ export const allOptions = (command: Command, { options: globals }: Command): Kin
 };
 
 const wrongWords = (command: Command, text: string, suggestion?: string): Failure =>
-  new Failure("words-wrong", { text, suggestion, command: pathOf(command) });
+  wordsWrong({ text, suggestion, command: pathOf(command) });
 
 /** What commander ended with, as a failure. */
-const wordsWrong = (place: Place, reason: CommanderError): Failure => {
+const failureOfWords = (place: Place, reason: CommanderError): Failure => {
   const { command, above, unknown } = place;
   if (reason.code === "commander.unknownOption") {
     // What follows `--with-token=` may be a key, and is not printed.

@@ -1,9 +1,9 @@
 /** Tries a request once. Whatever the network or the service does is a value. */
 import type { Endpoint, Schema } from "../contract/endpoint.ts";
+import { type Asked, failureOfStatus, failureOfTransport, type ReplyFacts } from "./answers.ts";
 import { type Decoded, decode } from "./body.ts";
 import type { Attempt, StreamedBody, StreamedRequest } from "./client.ts";
 import { type Exchanged, exchange, isStreamed } from "./exchange.ts";
-import { type Asked, failureOfStatus, failureOfTransport, type ReplyFacts } from "./failures.ts";
 import { headersOf, targetOf } from "./request.ts";
 import type { Session } from "./retry.ts";
 import { routeTo } from "./route.ts";

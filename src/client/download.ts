@@ -2,11 +2,11 @@
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
+import { connectionFailure, isPassing } from "./answers.ts";
 import { retryAfterMs } from "./attempt.ts";
 import type { ClientOptions, Patience } from "./client.ts";
 import type { Connections } from "./connections.ts";
 import { type Started, start } from "./exchange.ts";
-import { isPassing, noConnection } from "./failures.ts";
 import { type Headers, userAgent } from "./request.ts";
 import { openPatience, readSilenceMs, triesBeforeNotice } from "./retry.ts";
 import { addressOf, type Route, routeTo } from "./route.ts";
@@ -109,7 +109,7 @@ interface Wanted {
 /** A request without a reply. */
 interface NoReply {
   readonly error: TransportError;
-  readonly failure: Failure<"no-connection">;
+  readonly failure: Failure;
 }
 
 /** Bytes of a body that are read ahead. */
@@ -126,7 +126,7 @@ const request = async (
   const noReply = (error: TransportError): NoReply => {
     trace?.(`* ${error.code}`);
     const asked = { route, silenceMs, tries, setting: "the address" };
-    return { error, failure: noConnection(error, asked, { http: shown }) };
+    return { error, failure: connectionFailure(error, asked, { http: shown }) };
   };
   signal.throwIfAborted();
   const started = host.elapsed();

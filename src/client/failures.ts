@@ -1,186 +1,265 @@
-/** Makes failures of replies and of transport errors. */
-import type { Credential, EndpointHost } from "../contract/endpoint.ts";
+/** Failures of requests to the service. */
 import { type About, Failure } from "../failure.ts";
-import { parsedJson } from "../json/walk.ts";
-import type { ClientOptions } from "./client.ts";
-import type { Target } from "./request.ts";
-import { connectTimeoutMs, type Route } from "./route.ts";
-import type { TransportError } from "./transport-error.ts";
+import { fieldOf, skipRefused } from "../sentences.ts";
 
-/** The request that a failure is about. */
-export interface Asked {
-  readonly options: ClientOptions;
-  readonly target: Target;
-  readonly route: Route;
-  readonly credential: Credential | undefined;
-  readonly silenceMs: number;
-  readonly tries: number;
-  /** How its body is compressed. */
-  readonly encoding?: string | undefined;
-}
-
-/** The setting that holds the address of a host of the contract. */
-export const settingOf = {
-  base: "base_url",
-  inference: "inference_base_url",
-  log: "log_base_url",
-} as const satisfies Record<EndpointHost, string>;
-
-const aboutOf = ({ target: { endpoint, url } }: Asked, status?: number, said?: string): About => ({
-  where: { setting: settingOf[endpoint.host] },
-  http: { method: endpoint.method, url, status, said },
-});
-
-/** The statuses that say "not now" (promises.md, the table of outcomes): worth another try where repeating is safe. */
-export const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
-
-/** What a failure needs of a reply. */
-export interface ReplyFacts {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Its body, decoded, as much as there is. */
-  readonly bytes: Uint8Array;
-  /** How long the service asks to wait; undefined where it asks nothing that can be read. */
-  readonly retryAfterMs: number | undefined;
-}
-
-/** Returns the failure for a reply that is not a success. */
-export const failureOfStatus = (asked: Asked, status: number, reply: ReplyFacts): Failure => {
-  const { kind, message } = saidBy(reply.bytes);
-  const about = aboutOf(asked, status, message);
-  const { endpoint, url } = asked.target;
-  const setting = settingOf[endpoint.host];
-  if (status === 401 || status === 403) {
-    const from = asked.credential?.from;
-    const project = endpoint.projectHeader || endpoint.use === "calls" ? asked.options.project?.value : null;
-    return new Failure("credential-refused", { status, from, project }, about);
-  }
-  if (status === 404) {
-    const reason = kind === "json" ? "nothing-there" : "address-wrong";
-    return new Failure(reason, { operation: endpoint.name, setting }, about);
-  }
-  if (status >= 300 && status < 400) {
-    const { location = "" } = reply.headers;
-    const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
-    // A query can have secrets.
-    return new Failure("redirected", { to: to && `${to.origin}${to.pathname}`, setting }, about);
-  }
-  if (isPassing(status)) {
-    return new Failure("service-unavailable", { status, askedMs: reply.retryAfterMs, tries: asked.tries }, about);
-  }
-  return new Failure("request-refused", { status, ...(status === 415 ? { encoding: asked.encoding } : {}) }, about);
+export const addressMalformed = (why: "scheme" | "extras"): Failure => {
+  const fault =
+    why === "scheme" ? "does not begin with https:// or http://" : "holds a user, a password, a query or a fragment";
+  return new Failure("usage", "address-malformed", `the address in the settings ${fault}`, {
+    hint: "give it as https://host/path",
+  });
 };
 
-/** Returns the failure for a reply that is not complete. */
-export const failureOfTransport = (asked: Asked, error: TransportError, status?: number): Failure => {
-  if (error.code === "TOO_LONG") return tooLong(asked, status);
-  const setting = settingOf[asked.target.endpoint.host];
-  return noConnection(error, { ...asked, setting }, aboutOf(asked, status));
+export const proxyUnusable = (variable: string): Failure =>
+  new Failure("usage", "proxy-unusable", `${variable} does not name a proxy that can be used`, {
+    hint: "give it as http://host:port or https://host:port",
+  });
+
+export const pathParameterUnusable = (parameter: string, value: string): Failure => {
+  const name = parameter.replaceAll("_", " ");
+  return new Failure("usage", "path-parameter-unusable", `"${value}" can't be a ${name}: no address can be made of it`);
 };
 
-/** Returns the failure for a transport error on the way to an address. */
-export const noConnection = (
-  error: TransportError,
-  { route, silenceMs, tries, setting }: Pick<Asked, "route" | "silenceMs" | "tries"> & { readonly setting: string },
+export const headerUnusable = (what: string): Failure => {
+  const why = "its name or its value holds a character that no header can carry";
+  return new Failure("usage", "header-unusable", `${what} can't be sent as a header: ${why}`, {
+    hint: "look for a line end and for characters that are not ASCII, in it and in project_header",
+  });
+};
+
+export const credentialOverHttp = (origin: string): Failure =>
+  new Failure("usage", "credential-over-http", `${origin} is plain http: the key would travel in plain text`, {
+    hint: "use https://, or --insecure-http where that is meant",
+  });
+
+const withSaid = (sentence: string, { http }: About): string =>
+  http?.said === undefined ? sentence : `${sentence}: ${http.said}`;
+
+const addressAdvice = (setting: string): string =>
+  setting === "inference_base_url"
+    ? "inference_base_url is what stands before /v1/models"
+    : setting === "log_base_url"
+      ? "log_base_url (or base_url) is what stands before /v1/preview/models/…/log"
+      : "base_url is what stands before /call/read and /inference/…";
+
+/** @param operation what could not be done @param setting the one that holds the address */
+export const nothingThere = (operation: string, setting: string, about: About): Failure => {
+  const message = `could not ${operation}: the service says that there is no such thing (404)`;
+  return new Failure("not_found", "nothing-there", withSaid(message, about), {
+    hint: `check what was asked for; ${addressAdvice(setting)}`,
+    ...about,
+  });
+};
+
+export const addressWrong = (operation: string, setting: string, about: About): Failure => {
+  const message = `could not ${operation}: there is nothing at ${about.http?.url ?? "the address"} (404)`;
+  return new Failure("refused", "address-wrong", withSaid(message, about), { hint: addressAdvice(setting), ...about });
+};
+
+export const redirected = (to: string | undefined, setting: string, about: About): Failure => {
+  const [url, status] = [about.http?.url ?? "the address", about.http?.status ?? "redirect"];
+  const message = `${url} redirects to ${to ?? "somewhere else"} (${status}), and rollcall follows no redirect`;
+  return new Failure("refused", "redirected", message, {
+    hint: `if that is the service, put its address into ${setting}`,
+    ...about,
+  });
+};
+
+/**
+ * @param from where the credential came from; undefined if none was sent
+ * @param project the project that was sent; undefined if none is set, null if the operation has none
+ */
+export const credentialRefused = (
+  { status, from, project }: { status: number; from: string | undefined; project: string | undefined | null },
   about: About,
-): Failure<"no-connection"> => {
-  const { code, status } = error;
-  const ms = code === "SILENT" ? silenceMs : code === "CONNECT_TIMEOUT" ? connectTimeoutMs : undefined;
-  const data = { code, to: hostAndPort(route.to), proxy: proxyOn(route), status, ms, tries, setting };
-  return new Failure("no-connection", data, { ...about, cause: error });
-};
-
-const hostAndPort = ({ hostname, port }: Route["to"]): string =>
-  hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-
-/** Host and port of the proxy on a way; undefined where there is none. */
-export const proxyOn = ({ proxy }: Route): string | undefined =>
-  proxy === undefined ? undefined : hostAndPort(proxy.address);
-
-/** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
-export const maxReplyBytes = 256 * 1024 * 1024;
-
-/** Returns the failure for a reply over the limit. */
-export const tooLong = (asked: Asked, status: number | undefined): Failure =>
-  new Failure("reply-too-long", { limitBytes: maxReplyBytes }, aboutOf(asked, status));
-
-/** Returns the failure for a success that is not the reply that the interface has. */
-export const unreadable = (
-  asked: Asked,
-  { status, bytes, at, encoding = false }: { status: number; bytes: Uint8Array; at?: string; encoding?: boolean },
 ): Failure => {
-  const { kind, message } = saidBy(bytes);
-  const setting = settingOf[asked.target.endpoint.host];
-  return encoding
-    ? new Failure("reply-unreadable", { came: "unknown-encoding", at, setting }, aboutOf(asked, status))
-    : new Failure("reply-unreadable", { came: kind, at, setting }, aboutOf(asked, status, message));
+  if (from === undefined) {
+    const message = `the service asks for a credential, and this operation has none (${status})`;
+    return new Failure("auth", "credential-refused", withSaid(message, about), {
+      hint: "look whether the address is the service's, and whether something stands before it",
+      ...about,
+    });
+  }
+  const beside =
+    project === undefined ? ", sent without a project" : project === null ? "" : ` and the project ${project}`;
+  const other = /^[A-Z_]+$/.test(from)
+    ? `${from} goes before what is saved`
+    : "`rollcall auth login` saves another key";
+  const check =
+    project === null ? "check the key" : "check the key and the project: a wrong project is answered like a wrong key";
+  const message = `the service refused the credential from ${from}${beside} (${status})`;
+  return new Failure("auth", "credential-refused", withSaid(message, about), {
+    hint: `${check}; ${other}`,
+    credentialFrom: from,
+    ...about,
+  });
 };
 
-/** A body's kind, and its message; undefined if there is none to be found. Never made safe here. */
-interface Said {
-  readonly kind: "json" | "html" | "text" | "empty";
-  readonly message: string | undefined;
+/** The status of proxies that ask for a credential of their own. */
+const proxyAuthentication = 407;
+
+const proxyAdvice = "the proxy's user and password; NO_PROXY names what goes without it";
+
+/** @param encoding how the request was compressed, if the service takes no such requests */
+export const requestRefused = (status: number, about: About, encoding?: string): Failure => {
+  const { problems = [] } = about;
+  const [first] = problems;
+  const refused = (message: string, hint: string): Failure =>
+    new Failure("refused", "request-refused", message, { ...about, hint });
+  if (encoding !== undefined) {
+    const hint = "leave compress off: `--compress none`, or `rollcall config unset compress`";
+    return refused(withSaid(`the service takes no requests compressed with ${encoding} (${status})`, about), hint);
+  }
+  const message = `the service refused the request (${status})`;
+  // What it said of each branch of a union was folded to what it means.
+  if (first === undefined) return refused(withSaid(message, about), unplacedAdvice(status, about.http?.said));
+  const why =
+    problems.length === 1 ? `: ${fieldOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
+  const isPlaced = problems.some(({ line }) => line !== undefined);
+  return refused(
+    message + why,
+    isPlaced ? `fix what it names; or ${skipRefused}` : unplacedAdvice(status, first.message),
+  );
+};
+
+/** What to do if a service names no place of the input: another request, since it would refuse the same one. */
+const unplacedAdvice = (status: number, said: string | undefined): string =>
+  status === proxyAuthentication
+    ? `a proxy in between asks for a password: HTTP_PROXY holds ${proxyAdvice}`
+    : said === undefined
+      ? "it does not say why: --debug shows its headers, for whoever runs the service"
+      : "it would refuse the same request again: change what it names; --debug shows the request";
+
+/** @param at the dotted name of what is not as the interface has it */
+export const replyUnreadable = (
+  {
+    came,
+    at = "",
+    setting,
+  }: {
+    came: "html" | "text" | "empty" | "json" | "unknown-encoding";
+    at?: string | undefined;
+    setting: string;
+  },
+  about: About,
+): Failure => {
+  const { url = "the service", said } = about.http ?? {};
+  // As much of a page's title, or of a text, as tells what it is.
+  const title = said === undefined ? "" : ` ("${said.length > 200 ? `${said.slice(0, 200)}…` : said}")`;
+  const what = {
+    html: `an HTML page${title}, not with JSON`,
+    text: `text${title}, not with JSON`,
+    empty: "nothing where JSON was expected",
+    json: `JSON that is not the interface's${at === "" ? "" : `, at ${at}`}`,
+    "unknown-encoding": "",
+  }[came];
+  const message = `${url} answered ${came === "unknown-encoding" ? "in a compression that was not asked for" : `with ${what}`}`;
+  return new Failure("refused", "reply-unreadable", message, {
+    hint: addressAdvice(setting),
+    isPage: came === "html",
+    ...about,
+  });
+};
+
+export const replyTooLong = (limitBytes: number, about: About): Failure => {
+  const message = `the reply of ${about.http?.url ?? "the service"} is larger than ${limitBytes / 1024 / 1024} MiB`;
+  return new Failure("refused", "reply-too-long", message, {
+    hint: "no larger one is read: look whether the address is the service's, or fetch it with curl -o",
+    ...about,
+  });
+};
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
+
+const after = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
+
+/** @param askedMs how long it asked to wait, if it did */
+export const serviceUnavailable = (
+  { status, askedMs, tries }: { status: number; askedMs: number | undefined; tries: number },
+  about: About,
+): Failure =>
+  new Failure("unavailable", "service-unavailable", withSaid(`the service answered ${status}${after(tries)}`, about), {
+    hint:
+      askedMs === undefined
+        ? "try again later; --max-wait says how long is waited"
+        : `it asks to wait ${seconds(askedMs)}: try again then, or give a longer --max-wait`,
+    ...about,
+  });
+
+/** What broke a connection. */
+export interface Broken {
+  /** The system's or library's code, or one of the client's own. */
+  readonly code: string;
+  /** Host and port that were tried, and those of the proxy in between. */
+  readonly to: string;
+  readonly proxy: string | undefined;
+  /** The status that the proxy answered with. */
+  readonly status: number | undefined;
+  /** The time that was allowed, if it ran out. */
+  readonly ms: number | undefined;
+  readonly tries: number;
+  readonly setting: string;
 }
 
-/** Characters of a message: more than a person reads. It is cut to that where it is printed, when no secret is left in it. */
-const maxMessage = 128 * 1024;
-
-/** Bytes of a body in which a message is looked for: echoed inputs can be as large as a request. */
-const maxSearched = 4 * 1024 * 1024;
-
-/** Reads what a body says (interface 7). */
-const saidBy = (bytes: Uint8Array): Said => {
-  const text = new TextDecoder().decode(bytes.subarray(0, maxSearched)).trim();
-  if (text === "") return { kind: "empty", message: undefined };
-  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: cut(titleOf(text)) };
-  if (/^[[{"]/.test(text) || text === "null") {
-    const parsed = parsedJson(text);
-    if (parsed !== undefined) return { kind: "json", message: cut(messageOf(parsed.value)) };
-  }
-  return { kind: "text", message: cut(text) };
+export const noConnection = (broken: Broken, about: About = {}): Failure => {
+  const { code, to, proxy, setting, tries } = broken;
+  const place = proxy === undefined ? to : `${to} through the proxy ${proxy}`;
+  return new Failure("unavailable", "no-connection", `${place}: ${troubleWords(broken)}${after(tries)}`, {
+    hint: connectionAdvice(code, setting, proxy),
+    systemCode: code,
+    ended: endWords(broken),
+    ...about,
+  });
 };
 
-/** The keys under which messages stand, the more telling first. */
-const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
-
-const messageOf = (value: unknown, depth = 0): string | undefined => {
-  if (typeof value === "string") return value.trim() === "" ? undefined : value.trim();
-  if (typeof value !== "object" || value === null || depth > 3) return undefined;
-  if (Array.isArray(value)) return listOf(value, depth);
-  const members = new Map<string, unknown>(Object.entries(value));
-  if (members.has("msg") && members.has("loc")) return itemOf(members);
-  // `{"error": {"message": …}}` and `{"error": "…", "message": …}`: an object is more telling than what stands beside it.
-  const inner = members.get("error");
-  const nested = typeof inner === "object" && inner !== null ? messageOf(inner, depth + 1) : undefined;
-  if (nested !== undefined) return nested;
-  for (const key of messageKeys) {
-    const message = messageOf(members.get(key), depth + 1);
-    if (message !== undefined) return message;
-  }
-  return undefined;
+/** What a code of the network means for a person: after "host:port". */
+const troubles: Readonly<Record<string, string>> = {
+  ENOTFOUND: "there is no machine of that name",
+  EAI_AGAIN: "the name could not be looked up for now",
+  ECONNREFUSED: "nothing listens there",
+  ECONNRESET: "the connection was reset",
+  EPIPE: "the connection was closed while the request was being sent",
+  CUT: "the connection ended before the answer was whole",
+  CUT_HEADERS:
+    "the connection ended within the headers of the answer; a 100 Continue that was not requested ends it too, and rollcall cannot log to a service that sends it",
+  ENDLESS: "the answer did not come to its end in time",
+  ETIMEDOUT: "there is no answer from that machine",
+  EHOSTUNREACH: "there is no route to that machine",
+  ENETUNREACH: "no network leads there",
+  ABORTED: "the run was told to stop",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+  EPROTO: "it does not speak TLS",
+  HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
+  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
 };
 
-/** More items than this say the same again, once for each branch of a union. */
-const maxItems = 3;
+const unknownAuthority = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
-const listOf = (items: readonly unknown[], depth: number): string | undefined => {
-  const messages = [...new Set(items.flatMap((item) => messageOf(item, depth + 1) ?? []))];
-  const more = messages.length - maxItems;
-  const said = messages.slice(0, maxItems).join("; ");
-  return said === "" ? undefined : `${said}${more > 0 ? `; and ${more} more` : ""}`;
+/** What broke a connection after a request had left, as a sentence. */
+const endWords = (broken: Broken): string => {
+  if (broken.code === "ABORTED") return "the run was told to stop before the answer came";
+  if (broken.code === "SILENT") return `the service was ${troubleWords(broken)}`;
+  return troubles[broken.code] === undefined ? `the connection broke (${broken.code})` : troubleWords(broken);
 };
 
-/** A validation item (interface 7): where, then what. */
-const itemOf = (item: ReadonlyMap<string, unknown>): string | undefined => {
-  const loc = item.get("loc");
-  const place = Array.isArray(loc) ? loc.map(String).join(".") : "";
-  const message = messageOf(item.get("msg"));
-  return message === undefined || place === "" ? message : `${place}: ${message}`;
+const troubleWords = ({ code, status, ms = 0 }: Broken): string => {
+  if (code === "SILENT") return `silent for ${seconds(ms)}`;
+  if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(ms)}`;
+  if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
+  if (unknownAuthority.test(code)) return `its certificate is signed by an unknown authority (${code})`;
+  if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
+  if (/^(CUT|CUT_HEADERS|ENDLESS|ABORTED)$/.test(code)) return troubles[code] ?? code;
+  return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
 };
 
-const titleOf = (html: string): string | undefined => {
-  const title = /<title[^>]*>([^<]*)/i.exec(html)?.[1] ?? /<h1[^>]*>([^<]*)/i.exec(html)?.[1];
-  return title?.replace(/\s+/g, " ").trim() || undefined;
+const connectionAdvice = (code: string, setting: string, proxy: string | undefined): string => {
+  if (unknownAuthority.test(code)) return "NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own";
+  if (code === "PROXY_REFUSED") return `HTTPS_PROXY holds ${proxyAdvice}`;
+  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
+  if (code === "NOT_HTTP") return `is ${setting} meant to be https://?`;
+  if (code === "SILENT") return "--timeout says how long silence is allowed";
+  if (code === "ENDLESS") return "a read may take --max-wait as a whole, the answer to a log twice --timeout";
+  const place = setting === "log_base_url" ? "log_base_url, or base_url where that alone is set" : setting;
+  return `check ${place}${proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
 };
-
-const cut = (message: string | undefined): string | undefined =>
-  message !== undefined && message.length > maxMessage ? `${message.slice(0, maxMessage)} …` : message;

@@ -1,8 +1,8 @@
 /** Looks whether something replies at an address. Nothing secret is sent. */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Host } from "../host.ts";
+import { connectionFailure, proxyOn, settingOf } from "./answers.ts";
 import { start } from "./exchange.ts";
-import { noConnection, proxyOn, settingOf } from "./failures.ts";
 import { addressOf, routeTo } from "./route.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -42,7 +42,7 @@ export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Pro
         data: () => true,
         end: (error = new TransportError("CUT")) => {
           const setting = settingOf[of];
-          reject(noConnection(error, { route, silenceMs, tries: 1, setting }, { where: { setting } }));
+          reject(connectionFailure(error, { route, silenceMs, tries: 1, setting }, { where: { setting } }));
         },
       });
     });

@@ -1,9 +1,10 @@
 /** Makes one request of an endpoint value: its address, raw path and headers (interface 4 and 5). */
+
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type CredentialUse, type Endpoint, fillPath } from "../contract/endpoint.ts";
-import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { ClientOptions } from "./client.ts";
+import { credentialOverHttp, headerUnusable, pathParameterUnusable } from "./failures.ts";
 import { type Address, addressOf } from "./route.ts";
 
 /** An endpoint at its address, before it has its credential. */
@@ -21,7 +22,7 @@ export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters:
   const base = endpoint.host === "inference" ? withoutVersion(address.path) : address.path;
   const path = `${base}${filled(endpoint, parameters)}`;
   if (endpoint.auth !== "none" && !address.secure && !options.insecureHttp && !isLoopback(address.hostname)) {
-    throw new Failure("credential-over-http", { origin: address.origin });
+    throw credentialOverHttp(address.origin);
   }
   return { endpoint, address, path, url: `${address.origin}${path}` };
 };
@@ -33,13 +34,13 @@ const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): st
   const checked = schema.safeParse(parameters);
   if (!checked.success) {
     const parameter = checked.error.issues[0]?.path.map(String).join(".") ?? "";
-    throw new Failure("path-parameter-unusable", { parameter, value: "" });
+    throw pathParameterUnusable(parameter, "");
   }
   const values = Object.entries(checked.data ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
     // `.` and `..` can't be told from steps in a path, encoded or not, and half a character has no encoding.
     const isWellFormed = Buffer.from(value).toString() === value;
-    if (/^\.{0,2}$/.test(value) || !isWellFormed) throw new Failure("path-parameter-unusable", { parameter, value });
+    if (/^\.{0,2}$/.test(value) || !isWellFormed) throw pathParameterUnusable(parameter, value);
   }
   return fillPath(path, Object.fromEntries(values));
 };
@@ -58,7 +59,7 @@ export const headersOf = (
   const isTaken = (name: string) =>
     connectionHeaders.has(name.toLowerCase()) || headers.some(([other]) => other.toLowerCase() === name.toLowerCase());
   const add = (name: string, value: string, what: string) => {
-    if (!isToken(name) || !isHeaderValue(value) || isTaken(name)) throw new Failure("header-unusable", { what });
+    if (!isToken(name) || !isHeaderValue(value) || isTaken(name)) throw headerUnusable(what);
     headers.push([name, value]);
   };
   if (credential !== undefined)

@@ -3,9 +3,6 @@ import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import { readDocument, readOutline } from "../contract/entries.ts";
 import type { Failure } from "../failure.ts";
 import { markLength, parsedJson } from "../json/walk.ts";
-import { type Tried, tryOnce } from "./attempt.ts";
-import type { ClientOptions, Held, Patience, Reply, Request, Validators } from "./client.ts";
-import type { Connections } from "./connections.ts";
 import {
   type Asked,
   failureOfStatus,
@@ -14,7 +11,10 @@ import {
   maxReplyBytes,
   tooLong,
   unreadable,
-} from "./failures.ts";
+} from "./answers.ts";
+import { type Tried, tryOnce } from "./attempt.ts";
+import type { ClientOptions, Held, Patience, Reply, Request, Validators } from "./client.ts";
+import type { Connections } from "./connections.ts";
 import { type Credentials, isHeaderValue, targetOf } from "./request.ts";
 import { routeTo } from "./route.ts";
 import { isHostMissing, isPermanent, TransportError } from "./transport-error.ts";

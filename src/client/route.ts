@@ -1,8 +1,9 @@
 /** Where requests go: addresses taken apart, and the proxy that the environment names for them. */
+
 import { isIP } from "node:net";
-import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import { unescapedPercent } from "../percent.ts";
+import { addressMalformed, proxyUnusable } from "./failures.ts";
 
 /** An address, taken apart. */
 export interface Address {
@@ -21,9 +22,9 @@ export interface Address {
 /** Takes an address apart. @throws Failure `address-malformed`; settings refuse the same, and say where it was set */
 export const addressOf = (text: string): Address => {
   const url = httpUrl(text);
-  if (url === undefined) throw new Failure("address-malformed", { why: "scheme" });
+  if (url === undefined) throw addressMalformed("scheme");
   if (`${url.username}${url.password}${url.search}${url.hash}` !== "") {
-    throw new Failure("address-malformed", { why: "extras" });
+    throw addressMalformed("extras");
   }
   const secure = url.protocol === "https:";
   return {
@@ -76,7 +77,7 @@ export const routeTo = (to: Address, env: Environment): Route => {
 const proxyOf = (value: string, variable: string): ProxyServer => {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const url = httpUrl(text);
-  if (url === undefined) throw new Failure("proxy-unusable", { variable });
+  if (url === undefined) throw proxyUnusable(variable);
   const user = `${unescapedPercent(url.username)}:${unescapedPercent(url.password)}`;
   return {
     address: addressOf(url.origin),

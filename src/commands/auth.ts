@@ -1,4 +1,5 @@
 /** `rollcall auth`: the credentials of a profile. */
+
 import { choice, command, flag, text, type Values } from "../cli/index.ts";
 import { openClient, settingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -23,6 +24,7 @@ import {
   usernameGiven,
   withKey,
 } from "../settings/index.ts";
+import { credentialsNone, loginRefused } from "./failures.ts";
 import { printOwn } from "./lists/own.ts";
 
 const use = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
@@ -101,7 +103,7 @@ const isTaken = async (context: Context, { settings, targets }: LoginPlan, key: 
     const { http, where } = tried.failure.about;
     const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
     const others = uses.filter((use) => use !== target.use);
-    throw new Failure("login-refused", { ...target, others }, { ...about, cause: tried.failure });
+    throw loginRefused({ ...target, others }, { ...about, cause: tried.failure });
   }
   if (tried.kind === "taken") return true;
   const down = tried.kind === "silent" && tried.failure.code === "unavailable";
@@ -216,7 +218,7 @@ const status = command({
     const { profile, local } = settings;
     if (!rows.some(isUsable)) {
       const uses = rows.map(({ use, state }) => `${use} (${state})`);
-      failed ??= new Failure("credentials-none", { profile, uses });
+      failed ??= credentialsNone(profile, uses);
     } else if (!check && !local) screen.notice("the credentials were not tried: --check asks the service");
     // If something is wrong, the use without a credential matters most.
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(check ? { check: 0 } : {}) };

@@ -99,7 +99,7 @@ const confirmProfile = async (context: Context, typed: { readonly create: boolea
   const unknown = typed.create ? undefined : newProfile(settingsSources(context));
   if (unknown === undefined) return;
   if (!canAsk(context.host)) throw unknown;
-  const what = `there is no profile ${unknown.data.profile}: make it`;
+  const what = `there is no profile ${unknown.about.detail}: make it`;
   await confirm(context, { what, option: "--create", yes: false });
 };
 

@@ -1,7 +1,8 @@
 /** Asks before something is done that nobody should do by a slip. */
+
 import type { Context } from "../context.ts";
-import { Failure } from "../failure.ts";
 import { askLine, canAsk } from "../settings/index.ts";
+import { notConfirmed } from "./failures.ts";
 
 /**
  * Goes on where the person at the terminal says yes, or where `yes` was given as an option.
@@ -14,8 +15,8 @@ export const confirm = async (
   { what, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
-  if (!canAsk(host)) throw new Failure("not-confirmed", { what, option, how: "no-terminal" });
+  if (!canAsk(host)) throw notConfirmed({ what, option, how: "no-terminal" });
   await screen.settled();
   const answer = await askLine(host, `${what}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer ?? "")) throw new Failure("not-confirmed", { what, option, how: "declined" });
+  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what, option, how: "declined" });
 };

@@ -1,9 +1,11 @@
 /** A lock between processes that the system releases when its holder dies, however it dies. */
+
 import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import Connection from "libsql";
 import type { Host } from "../host.ts";
-import { fileFailure, guard, identityOf, isBusy, makeFile, requireOwnFile, type TitledFile } from "./own-file.ts";
+import type { TitledFile } from "./failures.ts";
+import { fileFailure, guard, identityOf, isBusy, makeFile, requireOwnFile } from "./own-file.ts";
 
 /** A lock that is held. */
 export interface Lock {

@@ -1,4 +1,5 @@
 /** Files of rollcall's own: made for their owner alone, with the errors of SQLite and of the system as failures. */
+
 import {
   accessSync,
   closeSync,
@@ -13,12 +14,15 @@ import {
 import { dirname } from "node:path";
 import { Failure } from "../failure.ts";
 import { codeOf, makeFolder, requireOwn } from "../files.ts";
-
-/** A file or a database, and its name for a person, such as "the ledger". */
-export interface TitledFile {
-  readonly path: string;
-  readonly title: string;
-}
+import {
+  databaseCorrupt,
+  databaseFailed,
+  databaseForeign,
+  databaseLocked,
+  diskFull,
+  folderUnusable,
+  type TitledFile,
+} from "./failures.ts";
 
 /** Runs `work`; its errors of the system or of SQLite become failures that name the file. */
 export const guard = <Result>(about: TitledFile, work: () => Result): Result => {
@@ -29,15 +33,15 @@ export const guard = <Result>(about: TitledFile, work: () => Result): Result => 
   }
 };
 
-const sqliteReasons = {
-  BUSY: "database-locked",
-  LOCKED: "database-locked",
-  CORRUPT: "database-corrupt",
-  NOTADB: "database-foreign",
-  FULL: "disk-full",
-} as const;
+const sqliteFailures = {
+  BUSY: databaseLocked,
+  LOCKED: databaseLocked,
+  CORRUPT: databaseCorrupt,
+  NOTADB: databaseForeign,
+  FULL: diskFull,
+};
 
-const isSqliteReason = (name: string): name is keyof typeof sqliteReasons => name in sqliteReasons;
+const hasOwnFailure = (name: string): name is keyof typeof sqliteFailures => name in sqliteFailures;
 
 /** Converts an error of SQLite or of the system to a failure; returns other failures and defects as they are. */
 export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
@@ -47,11 +51,11 @@ export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (code === "unknown") return thrown;
   const more = { cause: thrown, where: { file: about.path } };
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  if (isSqliteReason(name)) return new Failure(sqliteReasons[name], about, more);
+  if (hasOwnFailure(name)) return sqliteFailures[name](about, more);
   // The shared memory of SQLite is a file, for which a full disk has no room either.
-  if (["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code)) return new Failure("disk-full", about, more);
+  if (["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code)) return diskFull(about, more);
   const isUnusable = name === "" || ["READONLY", "CANTOPEN", "PERM"].includes(name);
-  return new Failure(isUnusable ? "folder-unusable" : "database-failed", { ...about, code }, more);
+  return (isUnusable ? folderUnusable : databaseFailed)({ ...about, code }, more);
 };
 
 /** True if SQLite gave up because of another process. */
@@ -94,7 +98,7 @@ export const refuseForeign = (about: TitledFile, applicationId: number): void =>
   // The application id of a new file may still be in its log only.
   const isNew = owner === 0 && (header.readUInt32BE(pagesOffset) <= 1 || existsSync(`${path}-wal`));
   if (header.toString("latin1", 0, magic.length) === magic && (owner === applicationId || isNew)) return;
-  throw new Failure("database-foreign", about, { where: { file: path } });
+  throw databaseForeign(about, { where: { file: path } });
 };
 
 /** Tells a file from another one that has its name later; undefined if it does not exist. */

@@ -1,11 +1,20 @@
 /** Opens PostgreSQL databases: each question is bounded in time, and asked again if the connection failed. A transaction pooler may be between. */
+
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { isLoopback } from "../host.ts";
+import type { TitledFile } from "./failures.ts";
+import {
+  databaseAddress,
+  databaseAway,
+  databaseFailed,
+  databaseForeign,
+  databaseRefused,
+  databaseVersion,
+} from "./failures.ts";
 import type { Database, DatabaseOptions, DatabasePart, DatabasePlace, OpenedDatabase, Question } from "./index.ts";
-import type { TitledFile } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** Opens a database, and its tables. @throws as `openDatabase` */
@@ -39,12 +48,12 @@ const schemaSql = `
 const hasTables = async (database: Database, { part, about }: PartTables): Promise<boolean> => {
   const [schema] = await database.ask(schemaSql);
   if (schema?.integer("relations") === 0) return false;
-  if (schema?.integer("columns") !== 2) throw new Failure("database-foreign", about);
+  if (schema?.integer("columns") !== 2) throw databaseForeign(about);
   const [row] = await database.ask("SELECT number FROM rollcall.version WHERE part = ?", [part.name]);
   const version = row?.integer("number");
   const expected = part.server.version;
   if (version === undefined || version === expected) return version !== undefined;
-  throw new Failure("database-version", { ...about, version, expected });
+  throw databaseVersion({ ...about, version, expected });
 };
 
 const makeTables = async (database: Database, { part, about }: PartTables): Promise<void> => {
@@ -87,7 +96,7 @@ const databaseOf = (about: TitledFile, options: DatabaseOptions & { readonly con
         if (obstacle === undefined) throw failureOf(thrown, about);
         const { code, isConflict } = obstacle;
         const waitedMs = host.elapsed() - from;
-        if (isClosing || waitedMs >= maxWaitMs) throw new Failure("database-away", { ...about, code, waitedMs });
+        if (isClosing || waitedMs >= maxWaitMs) throw databaseAway({ ...about, code, waitedMs });
         if (wait === firstWaitMs && !isConflict) onAway(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
@@ -270,10 +279,10 @@ const obstacleOf = (thrown: unknown): Obstacle | undefined => {
 const failureOf = (thrown: unknown, about: TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message)) {
-    return new Failure("database-address", { ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
+    return databaseAddress({ ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
   }
-  if (isSasl(thrown)) return new Failure("database-refused", { ...about, code: "28P01" });
+  if (isSasl(thrown)) return databaseRefused({ ...about, code: "28P01" });
   const code = codeOf(thrown);
   if (code === "unknown") return thrown;
-  return new Failure(/^(28|3D|42501)/.test(code) ? "database-refused" : "database-failed", { ...about, code });
+  return (/^(28|3D|42501)/.test(code) ? databaseRefused : databaseFailed)({ ...about, code });
 };

@@ -1,14 +1,15 @@
 /** A row as a driver returns it, with columns of known types. A column without a value of the type asked for is damage. */
+
 import { isArrayBuffer, isUint8Array } from "node:util/types";
-import { Failure } from "../failure.ts";
-import type { TitledFile } from "./own-file.ts";
+import type { TitledFile } from "./failures.ts";
+import { databaseCorrupt } from "./failures.ts";
 
 /** A row. Its methods throw Failure `database-corrupt`. */
 export type Row = ReturnType<typeof toRow>;
 
 /** Wraps the row of a driver. */
 export const toRow = (row: unknown, about: TitledFile) => {
-  const damage = () => new Failure("database-corrupt", about, { where: { file: about.path } });
+  const damage = () => databaseCorrupt(about, { where: { file: about.path } });
   if (typeof row !== "object" || row === null) throw damage();
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
     const value = parse(Reflect.get(row, name));

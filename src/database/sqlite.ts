@@ -1,20 +1,13 @@
 /** Opens SQLite files: durable at each commit, and shared by any number of processes. */
+
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import Connection from "libsql";
-import { Failure } from "../failure.ts";
+import type { TitledFile } from "./failures.ts";
+import { databaseForeign, databaseVersion, folderUnusable } from "./failures.ts";
 import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Value } from "./index.ts";
-import {
-  guard,
-  identityOf,
-  isBusy,
-  isWritable,
-  makeFile,
-  refuseForeign,
-  requireOwnFile,
-  type TitledFile,
-} from "./own-file.ts";
+import { guard, identityOf, isBusy, isWritable, makeFile, refuseForeign, requireOwnFile } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** The longest time that a file is waited for: 50 processes at once, each with a commit. No signal is heard meanwhile. */
@@ -128,11 +121,11 @@ const hasTables = (file: OpenFile, part: DatabasePart): boolean => {
   const made = rows.filter((row) => !row.isNull("sql")).map((row) => oneLine(row.text("sql")));
   if (owner === 0 && made.length === 0) return false;
   const where = { file: about.path };
-  if (owner !== applicationId) throw new Failure("database-foreign", about, { where });
+  if (owner !== applicationId) throw databaseForeign(about, { where });
   // Development versions before 0.1.0 counted from 1 as well, but their tables are others.
   const isEarly = tables.some((sql) => sql.startsWith("CREATE ") && !made.includes(oneLine(plain(sql))));
   const found = isEarly && version === expected ? 0 : version;
-  if (found !== expected) throw new Failure("database-version", { ...about, version: found, expected }, { where });
+  if (found !== expected) throw databaseVersion({ ...about, version: found, expected }, { where });
   return true;
 };
 
@@ -229,8 +222,7 @@ export const examineFile = (part: DatabasePart, path: string, sql: string): Exam
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return undefined;
     // A device or a pipe may have no end, or wait for one.
-    if (!stats.isFile())
-      throw new Failure("folder-unusable", { ...about, code: "not-a-file" }, { where: { file: path } });
+    if (!stats.isFile()) throw folderUnusable({ ...about, code: "not-a-file" }, { where: { file: path } });
     requireOwnFile(path);
     const bytes = stats.size;
     if (bytes === 0) return { bytes, version: 0, damages: [], rows: [] };

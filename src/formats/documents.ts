@@ -1,8 +1,9 @@
 /** Reads documents next to inputs. The last ones stay in memory, for the next record that asks for them. */
+
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
+import { inputUnreadable } from "../input/failures.ts";
 import { isRemote, longestDocument, type Source } from "../input/index.ts";
 import { markLength } from "../json/walk.ts";
 import { Value } from "./value.ts";
@@ -66,6 +67,6 @@ const readDocument = (path: string): Buffer | undefined => {
   } catch (thrown) {
     const code = codeOf(thrown);
     if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
-    throw new Failure("input-unreadable", { file: basename(path), code }, { cause: thrown });
+    throw inputUnreadable(basename(path), code, { cause: thrown });
   }
 };

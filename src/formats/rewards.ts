@@ -1,6 +1,8 @@
 /** `--rewards`: the rewards of rollouts whose files have none, lines of `{"id", "reward"}`. */
+
 import { readFileSync } from "node:fs";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { optionValueWrong } from "../failures.ts";
 import { codeOf } from "../files.ts";
 import { memberSpans, parsedJson, textOf, wholeOf } from "../json/walk.ts";
 
@@ -23,7 +25,7 @@ export const readRewards = (file: string): ReadonlyMap<string, string> => {
 };
 
 const wrongRewards = (file: string, wrong: string): Failure =>
-  new Failure("option-value-wrong", { option: "--rewards", value: file, wanted: `a file of rewards: ${wrong}` });
+  optionValueWrong({ option: "--rewards", value: file, wanted: `a file of rewards: ${wrong}` });
 
 const readText = (file: string): string => {
   try {

@@ -8,12 +8,13 @@ import { shortName } from "../check/rules/values.ts";
 import { isSmallSource, scanSource } from "../check/scan-source.ts";
 import type { Sharing } from "../check/sharing.ts";
 import { trajectoryFields } from "../check/types.ts";
-import { Failure, type ReasonData } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { type Conversion, conversionAs, type ForeignChoice } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import { inputChanged, openInputs, placeOfLine, type RemoteAccess, Shrunk, type Source } from "../input/index.ts";
 import { partOf, partValue } from "./contents.ts";
 import { type Outside, outsideOf, reportInDoubt, reportScattered, reportWholes } from "./dataset.ts";
+import { inputInvalid, splitMissing, type ValidGroups } from "./failures.ts";
 import { closeGroups } from "./measures.ts";
 import { newExtremes } from "./metrics/extremes.ts";
 import { digestBytes } from "./parts/digests.ts";
@@ -127,12 +128,11 @@ const tellInInput = async (problems: Problems, sources: readonly Source[]): Prom
 export const invalidInput = (
   problems: Problems,
   files: readonly string[],
-  about: Pick<ReasonData<"input-invalid">, "unsent" | "valid"> = {},
-): Failure<"input-invalid"> =>
-  new Failure(
-    "input-invalid",
+  about: { readonly unsent?: boolean | undefined; readonly valid?: ValidGroups } = {},
+): Failure =>
+  inputInvalid(
     { counts: problems.counts, ...about },
-    { problems: problems.sorted(files).filter(({ severity }) => severity === "error") },
+    problems.sorted(files).filter(({ severity }) => severity === "error"),
   );
 
 /** How open sources are read. */
@@ -161,7 +161,8 @@ export const readSources = async (
     const first = found.parts.count;
     let grouped = first;
     const onRead = (bytes: number, soFar: Found) => {
-      if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar)) throw splitMissing(soFar);
+      if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar))
+        throw splitMissing(splitsOf(soFar.requests));
       grouping.take(grouped);
       grouped = found.parts.count;
       options.onProgress({ bytes: before + bytes, of });
@@ -184,7 +185,7 @@ export const readSources = async (
   const hasKey = groupBy === undefined || (await checkGroupKey(read, groupBy));
   checkAgreement({ requests, shapes, split: given, problems, file: onlyFileOf(sources) });
   const split = given ?? ownSplit(requests, shapes);
-  if (options.splitNeeded && split === undefined) throw splitMissing(found);
+  if (options.splitNeeded && split === undefined) throw splitMissing(splitsOf(found.requests));
   for (let group = 0; !hasKey && group < groups.count; group++) {
     if (parts.kindOf(groups.firstOf(group)) === "trajectory") groups.reject(group);
   }
@@ -240,5 +241,3 @@ const onlyFileOf = (sources: readonly Source[]): string | undefined =>
 /** True if nothing but whole requests was seen, which say their split themselves. */
 const isRequestsOnly = ({ shapes, parts, requests }: Found): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);
-
-const splitMissing = ({ requests }: Found): Failure => new Failure("split-missing", { found: splitsOf(requests) });

@@ -1,17 +1,17 @@
 /** Finds the files of datasets on the Hugging Face Hub: `hf://datasets/<owner>/<name>[@revision]/<path>`. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { isObject, parsedJson } from "../json/walk.ts";
+import { remoteAddressWrong } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
 import { fetchText, isAllowed, type Place, type Reach } from "./remote-file.ts";
 
 /** Opens the Hub. @throws Failure `remote-address-wrong` */
 export const openHub = (access: RemoteAccess) => {
   const address = access.host.env.HF_ENDPOINT || "https://huggingface.co";
-  if (!URL.canParse(address) || !isAllowed(new URL(address), access))
-    throw new Failure("remote-address-wrong", { name: address, why: "endpoint" });
+  if (!URL.canParse(address) || !isAllowed(new URL(address), access)) throw remoteAddressWrong(address, "endpoint");
   const endpoint = address.replace(/\/+$/, "");
   const { origin } = new URL(endpoint);
   const token = tokenOf(access.host);
@@ -57,7 +57,7 @@ const pattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/
 
 const partsOf = (name: string, address: string) => {
   const [, dataset, revision = "main", path = ""] = pattern.exec(address) ?? [];
-  if (dataset === undefined) throw new Failure("remote-address-wrong", { name, why: "dataset" });
+  if (dataset === undefined) throw remoteAddressWrong(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
 };
 

@@ -1,4 +1,5 @@
 /** Opens files, folders, pipes, compressed files and addresses as sources of bytes that can be read at any range. */
+
 export { type Columns, columnJson, rowWithTexts } from "./column-json.ts";
 export { unitsBefore } from "./columns.ts";
 export { decompressorOf } from "./decompress.ts";

@@ -1,6 +1,7 @@
 /** Opens the inputs of a command line: files, standard input, pipes, addresses, compressed or plain. */
+
 import { Problems } from "../check/rules/problems.ts";
-import { Failure } from "../failure.ts";
+import { inputMissing, inputTwice } from "./failures.ts";
 import { reportWithout } from "./folder.ts";
 import { namesOf, unfolded } from "./names.ts";
 import { type Opening, openInput } from "./opened.ts";
@@ -56,8 +57,8 @@ export const openInputs = async <Conversion>({
   ...options
 }: OpenOptions<Conversion>): Promise<Inputs<Conversion>> => {
   const { host, files } = options;
-  if (files.length === 0 && host.terminal.stdin) throw new Failure("input-missing", {});
-  if (files.filter((name) => name === "-").length > 1) throw new Failure("input-twice", {});
+  if (files.length === 0 && host.terminal.stdin) throw inputMissing();
+  if (files.filter((name) => name === "-").length > 1) throw inputTwice();
   const given = namesOf(files.length === 0 ? ["-"] : files, host);
   const hasRemotes = remote !== undefined && given.some(isRemote);
   const remotes = hasRemotes ? await (await import("./remote.ts")).openRemotes(remote) : undefined;

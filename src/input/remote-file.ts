@@ -1,8 +1,11 @@
 /** Reads a file at an address in ranges. Continues after a cut, and refuses a file that changed. */
+
 import { text } from "node:stream/consumers";
 import type { Downloads, Got } from "../client/index.ts";
-import { Failure, type RemoteStore } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
+import type { RemoteStore } from "./failures.ts";
+import { remoteCut, remoteOdd, remoteRefused, remoteUnavailable } from "./failures.ts";
 import { NothingThere } from "./remote-names.ts";
 import { inputChanged } from "./source.ts";
 
@@ -181,8 +184,7 @@ export class RemoteFile {
         if (range === undefined || taken === length) return;
       } catch (thrown) {
         if (!isCut(thrown)) throw thrown;
-        if (range === undefined && taken > 0 && !hasValidator(this.#version))
-          throw new Failure("remote-cut", { name, bytes: taken }, { cause: thrown });
+        if (range === undefined && taken > 0 && !hasValidator(this.#version)) throw remoteCut(name, taken, thrown);
         if (taken - before >= progressBytes) patience = this.#downloads.patience();
         if (!(await patience.wait(undefined))) throw thrown;
         this.#downloads.announce(thrown);
@@ -241,7 +243,7 @@ const maxRedirects = 20;
 export const isAllowed = ({ protocol, hostname }: URL, { insecureHttp }: Pick<Reach, "insecureHttp">): boolean =>
   protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
 
-const isCut = (thrown: unknown): thrown is Failure => thrown instanceof Failure && thrown.reason === "no-connection";
+const isCut = (thrown: unknown): thrown is Failure => thrown instanceof Failure && thrown.kind === "no-connection";
 
 const headersFor = ({ start, end }: Range): Headers => [["Range", `bytes=${start}-${end - 1}`]];
 
@@ -300,9 +302,9 @@ const failureOf = (
   { said, to }: { readonly said?: string | undefined; readonly to?: URL } = {},
 ): Failure => {
   const about = { http: { method: "GET", url: name, status, said }, where: { file: name } };
-  if (status === 401 || status === 403) return new Failure("remote-refused", { name, status, from, store }, about);
+  if (status === 401 || status === 403) return remoteRefused({ name, status, from, store }, about);
   if (status === 408 || status === 429 || status >= 500)
-    return new Failure("remote-unavailable", { name, status, askedMs: retryAfterMs, tries }, about);
+    return remoteUnavailable({ name, status, askedMs: retryAfterMs, tries }, about);
   const target = to === undefined ? undefined : `${to.origin}${to.pathname}`;
-  return new Failure("remote-odd", { name, status, to: target }, about);
+  return remoteOdd({ name, status, to: target }, about);
 };

@@ -1,7 +1,8 @@
 /** Opens inputs at https:// and hf:// addresses. Only runs with such an input load it. */
+
 import { Readable } from "node:stream";
 import { type DownloadOptions, downloadDoor } from "../client/index.ts";
-import { Failure } from "../failure.ts";
+import { remoteAddressWrong } from "./failures.ts";
 import { rolloutFile } from "./folder.ts";
 import { isAllowed, type Place, type Reach, RemoteFile } from "./remote-file.ts";
 import { plainName } from "./remote-names.ts";
@@ -50,8 +51,7 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   const begun = new Map<string, RemoteFile>();
   let hub: Promise<ReturnType<typeof import("./hub.ts").openHub>> | undefined;
   const hubOf = async (name: string) => {
-    if (/^(?:s3|gs):/.test(name))
-      throw new Failure("remote-address-wrong", { name, why: name.startsWith("s3") ? "s3" : "gs" });
+    if (/^(?:s3|gs):/.test(name)) throw remoteAddressWrong(name, name.startsWith("s3") ? "s3" : "gs");
     hub ??= import("./hub.ts").then(({ openHub }) => openHub(access));
     return await hub;
   };
@@ -105,7 +105,7 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
 };
 
 const webPlace = (name: string, address: string, access: RemoteAccess): Place => {
-  const wrong = (why: "malformed" | "user" | "http") => new Failure("remote-address-wrong", { name, why });
+  const wrong = (why: "malformed" | "user" | "http") => remoteAddressWrong(name, why);
   if (!URL.canParse(address)) throw wrong("malformed");
   const url = new URL(address);
   for (const secret of [url.password, ...secretsIn(url)]) access.hide(secret);

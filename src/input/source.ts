@@ -1,10 +1,12 @@
 /** A source of bytes that can be read at any range: a file, or a stored stream. */
+
 import { closeSync, openSync, read, readSync, statSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Path } from "../check/rules/places.ts";
 import { problemOf, type Spot } from "../check/rules/problems.ts";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
+import { inputChanged as changed, inputUnreadable } from "./failures.ts";
 
 /** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
@@ -173,7 +175,7 @@ const openToRead = (name: string): number => {
 const unreadable = (file: string, cause: unknown): Failure => {
   const code = codeOf(cause);
   const problems = [problemOf("file-unreadable", { code }, { file })];
-  return new Failure("input-unreadable", { file, code }, { cause, problems });
+  return inputUnreadable(file, code, { cause, problems });
 };
 
 /** Returns bytes in memory. */
@@ -196,7 +198,7 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
 
 /** The failure for an input that changed after it was read. The same command reads it again. */
 export const inputChanged = (file: string): Failure =>
-  new Failure("input-changed", { file }, { problems: [problemOf("input-changed", undefined, { file })] });
+  changed(file, { problems: [problemOf("input-changed", undefined, { file })] });
 
 /** The source ended before the end of the range: it is shorter than it was. */
 export class Shrunk extends Error {}

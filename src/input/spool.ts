@@ -1,4 +1,5 @@
 /** Stores streams that can be read only once, in an unlinked temporary file, or in memory if no file can be written. */
+
 import { openSync, unlinkSync, write } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,10 +7,10 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { PackedTooLarge } from "../check/rules/packed.ts";
-import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { decompressorOf, PieceReader } from "./decompress.ts";
+import { spoolFailed } from "./failures.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, closerOf, descriptorBytes, memoryBytes } from "./source.ts";
 
@@ -126,7 +127,7 @@ const fileSpool = (descriptor: number, folder: string): Spool => {
       for (let written = 0; written < chunk.length; ) {
         writing = writeTo(descriptor, chunk, written, chunk.length - written, size);
         const { bytesWritten } = await writing.catch((error: unknown) => {
-          throw new Failure("spool-failed", { folder, code: codeOf(error) }, { cause: error });
+          throw spoolFailed(folder, codeOf(error), { cause: error });
         });
         written += bytesWritten;
         size += bytesWritten;
@@ -143,7 +144,7 @@ const memorySpool = (folder: string): Spool => {
   return {
     async write(chunk) {
       size += chunk.length;
-      if (size > maxInMemory) throw new Failure("spool-failed", { folder, code: "EACCES" });
+      if (size > maxInMemory) throw spoolFailed(folder, "EACCES");
       // Writers use the memory of a chunk again.
       chunks.push(Uint8Array.from(chunk));
     },

@@ -160,7 +160,7 @@ export class JsonReader {
       // V8 reserves some gigabytes of addresses for its memory.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
     } catch (thrown) {
-      throw thrown instanceof RangeError ? new Failure("memory-refused", { text: thrown.message }) : thrown;
+      throw thrown instanceof RangeError ? memoryRefused(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
     this.#told = this.#exports.told() / wordBytes;
@@ -316,3 +316,11 @@ const faultBy = (number: number, at: number, token: number): SyntaxFault => ({
   fault: faults[number - 1] ?? "character",
   token,
 });
+
+/** A limit on memory leaves no room for the program that reads JSON. */
+const memoryRefused = (text: string): Failure => {
+  const message = `reading JSON needs more virtual memory than this process may have: ${text}`;
+  return new Failure("internal", "memory-refused", message, {
+    hint: "raise the limit on virtual memory: ulimit -v unlimited",
+  });
+};

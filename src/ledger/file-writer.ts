@@ -1,7 +1,8 @@
 /** Writes the requests of a ledger in a file: a run holds the lock of its scope, which is released when its process ends. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { type Database, isLocked, type TitledFile, tryLock, waitForLock } from "../database/index.ts";
+import type { TitledFile } from "../database/failures.ts";
+import { type Database, isLocked, tryLock, waitForLock } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { bothTables, type LedgerScope, scopeColumns, toScope } from "./entries.ts";
 import { scopeDigest, settledSql, settledValues, type Writer } from "./writer.ts";

@@ -92,7 +92,7 @@ const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
 const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
-  readOnlyCodes.has(thrown.data.code);
+  readOnlyCodes.has(thrown.about.systemCode ?? "");
 
 /** Requests of one statement. */
 const maxForgotten = 500;

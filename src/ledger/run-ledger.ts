@@ -1,9 +1,10 @@
 /** The ledger of one run, or none: it has the requests of earlier runs, and this run records its requests in it. */
+
 import type { DatabasePlace, Lock } from "../database/index.ts";
-import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nothingWritten } from "./earlier-runs.ts";
 import { type Entry, isUnknown, type LedgerScope, parseId } from "./entries.ts";
+import { leaseLost, ledgerBusy, ledgerGone, ledgerMissing } from "./failures.ts";
 import type { AddressFacts, FoundSizes, ScopeLedger } from "./ledger.ts";
 import { keyOf, type Settlement } from "./writer.ts";
 
@@ -60,7 +61,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
   const make = !dryRun && place?.require !== true;
   const ledger =
     place === undefined ? undefined : await (await import("./ledger.ts")).openLedger(place, { ...options, make });
-  if (place?.require === true && ledger === undefined) throw new Failure("ledger-missing", { path: place.path });
+  if (place?.require === true && ledger === undefined) throw ledgerMissing(place.path);
   const path = ledger?.path ?? "";
   const isShared = ledger?.isShared === true;
   // Tells a deliberate second logging from the first. Without a ledger, each run is deliberate.
@@ -84,12 +85,12 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     await own?.remember(found);
   };
   const requireLease = (): void => {
-    if (isShared && lock?.isHeld() === false) throw new Failure("lease-lost", { path });
+    if (isShared && lock?.isHeld() === false) throw leaseLost(path);
   };
   const requireThere = (): void => {
     requireLease();
-    if (ledger?.isThere() === false) throw new Failure("ledger-gone", { path, part: "ledger" });
-    if (lock?.isHeld() === false) throw new Failure("ledger-gone", { path, part: "lock" });
+    if (ledger?.isThere() === false) throw ledgerGone(`the ledger ${path}`);
+    if (lock?.isHeld() === false) throw ledgerGone(`the lock of the ledger ${path}`);
   };
   const release = (): void => {
     lock?.release();
@@ -132,7 +133,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       const from = host.elapsed();
       const { signal = host.signal, maxWaitMs = options.maxWaitMs } = patience ?? {};
       lock = await ledger.hold(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
-      if (lock === undefined) throw new Failure("ledger-busy", { path, waitedMs: host.elapsed() - from });
+      if (lock === undefined) throw ledgerBusy(path, host.elapsed() - from);
       await readScope();
       await own?.recover();
     },

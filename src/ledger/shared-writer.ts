@@ -3,10 +3,12 @@
  * a group once per scope, for the request that claims it. A run holds a lease, by the clock of the database, until it ends or
  * others take over what it left.
  */
+
 import { randomUUID } from "node:crypto";
 import type { Database, DatabaseWaiting, Lock } from "../database/index.ts";
-import { Failure, isFailure } from "../failure.ts";
+import { isFailure } from "../failure.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
+import { leaseLost } from "./failures.ts";
 import { type NewEntry, type Settlement, settledSql, settledValues, type Writer } from "./writer.ts";
 
 /** How long a run may be without an answer of the database. Others wait as long before they take over what it left. */
@@ -87,7 +89,7 @@ export const sharedWriter = (
   { host, run }: { readonly host: Pick<DatabaseWaiting["host"], "elapsed">; readonly run?: Run },
 ): Writer => {
   const held = (): Run => {
-    if (run?.isHeld() !== true) throw new Failure("lease-lost", { path: database.path });
+    if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
   };
   return {
@@ -102,7 +104,7 @@ export const sharedWriter = (
       const { id, renewed } = held();
       const askedAt = host.elapsed();
       const begun = await beginRequest(database, { scope, run: id, entry });
-      if (begun === undefined) throw new Failure("lease-lost", { path: database.path });
+      if (begun === undefined) throw leaseLost(database.path);
       if (typeof begun === "number") renewed(askedAt);
       return begun;
     },
@@ -148,7 +150,7 @@ const beginRequest = async (
     try {
       return (await database.ask(beginSql, values))[0]?.integer("id");
     } catch (thrown) {
-      const isTaken = isFailure(thrown, "database-failed") && thrown.data.code === divisionByZero;
+      const isTaken = isFailure(thrown, "database-failed") && thrown.about.systemCode === divisionByZero;
       if (!isTaken || tries === maxBeginnings) throw thrown;
     }
     const rows = await database.ask(takenSql, [marks, scope, generation, run]);

@@ -1,4 +1,5 @@
 /** Serves tools to an agent, over the Model Context Protocol: owns its SDK, and confines files to one folder. */
+
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
@@ -95,7 +96,12 @@ export const serveTools = async ({ host, tools, instructions, clean, notice }: S
     await turns.done();
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
-  if (how === "too long") throw new Failure("message-too-long", { limitBytes: longestMessage });
+  if (how === "too long") {
+    const message = `a message on standard input is longer than ${longestMessage} bytes`;
+    throw new Failure("invalid_input", "message-too-long", message, {
+      hint: "write each message on a line of its own",
+    });
+  }
   await server.close();
 };
 

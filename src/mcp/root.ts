@@ -1,7 +1,10 @@
 /** The one folder that tools may read files below: however a path is written, what is read stands in there. */
+
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
+import { optionValueWrong } from "../failures.ts";
+import { inputChanged } from "../input/index.ts";
 
 /** A file below the root, open. */
 export interface RootFile {
@@ -26,14 +29,14 @@ export interface Root {
 export const openRoot = (typed: string): Root => {
   const folder = unlessThrown(() => realpathSync(typed));
   if (folder === undefined || !statSync(folder).isDirectory()) {
-    throw new Failure("option-value-wrong", { option: "--root", value: typed, wanted: "a folder that can be read" });
+    throw optionValueWrong({ option: "--root", value: typed, wanted: "a folder that can be read" });
   }
   return {
     open(path) {
       // A client may know the folder by the name that it was given, which may be a link.
       const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
       const file = unlessThrown(() => openBelow(folder, paths.find((one) => isBelow(folder, one)) ?? folder));
-      if (file === undefined) throw new Failure("root-file-missing", { file: path });
+      if (file === undefined) throw rootFileMissing(path);
       return file;
     },
   };
@@ -72,7 +75,7 @@ const openBelow = (folder: string, asked: string): RootFile => {
     close() {
       closeSync(descriptor);
       const now = bySteps ? facts : statSync(real, { bigint: true, throwIfNoEntry: false });
-      if (now?.ino !== facts.ino || now.dev !== facts.dev) throw new Failure("input-changed", { file: file.name });
+      if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(file.name);
     },
   };
   if (facts.isFile()) return file;
@@ -90,3 +93,9 @@ const openStep = (folder: string, [name = "", ...rest]: readonly string[]): numb
     closeSync(above);
   }
 };
+
+/** What a tool was asked to read is not there, is no file, or is elsewhere: which of these nobody is told. */
+const rootFileMissing = (file: string): Failure =>
+  new Failure("invalid_input", "root-file-missing", `there is no file ${file} below the root`, {
+    hint: "give a path from the folder that --root names; links that lead out of it are not followed",
+  });

@@ -11,7 +11,6 @@ export {
   failureDocument,
   printFailure,
   printPicture,
-  sentencesOf,
 } from "./late.ts";
 export { printPage } from "./page/page.ts";
 export { type OpenedBrowser, openBrowser } from "./screen/browser.ts";

@@ -1,9 +1,7 @@
-/** What is loaded when it is needed: the words of what went wrong, and what only a terminal or one option asks for. */
-import type { Failure } from "../failure.ts";
+/** What is loaded when it is needed: what only a terminal or one option asks for. */
 import type { End } from "./frame/failure.ts";
 import type { Picture } from "./histogram.ts";
 import type { Screen } from "./screen/screen.ts";
-import type { Sentences } from "./words/sentences.ts";
 
 /** Prints what a run ended with. */
 export const printFailure = async (screen: Screen, end: End): Promise<void> =>
@@ -17,10 +15,6 @@ export const failureDocument = async (screen: Screen, end: End): Promise<unknown
 export const drawnText = async (...asked: Parameters<Drawn>): Promise<string> =>
   (await import("./frame/failure.ts")).drawnText(...asked);
 type Drawn = typeof import("./frame/failure.ts").drawnText;
-
-/** What a failure says: what happened, and what to do. Text from outside in it is not made safe yet. */
-export const sentencesOf = async (failure: Failure): Promise<Sentences> =>
-  (await import("./words/all.ts")).sentencesOf(failure);
 
 /** Draws distributions below a page: on a terminal, and nowhere else. `picture` is asked for only there. */
 export const printPicture = async (screen: Screen, picture: () => Picture): Promise<void> => {

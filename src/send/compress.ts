@@ -1,7 +1,8 @@
 /** Compresses a body in memory before it is sent: its length is known, and each attempt sends the same bytes. */
+
 import { Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import { Failure } from "../failure.ts";
+import { compressionMissing } from "./failures.ts";
 
 /** How requests are compressed: the names of `Content-Encoding`. */
 export type Compression = "gzip" | "zstd";
@@ -16,7 +17,7 @@ export const openCompressor = (form: Compression): Transform => {
   // Node 22.15, 23.8 and newer have zstd; the types are those of the oldest Node that is supported.
   const make: unknown = Reflect.get(zlib, makers[form]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
-  if (!(compressor instanceof Transform)) throw new Failure("compression-missing", { form });
+  if (!(compressor instanceof Transform)) throw compressionMissing(form);
   return compressor;
 };
 

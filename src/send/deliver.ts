@@ -1,7 +1,10 @@
 /** Delivers what was read of whole files, and writes what is not valid of it to a file. */
+
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
+import { optionValueWrong } from "../failures.ts";
 import { assignDedupKeys, firstFileOf, invalidInput, type Reading } from "../groups/index.ts";
+import { ledgerBusy } from "../ledger/failures.ts";
 import { EarlierRuns, nothingWritten, openRunLedger, type RunLedger } from "../ledger/index.ts";
 import { chunksOf } from "./body.ts";
 import { compress } from "./compress.ts";
@@ -129,7 +132,7 @@ const writeBody = async (
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
     const wanted = jobs.length === 0 ? "nothing: there is no request to send" : `a number from 1 to ${jobs.length}`;
-    throw new Failure("option-value-wrong", { option: "--body", value: String(body.number), wanted });
+    throw optionValueWrong({ option: "--body", value: String(body.number), wanted });
   }
   const chunks = chunksOf(reading, { frame: delivery.frame, request });
   for await (const piece of form === undefined ? chunks : await compress(chunks, form)) await body.write(piece);
@@ -154,7 +157,7 @@ const send = async (
       const groups = Uint32Array.from(delivery.compare(left).unsent);
       if (groups.length === 0) break;
       const waitedMs = host.elapsed() - since;
-      if (waitedMs > maxWaitMs) throw new Failure("ledger-busy", { path: runLedger.facts?.path ?? "", waitedMs });
+      if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.facts?.path ?? "", waitedMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(reading, { frame: delivery.frame, groups, limit: delivery.limit.bytes });
       await delivery.send(requests.map((request) => ({ request })));

@@ -1,8 +1,9 @@
 /** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a rejects file. */
 
-import { Failure, isFailure } from "../failure.ts";
+import { isFailure } from "../failure.ts";
 import { type Reading, takeBackGroups } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
+import { rejectsNeeded } from "./failures.ts";
 import type { DeliverOptions, DeliveryState } from "./options.ts";
 import { type Frame, frameOf, type Limit } from "./plan.ts";
 import { noRejects, type Rejected } from "./reject/rejected-lines.ts";
@@ -164,6 +165,6 @@ export const rejectsPath = (
 ): string | undefined => {
   if (onInvalid === "stop" && onRefused === "stop") return undefined;
   const remote = isRemote(input);
-  if (rejects === undefined && (input === "-" || remote)) throw new Failure("rejects-needed", { remote });
+  if (rejects === undefined && (input === "-" || remote)) throw rejectsNeeded(remote);
   return rejects ?? `${input}.rejected`;
 };

@@ -1,7 +1,8 @@
 /** Divides groups into requests: near-equal ones, cut only between groups, and the same for the same input. */
+
 import { createHash } from "node:crypto";
-import { Failure } from "../failure.ts";
 import { type Reading, spotOfGroup } from "../groups/index.ts";
+import { oneRequestTooLarge } from "./failures.ts";
 
 /** One request. */
 export interface PlannedRequest {
@@ -45,7 +46,7 @@ export const planRequests = (
   const requests = cutRequests(reading, { ...framed, limit: limit.bytes });
   if (requests.length > 1 && oneRequest) {
     const { bytes } = requestOf(reading, framed);
-    throw new Failure("one-request-too-large", { bytes, limit: limit.bytes, requests: requests.length });
+    throw oneRequestTooLarge({ bytes, limit: limit.bytes, requests: requests.length });
   }
   if (requests.length > 1) {
     reading.problems.report("split-requests", { requests: requests.length, tooLarge: limit.isFound }, () => ({}));

@@ -5,9 +5,10 @@ import { problemOf } from "../check/rules/problems.ts";
 import { withoutSecrets } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/errors.ts";
-import { Failure, type Problem } from "../failure.ts";
+import type { Failure, Problem } from "../failure.ts";
 import { type GroupPart, locate, partValue, type Reading, spotOfGroup } from "../groups/index.ts";
 import { parsedJson, valueAt } from "../json/walk.ts";
+import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
 import { foldUnions, type Union } from "./unions.ts";
@@ -55,7 +56,7 @@ export const afterTooLarge = (
   }
   const http = attempt.failure?.about.http;
   const about = { ...(http === undefined ? {} : { http }), ...where };
-  return { stop: new Failure("request-too-large", { bytes, groups: groups.length }, about) };
+  return { stop: requestTooLarge(bytes, groups.length, about) };
 };
 
 /** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */

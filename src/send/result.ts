@@ -2,9 +2,14 @@
 
 import { lineText } from "../check/rules/places.ts";
 import { problemOf } from "../check/rules/problems.ts";
-import { type About, Failure, isFailure, type Problem, type ReasonData } from "../failure.ts";
+import { requestRefused } from "../client/failures.ts";
+import { type About, type Failure, isFailure, type Problem } from "../failure.ts";
+import { interrupted } from "../failures.ts";
 import { invalidInput, type LeftOutBy, type Reading, spotOfGroup, unreadableIn } from "../groups/index.ts";
+import { ledgerGone } from "../ledger/failures.ts";
 import type { Answer } from "./answers.ts";
+import type { LogFacts as LoggedSoFar } from "./failures.ts";
+import { logPartial, logRejected, logUnknown, logUnsettled } from "./failures.ts";
 import { type Counts, type GroupOutcomes, noCounts } from "./outcomes.ts";
 import type { SendResult } from "./send-result.ts";
 
@@ -190,7 +195,7 @@ const isUnsent = ({ logged, already_logged, unknown }: Counts, sent: SendResult 
 /** A run whose end is described. */
 interface Ended extends LogFacts {
   readonly groups: Counts;
-  readonly facts: ReasonData<"log-partial">;
+  readonly facts: LoggedSoFar;
   readonly about: About;
 }
 
@@ -203,20 +208,25 @@ const endOf = (reading: Reading, run: LogFacts & Pick<Ended, "groups">): Failure
   const about = stop === undefined ? {} : aboutStop(stop, problems);
   if (unknown !== undefined) return unknownEnd(reading, { ...run, facts, about, unknown });
   if (isFailure(stop, "ledger-gone")) {
-    return new Failure("ledger-gone", { ...stop.data, sent: { logged, notSent } }, { retryable: false });
+    return ledgerGone(stop.about.detail ?? "", { logged, notSent });
   }
-  if (groups.unknown > 0) return new Failure("log-unsettled", facts, about);
+  if (groups.unknown > 0) return logUnsettled(facts, about);
   if (stop !== undefined && isFailure(stop, "interrupted")) {
-    const again = { retryable: facts.ledger || logged === 0 };
-    return stop.also({ ...aboutObstacle(sent?.obstacle), ...again, unsent: isUnsent(groups, sent) });
+    const again = { retryable: facts.ledger || logged === 0, unsent: isUnsent(groups, sent) };
+    return interrupted({ signal: stop.about.signal ?? "SIGTERM" }, { ...aboutObstacle(sent?.obstacle), ...again });
   }
   if (stop === undefined) return groups.rejected === 0 ? undefined : rejectedEnd(reading, { ...run, facts, about });
   if (logged + groups.already_logged + groups.rejected > 0) {
     // Without a ledger the same command would log again what is logged.
-    return new Failure("log-partial", facts, { ...about, retryable: facts.ledger && stop.retryable });
+    return logPartial(facts, { ...about, retryable: facts.ledger && stop.retryable });
   }
   const unsent = (sent?.tried ?? 0) === 0 && stop.code === "storage" ? { unsent: true } : {};
-  return stop.also(problems.length === 0 ? unsent : { problems, ...unsent });
+  if (problems.length === 0) return stop.also(unsent);
+  const { status } = stop.about.http ?? {};
+  // Its message names the problems.
+  return stop.kind === "request-refused" && status !== undefined
+    ? requestRefused(status, { ...stop.about, problems })
+    : stop.also({ problems, ...unsent });
 };
 
 /** The end of a run with a request of unknown outcome. */
@@ -229,8 +239,7 @@ const unknownEnd = (
   const lineOf = (group = 0) => lineText(spotOfGroup(reading, group));
   const [from, to] = [lineOf(request.groups[0]), lineOf(request.groups.at(-1))];
   const isLast = groups.unknown > request.groups.length;
-  return new Failure(
-    "log-unknown",
+  return logUnknown(
     { ...facts, from, to, request: number, isLast, settles, doubt, again },
     { ...about, retryable: settles || (facts.ledger && groups.not_sent > 0) },
   );
@@ -244,7 +253,7 @@ const rejectedEnd = (
   const unreadable = reading.unreadable ?? unreadableIn(reading);
   const stoppedBy = (sent?.refused.length ?? 0) > 0 ? "refused" : "invalid_input";
   const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted: reading.conversion !== undefined };
-  return new Failure("log-rejected", data, { retryable: false, stoppedBy });
+  return logRejected(data, { retryable: false, stoppedBy });
 };
 
 /** What was in the way of a run before a signal came. */

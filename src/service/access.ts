@@ -1,13 +1,16 @@
 /** Who may use the local service: whoever has its key, but no web page of another origin. */
+
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme } from "../contract/endpoint.ts";
+import { databaseLocked } from "../database/failures.ts";
 import { fileFailure, waitForLock } from "../database/index.ts";
-import { Failure, type Problem } from "../failure.ts";
+import type { Problem } from "../failure.ts";
 import { codeOf, looseMode, requireOwn, writeWhole } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
+import { localKeyUnusable } from "./failures.ts";
 
 /** Returns why a request is refused; undefined if it is not. `allowHosts` are names in addition to loopback. */
 export const whyForeign = (headers: IncomingHttpHeaders, allowHosts: readonly string[]): string | undefined => {
@@ -63,13 +66,13 @@ const readKey = (path: string): string | undefined => {
   }
   const key = text.trim();
   if (/^[\x21-\x7e]{16,}$/.test(key)) return key;
-  throw new Failure("local-key-unusable", { path }, { where: { file: path } });
+  throw localKeyUnusable(path);
 };
 
 /** Makes a key, unless another service makes one at the same time: that is then the key of both. */
 const makeKey = async (path: string, host: Host): Promise<string> => {
   const lock = await waitForLock({ path: `${path}.lock`, title, host, maxWaitMs });
-  if (lock === undefined) throw new Failure("database-locked", { path, title }, { where: { file: path } });
+  if (lock === undefined) throw databaseLocked({ path, title }, { where: { file: path } });
   try {
     const made = readKey(path);
     if (made !== undefined) return made;

@@ -1,10 +1,12 @@
 /** The local service: the whole interface of the service, stored on disk. */
+
 import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { localKey } from "./access.ts";
 import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
+import { hostUnnamed } from "./failures.ts";
 import { openAuthentication } from "./keys.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
@@ -69,7 +71,7 @@ export interface Service {
 export const openService = async (options: ServiceOptions): Promise<Service> => {
   const { host, dataDir, address, port, project, allowHosts, maxBodyBytes, warn, trace } = options;
   if (!isLoopback(address)) {
-    if (allowHosts.length === 0) throw new Failure("host-unnamed", { address });
+    if (allowHosts.length === 0) throw hostUnnamed(address);
     warn(openAddress(address));
   }
   const kept = options.key === undefined ? await localKey(dataDir, { host, warn }) : undefined;
@@ -120,10 +122,10 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
 /** The warning about a request that could not be answered. */
 const troubleOf = (thrown: unknown): Problem => {
   const store = isOfStore(thrown);
-  const why = thrown instanceof Failure ? thrown.reason : String(thrown);
+  const why = thrown instanceof Failure ? thrown.kind : String(thrown);
   const { file } = thrown instanceof Failure ? (thrown.about.where ?? {}) : {};
   return {
-    rule: store ? thrown.reason : "defect",
+    rule: store ? thrown.kind : "defect",
     severity: "warning",
     ...(file === undefined ? {} : { file }),
     message: `a request could not be answered (${store ? "503" : "500"}): ${why}`,

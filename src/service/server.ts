@@ -1,11 +1,12 @@
 /** Listens, with limits on headers and time. Its end answers what is in flight. */
+
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
-import { Failure, type ReasonData } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Bindings } from "./app.ts";
+import { addressUnusable, type ServerTitle } from "./failures.ts";
 import type { Watch } from "./watch.ts";
 
 /** A listening server. */
@@ -18,7 +19,7 @@ interface Listening {
 interface ListenOptions {
   readonly app: Hono<Bindings>;
   /** The name of the server in a failure. */
-  readonly server: ReasonData<"address-unusable">["server"];
+  readonly server: ServerTitle;
   readonly address: string;
   readonly port: number;
   /** Bytes of a request before its body. Default: 16 KiB, as in Node, whatever its environment says. */
@@ -80,7 +81,7 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
   server.on("clientError", (error, socket) => refuseBroken(error, socket, responses.get(socket)));
   await new Promise<void>((resolve, reject) => {
     const onError = (cause: Error): void =>
-      reject(new Failure("address-unusable", { server: title, address, port, code: codeOf(cause) }, { cause }));
+      reject(addressUnusable({ server: title, address, port, code: codeOf(cause), cause }));
     server.once("error", onError);
     server.listen(port, address, () => {
       server.off("error", onError);

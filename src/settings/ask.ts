@@ -1,8 +1,10 @@
 /** Asks the person at the terminal, and reads what a program hands over on standard input. */
+
 import { addAbortSignal, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { Failure } from "../failure.ts";
+import { interrupted } from "../failures.ts";
 import type { Host } from "../host.ts";
+import { loginKeyMissing } from "./failures.ts";
 
 /** All of standard input; undefined where that is more than `longest` bytes. */
 export const readStdin = async (host: Host, longest: number): Promise<Buffer | undefined> => {
@@ -60,7 +62,7 @@ const isRawTerminal = (stream: Readable): stream is Readable & RawTerminal =>
  */
 export const askHidden = async (host: Host, label: string): Promise<string | undefined> => {
   const { stdin } = host;
-  if (!isRawTerminal(stdin)) throw new Failure("login-key-missing", { how: "no-terminal" });
+  if (!isRawTerminal(stdin)) throw loginKeyMissing("no-terminal");
   // Unseen before it is asked for: a fast typist's first key is not shown either.
   stdin.setRawMode(true);
   try {
@@ -122,7 +124,7 @@ const openKeys = (): ((piece: string) => Typed | undefined) => {
       const [key] = keyPattern.exec(rest) ?? [];
       if (key === undefined) return undefined;
       rest = rest.slice(key.length);
-      if (key === "\x03") throw new Failure("interrupted", { signal: "SIGINT" });
+      if (key === "\x03") throw interrupted({ signal: "SIGINT" });
       if (key === "\x04" && characters.length === 0) return { done: undefined };
       if (key === "\r" || key === "\n" || key === "\x04") return { done: withWhatFollows(characters.join(""), rest) };
       if (key === "\x7f" || key === "\b") characters.pop();

@@ -1,10 +1,13 @@
 /** Changes what is saved: sets and takes away settings of a profile, exports and imports them. */
-import { Failure, type Problem } from "../failure.ts";
+
+import type { Problem } from "../failure.ts";
+import { optionsContradict } from "../failures.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
 import { readStdin } from "./ask.ts";
-import { type Broken, type Members, parseDocument } from "./files.ts";
+import { importBroken, importRefused, importUnreadable } from "./failures.ts";
+import { type Members, parseDocument } from "./files.ts";
 import { isSecretName, settingCalled } from "./list.ts";
 import { chooseProfile, localProfile } from "./profile.ts";
 import {
@@ -13,7 +16,7 @@ import {
   type Layers,
   problemPlace,
   savedText,
-  settingWrong,
+  valueWrong,
   wrongProblem,
 } from "./resolve.ts";
 import { readBounded } from "./secrets.ts";
@@ -72,11 +75,11 @@ const save = async (host: Host, layers: Layers, added: Members): Promise<Changed
 const savable = (layers: Layers, name: SettingName, text: string): unknown => {
   if (layers.local && belongsToProfile(name)) {
     const why = "the local service has its own address and its own key";
-    throw new Failure("options-contradict", { first: `the profile ${localProfile}`, second: name, why });
+    throw optionsContradict({ first: `the profile ${localProfile}`, second: name, why });
   }
   const parsed = settings[name].parse(text, layers);
   if (parsed.ok) return typeof parsed.value === "boolean" ? parsed.value : text;
-  throw settingWrong({ name, text, where: { setting: name }, parsed });
+  throw valueWrong({ name, text, where: { setting: name }, parsed });
 };
 
 /** Takes settings away; also ones that only another version knows. Nothing is written where none was set. */
@@ -106,7 +109,7 @@ export const exportSettings = (
     const text = savedText(layers.saved[name]);
     const parsed = settings[name].parse(text, layers);
     const where = { setting: name, ...layers.where(name) };
-    if (!parsed.ok) throw settingWrong({ name, text, where, parsed, profile: layers.profile });
+    if (!parsed.ok) throw valueWrong({ name, text, where, parsed, profile: layers.profile });
   }
   return {
     profile: layers.profile,
@@ -128,25 +131,22 @@ const readImport = async (
 ): Promise<Members> => {
   const name = from === "-" ? "(standard input)" : from;
   const bytes = from === "-" ? await readStdin(host, longestBytes) : await readFile(from, host);
-  if (bytes === undefined)
-    throw new Failure("import-unreadable", { from: name, code: "EFBIG" }, { where: { file: name } });
-  const document = parseDocument(bytes, name, broken);
+  if (bytes === undefined) throw importUnreadable({ from: name, code: "EFBIG" });
+  const document = parseDocument(bytes, name, importBroken);
   const problems = Object.entries(document.members).flatMap(([key, value]): Problem[] => {
     const wrong = importProblem(key, value, layers);
     return wrong === undefined
       ? []
       : [{ ...problemPlace(document.where([key])), path: [key], severity: "error", ...wrong }];
   });
-  if (problems.length > 0) throw new Failure("import-refused", { from: name, count: problems.length }, { problems });
+  if (problems.length > 0) throw importRefused(name, problems);
   return document.members;
 };
-
-const broken: Broken = ({ wrong, where }) => new Failure("import-broken", { wrong, where }, { where });
 
 const readFile = async (file: string, host: Host): Promise<Buffer | undefined> =>
   await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
     host.signal.throwIfAborted();
-    throw new Failure("import-unreadable", { from: file, code: codeOf(cause) }, { where: { file }, cause });
+    throw importUnreadable({ from: file, code: codeOf(cause), cause });
   });
 
 /** What is wrong with one member of an import; undefined where it can be saved. The value of what may be secret is never told. */

@@ -1,9 +1,11 @@
 /** Runs a `credential_command`: without a shell, bounded in time, its first line is the key, and nothing it says is ever shown. */
+
 import { type ChildProcess, spawn } from "node:child_process";
-import { Failure, type ReasonData } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { type Host, withoutSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
+import { type CommandEnd, credentialCommandFailed } from "./failures.ts";
 import { type CommandUse, secretFault } from "./secrets.ts";
 
 /** How long a command may take: long enough for a person to touch a security key. */
@@ -14,8 +16,6 @@ const graceMs = 1000;
 
 /** More than any key has; what comes after it is not read. */
 const longestBytes = 64 * 1024;
-
-type CommandEnd = ReasonData<"credential-command-failed">["end"];
 
 interface CommandOptions {
   readonly host: Host;
@@ -32,7 +32,7 @@ export const runCredentialCommand = async (
   { host, use, origin, hide }: CommandOptions,
 ): Promise<string> => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
-  const failed = (end: CommandEnd): Failure => new Failure("credential-command-failed", { program, end });
+  const failed = (end: CommandEnd): Failure => credentialCommandFailed(program, end);
   host.signal.throwIfAborted();
   const child = spawn(program, args, {
     // Standard input may hold trajectories, and standard error may hold secrets.

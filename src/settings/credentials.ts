@@ -1,9 +1,11 @@
 /** Which credential goes with a request: from the environment, saved at login, or from a command, in this order. */
+
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
-import { Failure, type Problem, type Where } from "../failure.ts";
+import type { Problem, Where } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
-import { type Machine, type Members, readSaved, settingsBroken } from "./files.ts";
+import { credentialElsewhere, credentialMissing, settingsBroken, settingWrong } from "./failures.ts";
+import { type Machine, type Members, readSaved } from "./files.ts";
 import { findText, findValue, type Layers } from "./resolve.ts";
 import { checkSecret, type Hide, readSecret, type Secret, type SecretVariable } from "./secrets.ts";
 import type { CredentialSource, Settings } from "./settings.ts";
@@ -70,9 +72,9 @@ interface Target {
 const give = async (sources: Sources, { use, origin }: Target): Promise<Credential> => {
   const { host, hide, layers } = sources;
   const found = await find(sources, { use, origin });
-  if (found.kind === "missing") throw new Failure("credential-missing", { use, origin, profile: layers.profile });
+  if (found.kind === "missing") throw credentialMissing({ use, origin, profile: layers.profile });
   if (found.kind === "elsewhere") {
-    throw new Failure("credential-elsewhere", { use, origin, boundTo: found.login.origin, profile: layers.profile });
+    throw credentialElsewhere({ use, origin, boundTo: found.login.origin, profile: layers.profile });
   }
   if (found.kind === "ready") return credentialOf(use, found.secret, found.username);
   const { username } = found;
@@ -171,7 +173,7 @@ const usernameOf = ({ env, named }: Layers, use: CredentialUse, saved: string | 
 export const checkUsername = (name: string, where: Where): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without a colon and control characters";
-  throw new Failure("setting-wrong", { setting: "username", value: name, wanted, where }, { where });
+  throw settingWrong({ setting: "username", value: name, wanted, where });
 };
 
 const variablesSet = (env: Layers["env"], use: CredentialUse): readonly string[] =>

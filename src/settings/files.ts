@@ -8,6 +8,7 @@ import { codeOf, looseMode, requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { faultIn } from "../json/reader.ts";
 import { isObject, positionOf, spanAt } from "../json/walk.ts";
+import { placeMissing, placeUnusable, settingsBroken } from "./failures.ts";
 
 /** What of a host decides where files are. */
 export type Machine = Pick<Host, "env" | "platform">;
@@ -79,7 +80,7 @@ export const savedFile = (host: Machine, kind: SavedKind): string | undefined =>
 /** Where the settings are saved, whether or not they are. @throws Failure `place-missing` */
 export const settingsFile = (host: Machine): string => {
   const file = savedFile(host, "settings");
-  if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
+  if (file === undefined) throw placeMissing("settings");
   return file;
 };
 
@@ -101,7 +102,7 @@ export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Probl
 
 const readIfThere = (file: string): Buffer | undefined => {
   const unusable = (code: string, cause?: unknown): Failure =>
-    new Failure("place-unusable", { place: file, doing: "read", code }, { where: { file }, cause });
+    placeUnusable({ place: file, doing: "read", code, cause });
   try {
     const isFile = statSync(file).isFile();
     requireOwn(file);
@@ -165,6 +166,3 @@ const profilesOf = (document: JsonDocument): ReadonlyMap<string, Members> => {
     }),
   );
 };
-
-/** The failure of a saved file that can't be understood. */
-export const settingsBroken: Broken = ({ wrong, where }) => new Failure("settings-broken", { wrong, where }, { where });

@@ -1,10 +1,13 @@
 /** Locations of the ledger and of the local service's store. The password of a database is never on a command line, and never shown. */
+
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { databaseAddress } from "../database/failures.ts";
 import type { DatabasePlace } from "../database/index.ts";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { unescapedPercent } from "../percent.ts";
+import { credentialFileUnreadable, passwordFileOpen } from "./failures.ts";
 import { ledgerFile, type Machine, storeFile } from "./files.ts";
 import { type Hide, withoutLastLineEnd } from "./secrets.ts";
 
@@ -69,7 +72,7 @@ const findPlace = (
   const run = command();
   if (run !== undefined) return { path, passwordCommand: async () => await run({ use: kind.use, origin: path }) };
   if (inFile === undefined) return { path };
-  const failure = new Failure("password-file-open", { file: inFile.file, title: kind.title, path });
+  const failure = passwordFileOpen({ file: inFile.file, title: kind.title, path });
   return { path, passwordCommand: async () => await Promise.reject(failure) };
 };
 
@@ -99,8 +102,7 @@ const malformed = (text: string, kind: Kind): never => {
   throw unusable(scheme === undefined ? `the address of ${kind.title}` : `${scheme}//…`, forms, kind);
 };
 
-const unusable = (path: string, wanted: string, { title }: Kind): Failure =>
-  new Failure("database-address", { path, title, wanted });
+const unusable = (path: string, wanted: string, { title }: Kind): Failure => databaseAddress({ path, title, wanted });
 
 /** Returns the value of the variable, or the content of the file that `…_FILE` names. */
 const configured = ({ env }: Machine, { variable }: Kind): string | undefined => {
@@ -110,7 +112,7 @@ const configured = ({ env }: Machine, { variable }: Kind): string | undefined =>
   try {
     return withoutLastLineEnd(readFileSync(file, "utf8"));
   } catch (thrown) {
-    throw new Failure("credential-file-unreadable", { variable: inFile, file, code: codeOf(thrown) });
+    throw credentialFileUnreadable({ variable: inFile, file, code: codeOf(thrown) });
   }
 };
 

@@ -1,6 +1,8 @@
 /** Shows settings: their values as they were written, where each came from, and what is wrong with it. */
-import { Failure, type Problem } from "../failure.ts";
+
+import type { Problem } from "../failure.ts";
 import { nearest } from "../nearest.ts";
+import { settingUnknown } from "./failures.ts";
 import { chooseProfile } from "./profile.ts";
 import { findText, findValue, type Layers, problemPlace, shownValue, wrongProblem } from "./resolve.ts";
 import { hideEnvironment, secretVariables } from "./secrets.ts";
@@ -91,7 +93,7 @@ const plainName = (typed: string): string =>
 export const settingCalled = (typed: string): SettingName => {
   const name = settingNamed(typed) ?? settingNamed(plainName(typed));
   if (name !== undefined) return name;
-  throw new Failure("setting-unknown", {
+  throw settingUnknown({
     name: typed,
     secret: isSecretName(typed),
     suggestion: nearest(typed.replaceAll("-", "_"), settingNames),

@@ -1,9 +1,12 @@
 /** Logging in: which uses a key is saved for, and where it may go. */
+
 import type { CredentialUse, EndpointHost } from "../contract/endpoint.ts";
-import { Failure, isFailure } from "../failure.ts";
+import { isFailure } from "../failure.ts";
+import { optionsContradict } from "../failures.ts";
 import type { Host } from "../host.ts";
 import { askHidden, askLine, canAsk, readStdin } from "./ask.ts";
 import { checkUsername, credentialOf, credentialUses, defaultUsername, savedLogin, secretsSet } from "./credentials.ts";
+import { credentialUnusable, loginKeyMissing } from "./failures.ts";
 import { type Members, readSaved } from "./files.ts";
 import { defaultProfile, localProfile } from "./profile.ts";
 import { readSettings, toldOnce } from "./read.ts";
@@ -126,7 +129,7 @@ const settingsFor = async (sources: SettingsSources, asked: SettingFlags): Promi
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: triedFor }, newProfile: true });
   if (settings.local) {
     const why = "the local service makes its own key";
-    throw new Failure("options-contradict", { first: `the profile ${localProfile}`, second: "auth login", why });
+    throw optionsContradict({ first: `the profile ${localProfile}`, second: "auth login", why });
   }
   return settings;
 };
@@ -198,25 +201,25 @@ export const readKey = async (
     readonly uses: readonly CredentialUse[];
   },
 ): Promise<string> => {
-  if (!withToken && !canAsk(host)) throw new Failure("login-key-missing", { how: "no-terminal" });
+  if (!withToken && !canAsk(host)) throw loginKeyMissing("no-terminal");
   const from = canAsk(host) ? "the terminal" : "standard input";
   // A terminal shows what is typed on standard input: a key is asked for unseen there, whichever way it was to come.
   const text = canAsk(host) ? await askHidden(host, label) : await readPiped(host);
-  if (text === undefined || text.trim() === "") throw new Failure("login-key-missing", { how: "empty" });
+  if (text === undefined || text.trim() === "") throw loginKeyMissing("empty");
   hide(text);
   return checkSecret({ text, from, where: {} }, uses).text;
 };
 
 const readPiped = async (host: Host): Promise<string> => {
   const bytes = await readStdin(host, longestKeyBytes);
-  if (bytes === undefined) throw new Failure("credential-unusable", { from: "standard input", wrong: "long" });
+  if (bytes === undefined) throw credentialUnusable({ from: "standard input", wrong: "long" });
   return withoutLastLineEnd(bytes.toString("utf8"));
 };
 
 /** A user name as `--username` gives it. @throws Failure `setting-wrong`, `options-contradict` where nothing takes one */
 export const usernameGiven = (name: string, { only }: { readonly only: CredentialUse | undefined }): string => {
   if (only === undefined || only === "calls") return checkUsername(name, { option: "--username" });
-  throw new Failure("options-contradict", {
+  throw optionsContradict({
     first: "--username",
     second: `--for ${only}`,
     why: "only call read takes a user name",

@@ -1,7 +1,10 @@
 /** Chooses the profile of a run: named on the command line, in the environment, or `default`. */
-import { Failure, type Problem, type Where } from "../failure.ts";
+
+import type { Failure, Problem, Where } from "../failure.ts";
+import { optionsContradict } from "../failures.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
+import { profileUnknown, settingWrong } from "./failures.ts";
 import { type Machine, readSaved, type Saved } from "./files.ts";
 import type { Layers } from "./resolve.ts";
 import type { SettingFlags } from "./settings.ts";
@@ -94,19 +97,15 @@ export const unknownProfile = (
     readonly where: Where;
     readonly how?: "login" | "create";
   },
-): Failure<"profile-unknown"> => {
+): Failure => {
   const suggestion = nearest(profile, known);
-  return new Failure(
-    "profile-unknown",
-    { profile, known, how: where.file === undefined ? how : "use", suggestion },
-    { where },
-  );
+  return profileUnknown({ profile, known, how: where.file === undefined ? how : "use", suggestion, where });
 };
 
 const refuseAddresses = (flags: SettingFlags): void => {
   const typed = addressNames.find((name) => flags[name] !== undefined);
   if (typed === undefined) return;
-  throw new Failure("options-contradict", {
+  throw optionsContradict({
     first: flags.local === true ? "--local" : `the profile ${localProfile}`,
     second: optionOf(typed),
     why: "the local service has its own address",
@@ -124,7 +123,7 @@ export const profileInForce = (
   settings: Saved,
 ): { readonly profile: string; readonly named: boolean; readonly where: Where } => {
   if (local === true && profile !== undefined && profile !== localProfile) {
-    throw new Failure("options-contradict", {
+    throw optionsContradict({
       first: "--local",
       second: `--profile ${profile}`,
       why: `--local is the profile ${localProfile}`,
@@ -148,5 +147,5 @@ const checked = (profile: string, named: boolean, where: Where) => ({
 export const checkProfileName = (name: string, where: Where): string => {
   if (namePattern.test(name)) return name;
   const wanted = "a name of letters, digits, -, _ and .";
-  throw new Failure("setting-wrong", { setting: "profile", value: name, wanted, where }, { where });
+  throw settingWrong({ setting: "profile", value: name, wanted, where });
 };

@@ -1,8 +1,11 @@
 /** The profiles that are saved: which there are, which one is used where none is named, and what becomes of them. */
+
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { optionsContradict } from "../failures.ts";
 import { isObject } from "../json/walk.ts";
 import { credentialUses, secretsSet, usesSaved } from "./credentials.ts";
+import { profileExists } from "./failures.ts";
 import { type Members, readSaved } from "./files.ts";
 import {
   checkProfileName,
@@ -45,7 +48,7 @@ export const listProfiles = ({ host, flags, warn }: ProfileSources): readonly Pr
 };
 
 /** The failure of a profile in force that nothing is saved in yet; undefined where it is there. @throws as `chooseProfile` */
-export const newProfile = ({ host, flags }: ProfileSources): Failure<"profile-unknown"> | undefined => {
+export const newProfile = ({ host, flags }: ProfileSources): Failure | undefined => {
   const settings = readSaved(host, "settings");
   const { profile, where } = profileInForce(flags, host.env, settings);
   const known = knownProfiles(settings, readSaved(host, "credentials"));
@@ -133,12 +136,12 @@ export const renameProfile = async (
   checkProfileName(to, {});
   const why = `${localProfile} is the local service's`;
   if (from === localProfile || to === localProfile) {
-    throw new Failure("options-contradict", { first: "profile rename", second: localProfile, why });
+    throw optionsContradict({ first: "profile rename", second: localProfile, why });
   }
   const [settings, credentials] = [readSaved(host, "settings"), readSaved(host, "credentials")];
   const isEmpty = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
   if (from !== to && knownProfiles(settings, credentials).includes(to) && !isEmpty) {
-    throw new Failure("profile-exists", { profile: to });
+    throw profileExists(to);
   }
   const { changeSaved } = await import("./write.ts");
   const renamed = (profiles: unknown, more: Members): Members => {

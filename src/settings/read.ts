@@ -1,10 +1,11 @@
 /** Reads the settings in force for one run. */
 
 import { resolve } from "node:path";
-import { Failure } from "../failure.ts";
+import type { Failure } from "../failure.ts";
 import { requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { openCredentials } from "./credentials.ts";
+import { placeMissing, settingUnset } from "./failures.ts";
 import { dataFolder } from "./files.ts";
 import { type DatabaseCommand, ledgerPlace, storePlace } from "./ledger-place.ts";
 import { withoutVersion } from "./parse.ts";
@@ -116,21 +117,17 @@ const noticeAddress = (
 const withOption: ReadonlySet<SettingName> = new Set(["base_url", "inference_base_url", "project", "split"]);
 
 /** The failure of a setting that is needed and not set: how to set it. */
-export const settingMissing = (setting: SettingName, profile: string = defaultProfile): Failure<"setting-missing"> => {
+export const settingMissing = (setting: SettingName, profile: string = defaultProfile): Failure => {
   // Where no log address is set, the main address is what is missing.
   const name = setting === "log_base_url" ? "base_url" : setting;
-  return new Failure(
-    "setting-missing",
-    {
-      setting: name,
-      environment: variableOf(name),
-      option: withOption.has(name) ? optionOf(name) : undefined,
-      example: exampleOf(name),
-      local: isLocalToo(name),
-      profile: profile === defaultProfile ? undefined : profile,
-    },
-    { where: { setting: name } },
-  );
+  return settingUnset({
+    setting: name,
+    environment: variableOf(name),
+    option: withOption.has(name) ? optionOf(name) : undefined,
+    example: exampleOf(name),
+    local: isLocalToo(name),
+    profile: profile === defaultProfile ? undefined : profile,
+  });
 };
 
 const serviceSettings = ({
@@ -147,7 +144,7 @@ const serviceSettings = ({
   readonly command: () => DatabaseCommand | undefined;
 }): ServiceSettings => {
   const dataDir = flags.data_dir === undefined ? dataFolder(host) : resolve(flags.data_dir);
-  if (dataDir === undefined) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
+  if (dataDir === undefined) throw placeMissing("data");
   requireOwn(dataDir);
   const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
   if (key !== undefined) hide(key);

@@ -1,5 +1,7 @@
 /** Finds the value in force of each setting, and says where it came from: command line > environment > profile > default. */
-import { Failure, type Problem, type Where } from "../failure.ts";
+
+import type { Failure, Problem, Where } from "../failure.ts";
+import { settingWrong } from "./failures.ts";
 import type { Members } from "./files.ts";
 import { shownAddress, type Unusable } from "./parse.ts";
 import type { SettingFlags, SettingSource, SettingsSources } from "./settings.ts";
@@ -93,14 +95,14 @@ export const findValue = <Name extends SettingName>(layers: Layers, name: Name):
   if (parsed.ok) return parsed.value;
   const { text, source } = found;
   const wrong = { name, text, where: found.where(), parsed };
-  throw settingWrong(source === "profile" ? { ...wrong, profile: layers.profile } : wrong);
+  throw valueWrong(source === "profile" ? { ...wrong, profile: layers.profile } : wrong);
 };
 
 /** A value as it may be shown: addresses without a user, a password and a query. */
 export const shownValue = (name: SettingName, text: string): string => (isAddress(name) ? shownAddress(text) : text);
 
 /** The failure of a value that can't be used, which names where it came from. */
-export const settingWrong = ({
+export const valueWrong = ({
   name,
   text,
   where,
@@ -112,12 +114,7 @@ export const settingWrong = ({
   readonly where: Where;
   readonly parsed: Unusable;
   readonly profile?: string;
-}): Failure<"setting-wrong"> =>
-  new Failure(
-    "setting-wrong",
-    { setting: name, value: shownValue(name, text), wanted, suggestion, where, profile },
-    { where },
-  );
+}): Failure => settingWrong({ setting: name, value: shownValue(name, text), wanted, suggestion, where, profile });
 
 /** What is wrong with a setting, as one problem among others. */
 export const wrongProblem = ({

@@ -1,9 +1,12 @@
 /** Secrets from outside: what is accepted as one, where they are read from, and every form of them that is kept off the screen. */
+
 import type { FileHandle } from "node:fs/promises";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { Failure, type SecretFault, type Where } from "../failure.ts";
+import type { Where } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
+import type { SecretFault } from "./failures.ts";
+import { credentialFileUnreadable, credentialTwice, credentialUnusable } from "./failures.ts";
 
 /** Told every secret as soon as it is known, so that none is ever printed. */
 export type Hide = (secret: string) => void;
@@ -40,7 +43,7 @@ export const readSecret = async (
   const fileVariable = `${variable}_FILE`;
   const value = host.env[variable];
   const file = host.env[fileVariable];
-  if (value && file) throw new Failure("credential-twice", { variable, fileVariable });
+  if (value && file) throw credentialTwice({ variable, fileVariable });
   if (value) return { text: value, from: variable, where: { environment: variable } };
   if (!file) return undefined;
   const where = { environment: fileVariable, file };
@@ -59,7 +62,7 @@ export const withoutLastLineEnd = (text: string): string => text.replace(/\r?\n$
  */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): Secret => {
   const wrong = secretFault(text, uses);
-  if (wrong !== undefined) throw new Failure("credential-unusable", { from, wrong }, { where });
+  if (wrong !== undefined) throw credentialUnusable({ from, wrong }, { where });
   return { text, from, where };
 };
 
@@ -82,10 +85,10 @@ const readSecretFile = async (
 ): Promise<string> => {
   const bytes = await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
     host.signal.throwIfAborted();
-    throw new Failure("credential-file-unreadable", { variable, file, code: codeOf(cause) }, { where, cause });
+    throw credentialFileUnreadable({ variable, file, code: codeOf(cause) }, { where, cause });
   });
   if (bytes !== undefined) return bytes.toString("utf8");
-  throw new Failure("credential-unusable", { from: `the file that ${variable} names`, wrong: "long" }, { where });
+  throw credentialUnusable({ from: `the file that ${variable} names`, wrong: "long" }, { where });
 };
 
 /** How long to wait before looking again whether a pipe has something. */

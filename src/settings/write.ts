@@ -1,4 +1,5 @@
 /** Writes a saved file with conf, and does what conf lacks: one writer at a time, and the file from before where a disk is full. */
+
 import {
   accessSync,
   constants,
@@ -18,7 +19,8 @@ import { Failure } from "../failure.ts";
 import { codeOf, makeFolder, requireOwn } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/walk.ts";
-import { type Members, parseDocument, readSaved, type SavedKind, savedFile, settingsBroken } from "./files.ts";
+import { homeMissing, placeBusy, placeMissing, placeUnusable, settingsBroken } from "./failures.ts";
+import { type Members, parseDocument, readSaved, type SavedKind, savedFile } from "./files.ts";
 
 /** A change to what is saved in one profile: its members before (none where it is new) → after; undefined takes it away. */
 export type Change = (profile: Members) => Members | undefined;
@@ -42,7 +44,7 @@ export const changeSaved = async (
   { kind, change }: { readonly kind: SavedKind; readonly change: (document: Members) => Members },
 ): Promise<string> => {
   const file = savedFile(host, kind);
-  if (file === undefined) throw new Failure("place-missing", { what: "settings", variable: "ROLLCALL_CONFIG_DIR" });
+  if (file === undefined) throw placeMissing("settings");
   const openConf = await loadConf();
   try {
     requireOwn(file);
@@ -50,7 +52,7 @@ export const changeSaved = async (
     accessSync(dirname(file), constants.W_OK);
     const path = join(dirname(file), "settings.lock");
     const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
-    if (lock === undefined) throw new Failure("place-busy", { lock: path }, { where: { file: path } });
+    if (lock === undefined) throw placeBusy(path);
     try {
       // Says what is wrong with the file, and where, before conf reads it.
       readSaved(host, kind);
@@ -61,7 +63,7 @@ export const changeSaved = async (
   } catch (cause) {
     const code = codeOf(cause);
     if (cause instanceof Failure || code === "unknown") throw cause;
-    throw new Failure("place-unusable", { place: file, doing: "write", code }, { where: { file }, cause });
+    throw placeUnusable({ place: file, doing: "write", code, cause });
   }
   return file;
 };
@@ -96,7 +98,7 @@ const loadConf = async (): Promise<(file: string) => Conf<Document>> => {
   } catch (cause) {
     // `os.homedir()`, asked while the package is loaded, knows no home.
     if (codeOf(cause) !== "ERR_SYSTEM_ERROR") throw cause;
-    throw new Failure("home-missing", {}, { where: { environment: "HOME" }, cause });
+    throw homeMissing(cause);
   }
 };
 

@@ -106,11 +106,8 @@ const refuse = (status: number, detail: string): Response =>
 
 const troubleOf = (thrown: unknown): [status: number, detail: string] => {
   if (isFailure(thrown, "input-changed")) {
-    return [409, `${thrown.data.file} changed since it was read: reload the page`];
+    return [409, `${thrown.about.detail} changed since it was read: reload the page`];
   }
-  if (isFailure(thrown, "where-wrong")) {
-    const { wrong, place } = thrown.data;
-    return [400, place === undefined ? wrong : `${wrong}, at ${place}`];
-  }
-  return [500, `this could not be read: ${failureOf(thrown).reason}`];
+  if (isFailure(thrown, "where-wrong")) return [400, thrown.about.detail ?? thrown.message];
+  return [500, `this could not be read: ${failureOf(thrown).kind}`];
 };

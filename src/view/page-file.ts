@@ -1,7 +1,10 @@
 /** The file that `view --html` writes: whole or not at all, and never over a file that rollcall did not write. */
+
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
+import { optionValueWrong } from "../failures.ts";
 import { codeOf, writeWhole } from "../files.ts";
+import { pageExists, pageUnwritable } from "./failures.ts";
 
 /** The beginning of every page that rollcall wrote, and may write again. */
 const pageMark = "<!doctype html>\n<!-- a page by rollcall ";
@@ -10,11 +13,11 @@ const pageMark = "<!doctype html>\n<!-- a page by rollcall ";
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
     const wanted = "the name of a file, such as page.html";
-    throw new Failure("option-value-wrong", { option: "--html", value: file, wanted });
+    throw optionValueWrong({ option: "--html", value: file, wanted });
   }
   tryFile(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats !== undefined && !(stats.isFile() && isOwn(file))) throw new Failure("page-exists", { file });
+    if (stats !== undefined && !(stats.isFile() && isOwn(file))) throw pageExists(file);
   });
 };
 
@@ -44,6 +47,6 @@ const tryFile = (file: string, run: () => void): void => {
     run();
   } catch (thrown) {
     if (thrown instanceof Failure || codeOf(thrown) === "unknown") throw thrown;
-    throw new Failure("page-unwritable", { file, code: codeOf(thrown) });
+    throw pageUnwritable(file, codeOf(thrown));
   }
 };

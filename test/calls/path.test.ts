@@ -74,6 +74,6 @@ describe("a path into a call", () => {
   });
 
   it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {
-    expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ reason: "option-value-wrong" }));
+    expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ kind: "option-value-wrong" }));
   });
 });

@@ -513,7 +513,7 @@ describe("an input file", () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
     // The first block is still there, and tells that it is a document.
     expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
-      reason: "input-changed",
+      kind: "input-changed",
     });
   });
 
@@ -521,7 +521,7 @@ describe("an input file", () => {
     const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
     // All is one block: it was read before this is told.
     expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
-      reason: "input-changed",
+      kind: "input-changed",
     });
   });
 

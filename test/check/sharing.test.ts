@@ -136,7 +136,7 @@ describe("a large file that several threads read", () => {
         // A file without any value is refused.
         const outcome = (sharing: Sharing) =>
           seen(files, sharing, groupBy).catch((thrown: unknown) => {
-            if (thrown instanceof Failure) return { reason: thrown.reason, data: thrown.data };
+            if (thrown instanceof Failure) return { kind: thrown.kind, message: thrown.message, about: thrown.about };
             throw thrown;
           });
         expect(await outcome(shared({ stepBytes }))).toEqual(await outcome(alone));

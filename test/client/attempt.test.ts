@@ -84,7 +84,7 @@ describe("a log request", () => {
       code: "ECONNREFUSED",
       failure: {
         code: "unavailable",
-        reason: "no-connection",
+        kind: "no-connection",
         about: { http: { url: `http://127.0.0.1:${port}/v1/preview/models/m/log` } },
       },
     });
@@ -239,7 +239,7 @@ describe("a log request with a credential", () => {
     const { client } = clientAt("http://service.invalid");
     const body = bodyOf(1, 1);
     const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id: "m" }, body }));
-    expect(failure).toMatchObject({ code: "usage", reason: "credential-over-http" });
+    expect(failure).toMatchObject({ code: "usage", kind: "credential-over-http" });
     expect(body.given()).toBe(0);
   });
 });

@@ -1,4 +1,5 @@
 /** Opens a client on a host whose waits take no time and are written down, and servers that misbehave as networks do. */
+
 import { createServer, type Server, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -11,6 +12,7 @@ import {
 } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { Failure } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { listening } from "../support/server.ts";
 
@@ -80,7 +82,7 @@ export const clientAt = (
     ...options,
   });
   onTestFinished(async () => await client.close());
-  return { client, waits, traced, interrupt: () => abort.abort(new Failure("interrupted", { signal: "SIGINT" })) };
+  return { client, waits, traced, interrupt: () => abort.abort(interrupted({ signal: "SIGINT" })) };
 };
 
 /** What a promise fails with. */

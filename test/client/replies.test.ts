@@ -78,8 +78,8 @@ describe("an error reply", () => {
   it.each([400, 409, 413, 418, 422])("fails as refused if its status is %i", async (status) => {
     expect(await failureAt(json({ detail: "no" }, status))).toMatchObject({
       code: "refused",
-      reason: "request-refused",
-      data: { status },
+      kind: "request-refused",
+      message: `the service refused the request (${status}): no`,
       about: { http: { method: "GET", status, said: "no" } },
     });
   });
@@ -91,8 +91,8 @@ describe("an error reply", () => {
       const { client } = clientAt(server.url, { project: { header: "Vendor-Project", value: "team/project" } });
       const expected = {
         code: "auth",
-        reason: "credential-refused",
-        data: { status, from: "ROLLCALL_API_KEY", project: "team/project" },
+        kind: "credential-refused",
+        about: { http: { status }, credentialFrom: "ROLLCALL_API_KEY" },
       };
       expect(await failureOf(client.send(listModels, list))).toMatchObject(expected);
       const call = { parameters: {}, body: { project_id: "team/project", id: "1" } };
@@ -102,14 +102,14 @@ describe("an error reply", () => {
 
   it("says that no project is set if its status is 401", async () => {
     const failure = await failureAt(json({}, 401));
-    expect(failure.data).toEqual({ status: 401, from: "ROLLCALL_API_KEY", project: undefined });
+    expect(failure.message).toContain("the credential from ROLLCALL_API_KEY, sent without a project (401)");
   });
 
   it("names no credential if its status is 401 and none was sent", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }]);
     const request = { parameters: { analysis_provider: "p" }, body: undefined };
     const failure = await failureOf(clientAt(server.url).client.send(listAnalysisModels, request));
-    expect(failure.data).toEqual({ status: 401, from: undefined, project: null });
+    expect(failure.message).toContain("asks for a credential, and this operation has none (401)");
   });
 
   it("fails as not found if it is a 404 in JSON", async () => {
@@ -125,7 +125,7 @@ describe("an error reply", () => {
       const failure = await failureAt({ status: 404, body });
       expect(failure).toMatchObject({
         code: "refused",
-        reason: "address-wrong",
+        kind: "address-wrong",
         about: { where: { setting: "inference_base_url" } },
       });
       expect(failure.about.http?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/models$/);
@@ -139,25 +139,24 @@ describe("an error reply", () => {
       const failure = await failureAt({ status, headers });
       expect(failure).toMatchObject({
         code: "refused",
-        reason: "redirected",
-        data: { to: "https://other.example/v1/models" },
+        kind: "redirected",
+        message: expect.stringContaining("redirects to https://other.example/v1/models ("),
       });
-      expect(JSON.stringify(failure.data)).not.toContain("secret");
+      expect(failure.message).not.toContain("secret");
     },
   );
 
   it("names no new address if a 302 has no location or a broken one", async () => {
-    expect((await failureAt({ status: 302 })).data).toMatchObject({ to: undefined });
-    expect((await failureAt({ status: 302, headers: { location: "https://[" } })).data).toMatchObject({
-      to: undefined,
-    });
+    expect((await failureAt({ status: 302 })).message).toContain("redirects to somewhere else (302)");
+    const broken = await failureAt({ status: 302, headers: { location: "https://[" } });
+    expect(broken.message).toContain("redirects to somewhere else (302)");
   });
 
   it.each([429, 408, 500, 503])("fails as unavailable after the last try if its status is %i", async (status) => {
     expect(await failureAt(json({ error: "later" }, status))).toMatchObject({
       code: "unavailable",
-      reason: "service-unavailable",
-      data: { status, tries: 1 },
+      kind: "service-unavailable",
+      message: `the service answered ${status}: later`,
     });
   });
 });
@@ -178,20 +177,24 @@ describe("a successful reply", () => {
   });
 
   it.each([
-    ["an HTML page", "<html><title>Sign in</title></html>", "html", "Sign in"],
-    ["text", "hello", "text", "hello"],
-    ["nothing", "", "empty", undefined],
-    ["incomplete JSON", '{"data":[', "text", '{"data":['],
-    ["another shape", '{"models":[]}', "json", undefined],
-    ["null", "null", "json", undefined],
+    ["an HTML page", "<html><title>Sign in</title></html>", 'with an HTML page ("Sign in"), not with JSON', "Sign in"],
+    ["text", "hello", 'with text ("hello"), not with JSON', "hello"],
+    ["nothing", "", "with nothing where JSON was expected", undefined],
+    ["incomplete JSON", '{"data":[', "with text", '{"data":['],
+    ["another shape", '{"models":[]}', "with JSON that is not the interface's", undefined],
+    ["null", "null", "with JSON that is not the interface's", undefined],
   ])("fails as refused if it contains %s", async (_, body, came, said) => {
     const failure = await failureAt({ status: 200, body });
-    expect(failure).toMatchObject({ code: "refused", reason: "reply-unreadable", data: { came } });
+    expect(failure).toMatchObject({
+      code: "refused",
+      kind: "reply-unreadable",
+      message: expect.stringContaining(came),
+    });
     expect(failure.about.http?.said).toBe(said);
   });
 
   it("names the path of a value that has another shape", async () => {
-    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).data).toMatchObject({ came: "json", at: "data.1" });
+    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).message).toMatch(/not the interface's, at data\.1$/);
   });
 
   it.each([
@@ -214,20 +217,23 @@ describe("a successful reply", () => {
 
   it("fails as refused if rollcall did not ask for its compression", async () => {
     const failure = await failureAt({ headers: { "content-encoding": "zstd" }, body: "\u0028\u00b5" });
-    expect(failure).toMatchObject({ code: "refused", data: { came: "unknown-encoding" } });
+    expect(failure).toMatchObject({
+      code: "refused",
+      message: expect.stringMatching(/answered in a compression that was not asked for$/),
+    });
   });
 
   it("fails as refused if it exceeds 256 MiB when decompressed", { tags: "slow" }, async () => {
     const zeros = Buffer.alloc(1024 * 1024);
     const bomb = Buffer.concat(Array.from({ length: 257 }, () => gzipSync(zeros)));
     const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body: bomb });
-    expect(failure).toMatchObject({ code: "refused", reason: "reply-too-long" });
+    expect(failure).toMatchObject({ code: "refused", kind: "reply-too-long" });
   });
 
   it("fails as cut if its compressed data is cut", async () => {
     const body = gzipSync(JSON.stringify({ data: ["x".repeat(1000)] })).subarray(0, -10);
     const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body });
-    expect(failure).toMatchObject({ code: "unavailable", data: { code: "CUT" } });
+    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "CUT" } });
   });
 
   it("fails as cut if its body is shorter than its length", async () => {
@@ -235,7 +241,7 @@ describe("a successful reply", () => {
       socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}').slice(0, -2))),
     );
     const failure = await failureOf(clientAt(server.url, { maxWaitMs: 0 }).client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", reason: "no-connection", data: { code: "CUT" } });
+    expect(failure).toMatchObject({ code: "unavailable", kind: "no-connection", about: { systemCode: "CUT" } });
   });
 
   it("fails as cut if its chunks end early", async () => {
@@ -245,7 +251,7 @@ describe("a successful reply", () => {
       ),
     );
     const failure = await failureOf(clientAt(server.url, { maxWaitMs: 0 }).client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", data: { code: "CUT" } });
+    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "CUT" } });
   });
 
   it("ends with the connection if it has no length", async () => {

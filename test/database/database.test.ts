@@ -140,8 +140,8 @@ for (const { body, newPlace, skip, tags } of bodies)
       const database = await openNew();
       await addNote(database, "a");
       const [row] = await database.ask("SELECT * FROM rollcall.notes");
-      expect((await failureOf(() => row?.integer("text"))).reason).toBe("database-corrupt");
-      expect((await failureOf(() => row?.text("nothing"))).reason).toBe("database-corrupt");
+      expect((await failureOf(() => row?.integer("text"))).kind).toBe("database-corrupt");
+      expect((await failureOf(() => row?.text("nothing"))).kind).toBe("database-corrupt");
     });
 
     it("undoes all statements of a transaction in which one fails, and continues", async () => {
@@ -184,8 +184,8 @@ describe("opening an unusable file", () => {
     const before = readFileSync(path);
     const failure = await failureOf(async () => await open(path));
     expect(failure).toMatchObject({
-      reason: "database-version",
-      data: { path, title: "the notes", version, expected: 1 },
+      kind: "database-version",
+      message: `the notes, ${path}, has version ${version}, but this rollcall expects version 1`,
     });
     expect(failure.about.where).toEqual({ file: path });
     expect(readFileSync(path).equals(before)).toBe(true);
@@ -195,7 +195,7 @@ describe("opening an unusable file", () => {
     const path = newPath();
     await (await open(path, { applicationId: 7 })).close();
     const before = readFileSync(path);
-    expect((await failureOf(async () => await open(path))).reason).toBe("database-foreign");
+    expect((await failureOf(async () => await open(path))).kind).toBe("database-foreign");
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
@@ -203,7 +203,7 @@ describe("opening an unusable file", () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
     writeFileSync(path, "dear diary, ".repeat(1000));
-    expect((await failureOf(async () => await open(path))).reason).toBe("database-foreign");
+    expect((await failureOf(async () => await open(path))).kind).toBe("database-foreign");
     expect(readFileSync(path, "utf8")).toBe("dear diary, ".repeat(1000));
   });
 
@@ -215,8 +215,8 @@ describe("opening an unusable file", () => {
     await database.close();
     truncateSync(path, statSync(path).size / 2);
     const read = async () => await notes(await open(path));
-    expect((await failureOf(read)).reason).toBe("database-corrupt");
-    expect((await failureOf(read)).reason).toBe("database-corrupt");
+    expect((await failureOf(read)).kind).toBe("database-corrupt");
+    expect((await failureOf(read)).kind).toBe("database-corrupt");
   });
 
   it("ignores a second close of a database, and a second release of its lock", async () => {
@@ -238,8 +238,8 @@ describe("opening an unusable file", () => {
     writeFileSync(join(folder, "file"), "");
     const path = join(folder, "file", "own.db");
     expect(await failureOf(async () => await open(path))).toMatchObject({
-      reason: "folder-unusable",
-      data: { path, code: "ENOTDIR" },
+      kind: "folder-unusable",
+      message: `the notes can't be kept at ${path}: a part of the path is a file`,
     });
   });
 
@@ -247,8 +247,8 @@ describe("opening an unusable file", () => {
     const path = newPath();
     mkdirSync(path, { recursive: true });
     expect(await failureOf(async () => await open(path))).toMatchObject({
-      reason: "folder-unusable",
-      data: { code: "EISDIR" },
+      kind: "folder-unusable",
+      message: expect.stringMatching(/: it is a folder$/),
     });
   });
 });
@@ -261,7 +261,7 @@ describe("a write that fails", () => {
     holder.exec("BEGIN IMMEDIATE");
     const other = await open(path, {}, 50);
     const failure = await failureOf(async () => await addNote(other, "never"));
-    expect(failure.reason).toBe("database-locked");
+    expect(failure.kind).toBe("database-locked");
     expect(failure.retryable).toBe(true);
     holder.exec("COMMIT");
     await addNote(other, "now");
@@ -273,7 +273,7 @@ describe("a write that fails", () => {
     const database = await open(newPath());
     await addNote(database, "kept");
     await database.ask("PRAGMA max_page_count = 20");
-    expect((await failureOf(async () => await addNote(database, "x".repeat(1_000_000)))).reason).toBe("disk-full");
+    expect((await failureOf(async () => await addNote(database, "x".repeat(1_000_000)))).kind).toBe("disk-full");
     await addNote(database, "still");
     expect(await notes(database)).toEqual(["kept", "still"]);
   });

@@ -453,8 +453,8 @@ describe("a run's lease on a shared ledger", () => {
     const before = state.asked;
     const marks = new Uint8Array(dedupKeyBytes);
     const entry = { marks, key: "", input: "", bytes: 1, frame: "", now: 0, generation: "" };
-    await expect(writer.begin(1, entry)).rejects.toMatchObject({ reason: "lease-lost" });
-    await expect(writer.again(1, 0)).rejects.toMatchObject({ reason: "lease-lost" });
+    await expect(writer.begin(1, entry)).rejects.toMatchObject({ kind: "lease-lost" });
+    await expect(writer.again(1, 0)).rejects.toMatchObject({ kind: "lease-lost" });
     expect(state.asked).toBe(before);
   });
 });

@@ -31,7 +31,7 @@ describe("the tool check", () => {
     symlinkSync("a.jsonl", join(root, "inside.jsonl"));
     const opened = openRoot(root);
     for (const path of ["link.jsonl", "up/outside.jsonl", "../outside.jsonl", join(folder, "outside.jsonl")]) {
-      expect(() => opened.open(path)).toThrow(expect.objectContaining({ reason: "root-file-missing" }));
+      expect(() => opened.open(path)).toThrow(expect.objectContaining({ kind: "root-file-missing" }));
     }
     const file = opened.open("inside.jsonl");
     expect([file.name, readFileSync(file.path, "utf8")]).toEqual(["a.jsonl", good]);

@@ -25,7 +25,7 @@ describe("--fields of a call", () => {
 
   it("refuses a name that neither the interface nor the call has", async () => {
     await expect(printed([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
-      reason: "option-value-wrong",
+      kind: "option-value-wrong",
       data: { value: "idd", suggestion: "id" },
     });
   });

@@ -167,7 +167,7 @@ describe("--fields in JSON", () => {
 
   it("refuses a name that no object has, and suggests a similar one", async () => {
     await expect(printed(bytes, { json: true, fields: "idd", rows: 2 })).rejects.toMatchObject({
-      reason: "option-value-wrong",
+      kind: "option-value-wrong",
       data: { option: "--fields", value: "idd", suggestion: "id" },
     });
     await expect(printed(bytes, { json: true, fields: "p.z", rows: 2 })).rejects.toBeInstanceOf(Failure);

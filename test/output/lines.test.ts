@@ -97,7 +97,7 @@ describe("csv", () => {
     const json = '{"data":[{"id":"a","odd":{"deep":[{"k":1.50},{"k":2}]}}]}';
     expect(await printed([{}], { output: "csv", fields: "odd.deep.k,id" }, json)).toBe("odd.deep.k,id\r\n1.50;2,a\r\n");
     await expect(printed([{}], { output: "csv", fields: "odd.dep" }, json)).rejects.toMatchObject({
-      reason: "option-value-wrong",
+      kind: "option-value-wrong",
     });
   });
 });

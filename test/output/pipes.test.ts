@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { readWords, screenForWrong } from "../../src/cli/index.ts";
-import { Failure } from "../../src/failure.ts";
+import { defect } from "../../src/failure.ts";
 import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
 import { program } from "../../src/program.ts";
 import { testHost } from "../support/host.ts";
@@ -132,7 +132,7 @@ describe("color in a pipe", () => {
     const host = testHost({ env });
     const argv = words.split(" ");
     const screen = openScreen({ host, words: screenForWrong(await readWords(program, argv)), argv });
-    await printFailure(screen, { failure: new Failure("defect", { text: "x", stack: undefined }), exitCode: 1 });
+    await printFailure(screen, { failure: defect("x"), exitCode: 1 });
     expect(isColored(host.said())).toBe(colored);
   });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Failure } from "../../src/failure.ts";
+import { defect } from "../../src/failure.ts";
 import { printFailure, printList, printPage, printReport } from "../../src/output/index.ts";
 import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
@@ -40,7 +40,7 @@ describe("untrusted text", () => {
     screen.notice(text);
     screen.trace(text);
     screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
-    await printFailure(screen, { failure: new Failure("defect", { text, stack: undefined }), exitCode: 1 });
+    await printFailure(screen, { failure: defect(text), exitCode: 1 });
     expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
     expect(host.said()).not.toMatch(harmful);
   });
@@ -99,7 +99,7 @@ describe("the output for a build system", () => {
     expect(host.printed()).toBe(`${broken}\n`);
     screen.trace(said);
     await printFailure(screen, {
-      failure: new Failure("defect", { text: "x", stack: said }),
+      failure: defect("x", { stack: said }),
       exitCode: 1,
     });
     expect(host.said()).toContain(`${broken}\n`);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Failure } from "../../src/failure.ts";
+import { defect } from "../../src/failure.ts";
 import {
   openScreen,
   printDocument,
@@ -38,7 +38,7 @@ describe("the redaction of a secret", () => {
     screen.trace(spelling);
     const said = { method: "GET", url: `https://h.example/${spelling}`, said: spelling };
     await printFailure(screen, {
-      failure: new Failure("defect", { text: spelling, stack: spelling }, { http: said }),
+      failure: defect(spelling, { stack: spelling, http: said }),
       exitCode: 1,
     });
     expect(host.printed()).toContain("***");
@@ -76,14 +76,12 @@ describe("the redaction of a secret", () => {
     [
       "a failure",
       {},
-      async (screen, text) =>
-        await printFailure(screen, { failure: new Failure("defect", { text, stack: text }), exitCode: 1 }),
+      async (screen, text) => await printFailure(screen, { failure: defect(text, { stack: text }), exitCode: 1 }),
     ],
     [
       "a failure's document",
       { json: true },
-      async (screen, text) =>
-        await printFailure(screen, { failure: new Failure("defect", { text, stack: text }), exitCode: 1 }),
+      async (screen, text) => await printFailure(screen, { failure: defect(text, { stack: text }), exitCode: 1 }),
     ],
   ];
 
@@ -144,7 +142,7 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toBe('{"data":[{"id":"echo *** *** *** ***"}]}\n');
     await printDocument(screen, { count: 12345678, [secret]: null, data: [secret] });
     expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
-    await printFailure(screen, { failure: new Failure("defect", { text: secret, stack: undefined }), exitCode: 1 });
+    await printFailure(screen, { failure: defect(secret), exitCode: 1 });
     expect(JSON.parse(host.said()).error.message).toBe("a defect of rollcall: ***");
   });
 

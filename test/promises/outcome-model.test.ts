@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { noConnection, requestRefused } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
-import { Failure } from "../../src/failure.ts";
 import { openExistingLedger } from "../../src/ledger/index.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
@@ -14,7 +14,7 @@ import { groupOf, linesOf } from "./place.ts";
 /** The outcome of one try. `lost` tries are cut off after the body, logged or not. */
 type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";
 
-const noConnection = new Failure("no-connection", {
+const connectionBroken = noConnection({
   code: "ECONNRESET",
   to: "service:80",
   proxy: undefined,
@@ -28,7 +28,7 @@ const broken = (bodySent: boolean): Attempt => ({
   kind: "broken",
   bodySent,
   code: "ECONNRESET",
-  failure: noConnection,
+  failure: connectionBroken,
 });
 
 /** The end of a run that does not record the outcome of its request. */
@@ -74,10 +74,9 @@ class Service {
     if (fate.startsWith("dies")) throw new Death();
     const body = Buffer.from(`{"call_ids":["c${this.tries}"]}`);
     if (fate === "logged") return answered(200, { ...about, body });
-    if (fate === "busy") return answered(429, { ...about, failure: noConnection });
-    if (fate === "refused")
-      return answered(400, { ...about, failure: new Failure("request-refused", { status: 400 }) });
-    if (fate === "too-large") return answered(413, { ...about, failure: noConnection });
+    if (fate === "busy") return answered(429, { ...about, failure: connectionBroken });
+    if (fate === "refused") return answered(400, { ...about, failure: requestRefused(400, {}) });
+    if (fate === "too-large") return answered(413, { ...about, failure: connectionBroken });
     return broken(fate !== "not-sent");
   }
 }

@@ -1,8 +1,9 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { requestRefused } from "../../src/client/failures.ts";
 import type { Attempt } from "../../src/client/index.ts";
-import { Failure } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import { type FollowOptions, followFile } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
 import { answered, keepingClient, newFolder, usualDelivery } from "../support/inputs.ts";
@@ -35,7 +36,7 @@ const follow = async (
       elapsed += ms;
       const step = left.shift();
       step?.(file);
-      if (step === undefined) stop.abort(new Failure("interrupted", { signal: "SIGINT" }));
+      if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
     },
   };
   const client = keepingClient((body, at) => {
@@ -58,7 +59,7 @@ const follow = async (
   const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
   return {
     said,
-    end: [result.status, result.failure?.reason, read, logged, before, rejected, unknown, unsent],
+    end: [result.status, result.failure?.kind, read, logged, before, rejected, unknown, unsent],
     warnings: result.warnings.map(({ rule, line: at }) => `${rule} ${at ?? ""}`.trim()),
     rejects: rejectsOf(file),
     reward: result.metrics["train/reward"],
@@ -126,7 +127,7 @@ describe("following a file", () => {
       ...[append(groupLine(1), groupLine('"x"'), groupLine(2)), wait(5), append(groupLine('"y"'), groupLine(3))],
       ...[wait(4), append(groupLine(4), groupLine(1)), next, wait(9)],
     ].flat();
-    const failure = new Failure("request-refused", { status: 422 });
+    const failure = requestRefused(422, {});
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
     const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
     const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : answered(200));

@@ -17,11 +17,14 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { noConnection, requestRefused } from "../../src/client/failures.ts";
 import type { Attempt } from "../../src/client/index.ts";
-import { Failure, isFailure } from "../../src/failure.ts";
+import { isFailure } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import type { Reading } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
 import { nothingWritten, openRunLedger } from "../../src/ledger/index.ts";
+import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { frameOf, planRequests } from "../../src/send/plan.ts";
 import { writeRejects } from "../../src/send/reject/rejects-file.ts";
@@ -251,7 +254,7 @@ describe("a plan", () => {
   it("is refused if one request was asked for", async () => {
     const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
     expect(() => plan(reading, { limit: 120, oneRequest: true })).toThrow(
-      new Failure("one-request-too-large", { bytes: 155, limit: 120, requests: 2 }),
+      oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2 }),
     );
   });
 });
@@ -330,17 +333,17 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
       client: async () => ({ ...client, attempt }),
     });
     expect(client.bodies).toEqual([]);
-    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { reason: "lease-lost" } });
+    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { kind: "lease-lost" } });
   });
 });
 
 describe("an outcome", () => {
-  const failure = new Failure("request-refused", { status: 400 });
+  const failure = requestRefused(400, {});
   const broken = (bodySent: boolean): Attempt => ({
     kind: "broken",
     bodySent,
     code: "ECONNRESET",
-    failure: new Failure("no-connection", {
+    failure: noConnection({
       code: "ECONNRESET",
       to: "service:80",
       proxy: undefined,
@@ -397,7 +400,7 @@ describe("an outcome", () => {
     expect(result).toMatchObject({
       groups: { read: 3, logged: 1, unknown: 1, not_sent: 1 },
       trajectories: { read: 4, logged: 1, unknown: 2, not_sent: 1 },
-      failure: { data: { request: 2, requests: 3 } },
+      failure: { message: expect.stringContaining("whether request 2 of 3 was logged") },
     });
   });
 
@@ -405,7 +408,7 @@ describe("an outcome", () => {
     const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [rejects = ""] = filesOf("mine");
     const sent = send(reading, { onInvalid: "skip", rejects, answer: () => expect.unreachable() });
-    await expect(sent).rejects.toMatchObject({ reason: "rejects-exist" });
+    await expect(sent).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(rejects, "utf8"), existsSync(`${rejects}.reasons`)]).toEqual(["mine", false]);
   });
 
@@ -414,7 +417,7 @@ describe("an outcome", () => {
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
     const writing = writeRejects(reading, { path, rejected, written: nothingWritten, redact: (json) => json });
-    await expect(writing).rejects.toMatchObject({ reason: "rejects-exist" });
+    await expect(writing).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
 
@@ -510,7 +513,10 @@ describe("an outcome", () => {
       answer: () => answered(413),
       oneRequest: true,
     });
-    expect(two.result.failure).toMatchObject({ reason: "request-too-large", data: { groups: 2 } });
+    expect(two.result.failure).toMatchObject({
+      kind: "request-too-large",
+      message: expect.stringMatching(/ \(413\)$/),
+    });
     const [path = ""] = filesOf(`\n${group(1)}`);
     const one = await send(await read([path]), { answer: () => answered(413) });
     expect(one.result.failure?.about.where).toEqual({ file: path, line: 2 });
@@ -572,7 +578,7 @@ describe("an outcome", () => {
   it("is interrupted after a signal if nothing was in flight, and unknown if a body was sent", async () => {
     const stop = new AbortController();
     const host = { ...testHost(), signal: stop.signal };
-    const signal = new Failure("interrupted", { signal: "SIGTERM" });
+    const signal = interrupted({ signal: "SIGTERM" });
     const files = filesOf(`${group(1)}\n${group(2)}`);
     const between = await send(await read(files), {
       limit: 120,
@@ -584,7 +590,7 @@ describe("an outcome", () => {
     });
     expect(between.result).toMatchObject({
       status: "partial",
-      failure: { reason: "interrupted" },
+      failure: { kind: "interrupted" },
       groups: { logged: 1 },
     });
     const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
@@ -606,7 +612,7 @@ describe("a run of several requests", () => {
     const told: string[] = [];
     const reading = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
     const statuses = [429, 200, 413, 200, 200, 400];
-    const failure = new Failure("request-refused", { status: 400 });
+    const failure = requestRefused(400, {});
     const client = keepingClient((_, at) =>
       answered(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
     );
@@ -620,7 +626,7 @@ describe("a run of several requests", () => {
       onProgress: ({ requests, of, bytes, ofBytes, groups, change }) => {
         if (change === undefined) return;
         const { outcome, again, reason, failure: why, ...size } = change;
-        const changed = [outcome, again, reason, why?.reason ?? "", size.groups, size.bytes].join(" ");
+        const changed = [outcome, again, reason, why?.kind ?? "", size.groups, size.bytes].join(" ");
         told.push(`${requests}/${of} ${bytes}/${ofBytes} ${groups}: ${changed}`);
       },
     });
@@ -663,7 +669,7 @@ describe("a run of several requests", () => {
     const client = keepingClient();
     const attempt: typeof client.attempt = async (endpoint, asked) => {
       const { signal } = asked;
-      stop.abort(new Failure("interrupted", { signal: "SIGTERM" }));
+      stop.abort(interrupted({ signal: "SIGTERM" }));
       aborted.push(signal?.aborted === true);
       urgent.abort();
       aborted.push(signal?.aborted === true);
@@ -770,7 +776,7 @@ describe("a file that changes while it is sent", () => {
       };
       const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
       expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });
-      expect(result.failure).toMatchObject({ reason: "log-partial", about: { stoppedBy: "invalid_input" } });
+      expect(result.failure).toMatchObject({ kind: "log-partial", about: { stoppedBy: "invalid_input" } });
       expect(existsSync(`${path}.rejected`)).toBe(false);
     }
   });
@@ -784,9 +790,12 @@ describe("a file that changes while it is sent", () => {
     const descriptor = openSync(path, "a");
     onTestFinished(() => closeSync(descriptor));
     const bytes = descriptorBytes({ descriptor, name: path, size: source.bytes.size });
-    await expect(bytes.read(Buffer.alloc(1), 0)).rejects.toMatchObject({ reason: "input-unreadable" });
+    await expect(bytes.read(Buffer.alloc(1), 0)).rejects.toMatchObject({ kind: "input-unreadable" });
     const { result } = await send({ ...reading, sources: [{ ...source, bytes }] });
     expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });
-    expect(result.failure).toMatchObject({ reason: "input-unreadable", data: { file: path } });
+    expect(result.failure).toMatchObject({
+      kind: "input-unreadable",
+      message: expect.stringContaining(`${path} can't be read to its end`),
+    });
   });
 });

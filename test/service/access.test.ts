@@ -151,7 +151,10 @@ describe("the service's key", () => {
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, "local.key"), text);
     const thrown: unknown = await running({ dataDir }).catch((reason: unknown) => reason);
-    expect(thrown).toMatchObject({ reason: "local-key-unusable", data: { path: join(dataDir, "local.key") } });
+    expect(thrown).toMatchObject({
+      kind: "local-key-unusable",
+      about: { where: { file: join(dataDir, "local.key") } },
+    });
     expect(readFileSync(join(dataDir, "local.key"), "utf8")).toBe(text);
   });
 });
@@ -222,7 +225,7 @@ describe("an address outside loopback", () => {
   it("needs an allowed host name", async () => {
     const thrown: unknown = await running({ address: "0.0.0.0" }).catch((reason: unknown) => reason);
     expect(thrown).toBeInstanceOf(Failure);
-    expect(thrown).toMatchObject({ reason: "host-unnamed", data: { address: "0.0.0.0" } });
+    expect(thrown).toMatchObject({ kind: "host-unnamed", message: "0.0.0.0 can be reached from other machines" });
   });
 
   it("causes a warning with an allowed host name", async () => {

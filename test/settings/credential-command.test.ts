@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Failure } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import { readSettings } from "../../src/settings/index.ts";
 import { splitCommandLine } from "../../src/shell-words.ts";
 import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin, sleepFor } from "./open.ts";
@@ -94,15 +94,19 @@ describe("a credential command", () => {
   });
 
   it.each([
-    ["exits with 3", shell("echo key-1234; echo key-1234 >&2; exit 3"), { kind: "status", status: 3 }],
-    ["is killed", shell("kill -9 $$"), { kind: "signal", signal: "SIGKILL" }],
-    ["does not exist", "rollcall-no-such-program --key key-1234", { kind: "not-started", code: "ENOENT" }],
-    ["prints nothing", "true", { kind: "unusable", wrong: "empty" }],
-    ["prints an empty line first", "printf '\\nkey-1234'", { kind: "unusable", wrong: "empty" }],
-    ["prints two words", "echo Bearer key-1234", { kind: "unusable", wrong: "white-space" }],
+    ["exits with 3", shell("echo key-1234; echo key-1234 >&2; exit 3"), "it ended with exit status 3"],
+    ["is killed", shell("kill -9 $$"), "it was ended by SIGKILL"],
+    ["does not exist", "rollcall-no-such-program --key key-1234", "it could not be started (it does not exist)"],
+    ["prints nothing", "true", "what it printed is no key: it is empty"],
+    ["prints an empty line first", "printf '\\nkey-1234'", "what it printed is no key: it is empty"],
+    ["prints two words", "echo Bearer key-1234", "what it printed is no key: it holds white space"],
   ])("fails as auth, without showing its output, if it %s", async (_, line, end) => {
     const failure = await failureOf(() => credentialOf("log", withCommand(line)));
-    expect(failure).toMatchObject({ reason: "credential-command-failed", code: "auth", data: { end } });
+    expect(failure).toMatchObject({
+      kind: "credential-command-failed",
+      code: "auth",
+      message: expect.stringContaining(` gave no key: ${end}`),
+    });
     expect(JSON.stringify(failure)).not.toContain("1234");
   });
 
@@ -125,7 +129,7 @@ describe("a credential command", () => {
     const settings = await readSettings({ ...sources, host: { ...sources.host, sleep } });
     expect(await failureOf(() => settings.credential("log", asked))).toMatchObject({
       code: "auth",
-      data: { end: { kind: "time-out" } },
+      message: expect.stringMatching(/: it took more than 60 seconds$/),
     });
     expect(slept[0]).toBe(60_000);
   });
@@ -135,8 +139,8 @@ describe("a credential command", () => {
     const abort = new AbortController();
     const settings = await readSettings({ ...sources, host: { ...sources.host, signal: abort.signal } });
     const failure = failureOf(() => settings.credential("log", asked));
-    setTimeout(() => abort.abort(new Failure("interrupted", { signal: "SIGINT" })), 50);
-    expect((await failure).reason).toBe("interrupted");
+    setTimeout(() => abort.abort(interrupted({ signal: "SIGINT" })), 50);
+    expect((await failure).kind).toBe("interrupted");
   });
 
   it("overrides the environment if the command line names its profile", async () => {

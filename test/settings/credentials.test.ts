@@ -53,31 +53,32 @@ describe("a credential from the environment", () => {
   });
 
   it.each([
-    ["an empty second line", "line-end", "key-1234\n\n"],
-    ["a second line", "line-end", "key-1234\nkey-5678"],
-    ["a null character", "control", "key-1234\u0000"],
-    ["an escape sequence", "control", "\u001b[31mkey-1234"],
-    ["a space", "white-space", "Bearer key-1234"],
-    ["a byte order mark", "not-ascii", "\ufeffkey-1234"],
-    ["an accent", "not-ascii", "kéy-1234"],
-    ["only a line end", "empty", "\n"],
-    ["70,000 characters", "long", "x".repeat(70_000)],
+    ["an empty second line", "has more than one line", "key-1234\n\n"],
+    ["a second line", "has more than one line", "key-1234\nkey-5678"],
+    ["a null character", "holds control characters", "key-1234\u0000"],
+    ["an escape sequence", "holds control characters", "\u001b[31mkey-1234"],
+    ["a space", "holds white space", "Bearer key-1234"],
+    ["a byte order mark", "holds characters that no header can carry", "\ufeffkey-1234"],
+    ["an accent", "holds characters that no header can carry", "kéy-1234"],
+    ["only a line end", "is empty", "\n"],
+    ["70,000 characters", "is longer than 64 KiB", "x".repeat(70_000)],
   ])("fails without showing its text if it contains %s", async (_, wrong, text) => {
     const env = { ROLLCALL_API_KEY_FILE: fileOf(text) };
     const home = openHome({ env });
     const settings = await home.read();
     const failure = await failureOf(() => settings.credential("log", asked));
     expect(failure).toMatchObject({
-      reason: "credential-unusable",
+      kind: "credential-unusable",
       code: "usage",
-      data: { wrong },
+      message: `the key from the file that ROLLCALL_API_KEY_FILE names can't be used: it ${wrong}`,
       where: { environment: "ROLLCALL_API_KEY_FILE", file: env.ROLLCALL_API_KEY_FILE },
     });
     expect(JSON.stringify(failure)).not.toContain("1234");
-    if (wrong !== "long" && text !== "\n" && text !== "key-1234\n\n") expect(home.hidden).toContain(text);
-    if (/^[ -~\n]+$/.test(text) && text.trim() !== "" && wrong !== "long") {
+    if (wrong !== "is longer than 64 KiB" && text !== "\n" && text !== "key-1234\n\n")
+      expect(home.hidden).toContain(text);
+    if (/^[ -~\n]+$/.test(text) && text.trim() !== "" && wrong !== "is longer than 64 KiB") {
       const variable = await failureOf(() => credentialOf("log", { env: { ROLLCALL_API_KEY: text } }));
-      expect(variable).toMatchObject({ data: { from: "ROLLCALL_API_KEY", wrong } });
+      expect(variable.message).toBe(`the key from ROLLCALL_API_KEY can't be used: it ${wrong}`);
     }
   });
 
@@ -89,9 +90,9 @@ describe("a credential from the environment", () => {
     ] as const) {
       const env = { [variable]: "key-1234", [`${variable}_FILE`]: fileOf("key-1234") };
       expect(await failureOf(() => credentialOf(use, { env }))).toMatchObject({
-        reason: "credential-twice",
+        kind: "credential-twice",
         code: "usage",
-        data: { variable, fileVariable: `${variable}_FILE` },
+        message: `${variable} and ${variable}_FILE are both set`,
       });
     }
   });
@@ -100,12 +101,12 @@ describe("a credential from the environment", () => {
     ["ENOENT", () => join(tmpdir(), "nothing-here")],
     ["EISDIR", () => mkdtempSync(join(tmpdir(), "folder-"))],
     ["ENOTDIR", () => join(fileOf("x"), "below")],
-  ])("fails with the name of its file if that cannot be read (%s)", async (code, file) => {
+  ])("fails with the name of its file if that cannot be read (%s)", async (_code, file) => {
     const env = { ROLLCALL_TOKEN_FILE: file() };
     expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
-      reason: "credential-file-unreadable",
+      kind: "credential-file-unreadable",
       code: "usage",
-      data: { variable: "ROLLCALL_TOKEN_FILE", file: env.ROLLCALL_TOKEN_FILE, code },
+      message: expect.stringContaining(`ROLLCALL_TOKEN_FILE names can't be read: ${env.ROLLCALL_TOKEN_FILE} (`),
     });
   });
 
@@ -113,7 +114,9 @@ describe("a credential from the environment", () => {
     const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
     execFileSync("mkfifo", [pipe]);
     const env = { ROLLCALL_API_KEY_FILE: pipe };
-    expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({ data: { wrong: "empty" } });
+    expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
+      message: expect.stringMatching(/: it is empty$/),
+    });
     const writer = spawn("/bin/sh", ["-c", 'exec 3>"$1"; echo ready; sleep 0.2; echo key-1234 >&3', "sh", pipe]);
     const settings = await openHome({ env }).read();
     // The writer can open the pipe only while a reader has it open.
@@ -133,7 +136,7 @@ describe("a credential from the environment", () => {
   it("fails for calls if the user name contains a colon", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1", ROLLCALL_USERNAME: "a:b" };
     expect(await failureOf(() => credentialOf("calls", { env }))).toMatchObject({
-      reason: "setting-wrong",
+      kind: "setting-wrong",
       where: { environment: "ROLLCALL_USERNAME" },
     });
     expect(await credentialOf("log", { env })).toMatchObject({ token: "api-key-1" });
@@ -182,9 +185,9 @@ describe("a saved credential", () => {
   it("goes only to the origin that its use had at login", async () => {
     for (const at of ["https://b.example", "http://a.example", "https://a.example:8443"]) {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({
-        reason: "credential-elsewhere",
+        kind: "credential-elsewhere",
         code: "auth",
-        data: { use: "log", origin: at, boundTo: origin, profile: "default" },
+        message: `the credential for log in the profile default belongs to ${origin} and does not go to ${at}`,
       });
     }
     const settings = await openHome({ logins }).read();
@@ -198,14 +201,14 @@ describe("a saved credential", () => {
     const home = openHome({ logins: { default: { log: { key: 17, origin } } } });
     const failure = await failureOf(async () => (await home.read()).credential("log", asked));
     expect(failure).toMatchObject({
-      reason: "settings-broken",
+      kind: "settings-broken",
       code: "usage",
       where: { file: home.file("credentials.json"), line: 1 },
     });
     const spoiled = openHome();
     writeFileSync(spoiled.file("credentials.json"), '{"profiles": {"default": secret-key-1234', { mode: 0o600 });
     const broken = await failureOf(async () => (await spoiled.read()).credential("log", asked));
-    expect(broken).toMatchObject({ reason: "settings-broken", where: { line: 1, column: 26 } });
+    expect(broken).toMatchObject({ kind: "settings-broken", where: { line: 1, column: 26 } });
     expect(JSON.stringify(broken)).not.toContain("1234");
   });
 
@@ -228,9 +231,10 @@ describe("a saved credential", () => {
 
   it("says how to log in if it is missing", async () => {
     expect(await failureOf(() => credentialOf("log", {}))).toMatchObject({
-      reason: "credential-missing",
+      kind: "credential-missing",
       code: "auth",
-      data: { use: "log", origin, profile: "default" },
+      message: `there is no credential for log at ${origin} (profile default)`,
+      hint: "`rollcall auth login`, or ROLLCALL_API_KEY=…",
     });
   });
 });

@@ -13,7 +13,7 @@ describe("logins", () => {
     expect(await credential("inference", { origin: "https://m.example", refused: false })).toMatchObject({
       token: "key-1234",
     });
-    expect((await failureOf(() => credential("log", { origin: "https://m.example", refused: false }))).reason).toBe(
+    expect((await failureOf(() => credential("log", { origin: "https://m.example", refused: false }))).kind).toBe(
       "credential-elsewhere",
     );
     expect(await logout(home.sources, { only: "log" })).toMatchObject({ removed: ["log"] });
@@ -39,19 +39,19 @@ describe("logins", () => {
 
   it("need an address, and fail for the local service", async () => {
     expect(await failureOf(() => planned(openHome()))).toMatchObject({
-      reason: "setting-missing",
-      data: { setting: "base_url" },
+      kind: "setting-missing",
+      message: "no base_url is set",
     });
     expect(await failureOf(() => planned(openHome(), { only: "inference" }))).toMatchObject({
-      data: { setting: "inference_base_url" },
+      message: "no inference_base_url is set",
     });
     const local = openHome({ flags: { local: true } });
-    expect((await failureOf(() => planned(local))).reason).toBe("options-contradict");
+    expect((await failureOf(() => planned(local))).kind).toBe("options-contradict");
   });
 
   it("cannot end for a profile that does not exist", async () => {
     const home = openHome({ flags: { profile: "wrok" }, profiles: { work: {} } });
-    expect((await failureOf(() => logout(home.sources, { only: undefined }))).reason).toBe("profile-unknown");
+    expect((await failureOf(() => logout(home.sources, { only: undefined }))).kind).toBe("profile-unknown");
     expect(existsSync(home.file("credentials.json"))).toBe(false);
   });
 });

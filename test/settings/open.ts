@@ -82,15 +82,16 @@ export const sleepFor = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener("abort", stop, { once: true });
   });
 
-/** Returns the reason, code, data and position of the failure that `work` ends with. */
+/** The failure that `work` ends with. */
 export const failureOf = async (
   work: () => unknown,
-): Promise<{ readonly reason: string; readonly code: string; readonly data: unknown; readonly where: unknown }> => {
+): Promise<Pick<Failure, "kind" | "code" | "message"> & { readonly hint: unknown; readonly where: unknown }> => {
   try {
     await work();
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
-    return { reason: thrown.reason, code: thrown.code, data: thrown.data, where: thrown.about.where };
+    const { kind, code, message, about } = thrown;
+    return { kind, code, message, hint: about.hint, where: about.where };
   }
   throw new Error("it did not fail");
 };

@@ -47,23 +47,21 @@ describe("a setting", () => {
       environment: "ROLLCALL_MAX_WAIT",
     });
     expect(await failureOf(() => settings.get("project"))).toMatchObject({
-      data: { value: "alpha", profile: "work" },
+      message: expect.stringMatching(/^project can't be "alpha" \(.*settings\.json:1:32, profile work\): it takes/),
       where: { setting: "project", file: home.file("settings.json"), line: 1, column: 32 },
     });
-    expect((await failureOf(() => settings.get("timeout"))).data).toMatchObject({ value: '["x"]' });
+    expect((await failureOf(() => settings.get("timeout"))).message).toContain('"["x"]"');
     expect(settings.get("idempotency")).toBe("auto");
   });
 
   it("says how to set it if it is required and missing", async () => {
     const settings = await openHome().read();
-    expect((await failureOf(() => settings.require("split"))).data).toEqual({
-      setting: "split",
-      environment: "ROLLCALL_SPLIT",
-      example: "train",
-      local: false,
-      option: "--split",
+    expect(await failureOf(() => settings.require("split"))).toMatchObject({
+      message: "no split is set",
+      hint: "--split train, ROLLCALL_SPLIT=train, or `rollcall config set split train`",
+      where: { setting: "split" },
     });
-    expect((await failureOf(() => settings.address("log"))).data).toMatchObject({ setting: "base_url" });
+    expect((await failureOf(() => settings.address("log"))).message).toBe("no base_url is set");
   });
 });
 
@@ -130,29 +128,31 @@ describe("a profile", () => {
   it("fails with a suggestion and all known profiles if it does not exist", async () => {
     const home = openHome({ flags: { profile: "wrok" }, profiles });
     expect(await failureOf(home.read)).toEqual({
-      reason: "profile-unknown",
+      kind: "profile-unknown",
       code: "usage",
-      data: { how: "login", profile: "wrok", known: ["default", "local", "work", "home"], suggestion: "work" },
+      message: 'there is no profile "wrok"; there are default, local, work, home',
+      hint: "did you mean work?",
       where: { option: "--profile" },
     });
     const other = openHome({ env: { ROLLCALL_PROFILE: "zzz" } });
     expect(await failureOf(other.read)).toMatchObject({
-      data: { known: ["default", "local"] },
+      message: 'there is no profile "zzz"; there are default, local',
+      hint: "`rollcall auth login --profile zzz` makes it",
       where: { environment: "ROLLCALL_PROFILE" },
     });
   });
 
   it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])("cannot have the name %j", async (profile) => {
     expect(await failureOf(openHome({ flags: { profile } }).read)).toMatchObject({
-      reason: "setting-wrong",
-      data: { setting: "profile" },
+      kind: "setting-wrong",
+      message: expect.stringMatching(/^profile can't be /),
     });
   });
 
   it.each(["constructor", "toString", "hasOwnProperty"])(
     "does not exist under the name %s unless it is saved",
     async (profile) => {
-      expect((await failureOf(openHome({ flags: { profile } }).read)).reason).toBe("profile-unknown");
+      expect((await failureOf(openHome({ flags: { profile } }).read)).kind).toBe("profile-unknown");
     },
   );
 
@@ -209,9 +209,9 @@ describe("the profile local", () => {
     ["--profile work", { local: true, profile: "work" }],
   ])("contradicts %s", async (second, flags) => {
     expect(await failureOf(openHome({ flags, profiles: { work: {} } }).read)).toMatchObject({
-      reason: "options-contradict",
+      kind: "options-contradict",
       code: "usage",
-      data: { second },
+      message: expect.stringContaining(` and ${second} can't go together: `),
     });
   });
 });
@@ -226,9 +226,9 @@ describe("a run without a home folder", () => {
       token: "env-key",
     });
     expect(await failureOf(() => settings.service())).toMatchObject({
-      reason: "place-missing",
+      kind: "place-missing",
       code: "storage",
-      data: { variable: "ROLLCALL_DATA_DIR" },
+      hint: "ROLLCALL_DATA_DIR=<folder>",
     });
   });
 

@@ -6,11 +6,11 @@ import { failureOf, openHome } from "./open.ts";
 const read = async (name: SettingName, text: string): Promise<unknown> =>
   (await openHome({ flags: { [name]: text } }).read()).get(name);
 
-/** The data of the failure for a text: the expected form, and a suggestion. */
+/** The message and the hint of the failure for a text. */
 const refusalOf = async (name: SettingName, text: string): Promise<unknown> => {
-  const { reason, code, data } = await failureOf(() => read(name, text));
-  expect([reason, code]).toEqual(["setting-wrong", "usage"]);
-  return data;
+  const { kind, code, message, hint } = await failureOf(() => read(name, text));
+  expect([kind, code]).toEqual(["setting-wrong", "usage"]);
+  return { message, hint };
 };
 
 describe("a duration", () => {
@@ -38,7 +38,7 @@ describe("a duration", () => {
     ["2min", "2m"],
     ["10seconds", "10s"],
   ])("cannot be %j, for which %j is suggested", async (text, meant) => {
-    expect(await refusalOf("timeout", text)).toMatchObject({ suggestion: meant });
+    expect(await refusalOf("timeout", text)).toMatchObject({ hint: `did you mean ${meant}?` });
   });
 
   it("can be zero for max_wait, but not for timeout", async () => {
@@ -72,7 +72,7 @@ describe("a size", () => {
     ["8M", "8MiB"],
     ["8 MB", "8mb"],
   ])("cannot be %j, for which %j is suggested", async (text, meant) => {
-    expect(await refusalOf("max_request_size", text)).toMatchObject({ suggestion: meant });
+    expect(await refusalOf("max_request_size", text)).toMatchObject({ hint: `did you mean ${meant}?` });
   });
 });
 
@@ -97,7 +97,7 @@ describe("an address", () => {
     ["https://api.example.com/a?b=c", "https://api.example.com/a"],
     ["https://api.example.com#x", "https://api.example.com"],
   ])("cannot be %s, for which %s is suggested", async (text, meant) => {
-    expect(await refusalOf("base_url", text)).toMatchObject({ suggestion: meant });
+    expect(await refusalOf("base_url", text)).toMatchObject({ hint: `did you mean ${meant}?` });
   });
 
   it.each([
@@ -175,8 +175,8 @@ describe("the project header", () => {
     const at = async (prefix: string) =>
       (await openHome({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
     expect(await at("acme")).toBe("Acme-Project");
-    expect((await failureOf(() => at("a b"))).data).toMatchObject({
-      setting: "vendor_prefix",
+    expect(await failureOf(() => at("a b"))).toMatchObject({
+      message: expect.stringMatching(/^vendor_prefix can't be "a b"/),
       where: { environment: "ROLLCALL_VENDOR_PREFIX" },
     });
   });

@@ -112,7 +112,7 @@ describe("saved settings", () => {
     expect(saved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
     for (const taken of [{ profiles: { ...work, default: {} } }, { profiles: work, logins: { default: {} } }]) {
       const renamed = async () => await renameProfile(openHome(taken).sources, { from: "work", to: "default" });
-      expect(await failureOf(renamed)).toMatchObject({ reason: "profile-exists" });
+      expect(await failureOf(renamed)).toMatchObject({ kind: "profile-exists" });
     }
   });
 
@@ -120,15 +120,15 @@ describe("saved settings", () => {
     const home = openHome();
     for (const name of ["api_key", "token", "PASSWORD", "rollcall_api_key", "api-key-file", "username"]) {
       expect(await failureOf(() => set(home, name, "key-1234"))).toMatchObject({
-        reason: "setting-unknown",
+        kind: "setting-unknown",
         code: "usage",
-        data: { secret: true },
+        message: `${name} is a secret, not a setting`,
       });
     }
-    expect((await failureOf(() => set(home, "bse_url", "x"))).data).toMatchObject({ suggestion: "base_url" });
-    expect(await failureOf(() => set(home, "project", "alpha"))).toMatchObject({ reason: "setting-wrong" });
+    expect((await failureOf(() => set(home, "bse_url", "x"))).hint).toBe("did you mean base_url?");
+    expect(await failureOf(() => set(home, "project", "alpha"))).toMatchObject({ kind: "setting-wrong" });
     const local = openHome({ flags: { local: true } });
-    expect((await failureOf(() => set(local, "base_url", "https://a.example"))).reason).toBe("options-contradict");
+    expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("options-contradict");
     expect([readdirSync(home.folder), readdirSync(local.folder)]).toEqual([[], []]);
     await set(local, "split", "train");
     expect(saved(local)).toEqual({ profiles: { local: { split: "train" } } });
@@ -148,7 +148,13 @@ describe("a settings file", () => {
     const home = openHome();
     writeFileSync(home.file("settings.json"), bytes, { mode: 0o600 });
     const where = { file: home.file("settings.json"), ...place };
-    const failure = { reason: "settings-broken", code: "usage", data: { wrong, where }, where };
+    const failure = {
+      kind: "settings-broken",
+      code: "usage",
+      message: expect.stringMatching(new RegExp(`settings\\.json(:\\d+:\\d+)? can't be used: ${wrong}$`)),
+      hint: "correct it, or move it away; rollcall leaves it as it is",
+      where,
+    };
     expect(await failureOf(home.read)).toEqual(failure);
     expect(await failureOf(() => set(home, "split", "train"))).toEqual(failure);
     expect(await failureOf(() => logIn(home, "key-1234"))).toEqual(failure);
@@ -165,7 +171,11 @@ describe("a settings file", () => {
   it("fails as storage if it is a directory or a device", async () => {
     const home = openHome();
     mkdirSync(home.file("settings.json"));
-    const failure = { reason: "place-unusable", code: "storage", data: { code: "not-a-file" } };
+    const failure = {
+      kind: "place-unusable",
+      code: "storage",
+      message: expect.stringMatching(/^can't read .*: it is not a file$/),
+    };
     expect(await failureOf(home.read)).toMatchObject(failure);
     expect(await failureOf(() => set(home, "split", "train"))).toMatchObject(failure);
     const other = openHome({ flags: { base_url: "https://a.example" } });
@@ -216,7 +226,7 @@ describe("concurrent writers", () => {
       },
     };
     const failure = await failureOf(() => setSetting({ ...home.sources, host }, { name: "split", value: "train" }));
-    expect(failure).toMatchObject({ reason: "place-busy", code: "storage" });
+    expect(failure).toMatchObject({ kind: "place-busy", code: "storage" });
     expect(saved(home)).toEqual({ profiles: {} });
     lock?.release();
     await set(home, "split", "train");
@@ -244,9 +254,9 @@ describe("a failed write", () => {
       flags: { base_url: "https://a.example" },
     });
     const failure = {
-      reason: "place-unusable",
+      kind: "place-unusable",
       code: "storage",
-      data: { place: join(file, "below", "settings.json"), doing: "write", code: "ENOTDIR" },
+      message: `can't write ${join(file, "below", "settings.json")}: a part of the path is a file`,
     };
     expect(await failureOf(() => set(below, "split", "train"))).toMatchObject(failure);
     expect(await failureOf(() => logIn(below, "key-1234"))).toMatchObject(failure);
@@ -255,9 +265,9 @@ describe("a failed write", () => {
   it("names ROLLCALL_CONFIG_DIR if there is no home folder", async () => {
     const home = openHome({ env: { ROLLCALL_CONFIG_DIR: "" } });
     expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({
-      reason: "place-missing",
+      kind: "place-missing",
       code: "storage",
-      data: { variable: "ROLLCALL_CONFIG_DIR" },
+      hint: "ROLLCALL_CONFIG_DIR=<folder>",
     });
   });
 
@@ -272,9 +282,9 @@ describe("a failed write", () => {
       // Home for the lock and for a part of the new file.
       writeFileSync(join(disk.folder, "ballast"), "x".repeat(28_000));
       expect(await failureOf(() => set(home, "split", "b"))).toMatchObject({
-        reason: "place-unusable",
+        kind: "place-unusable",
         code: "storage",
-        data: { code: "ENOSPC", doing: "write" },
+        message: expect.stringMatching(/^can't write .*: the disk is full$/),
       });
       expect(readFileSync(file, "utf8")).toBe(before);
       expect(readdirSync(disk.folder).sort()).toEqual(["ballast", "settings.json"]);
@@ -289,7 +299,11 @@ describe("a failed write", () => {
     chmodSync(home.folder, 0o500);
     const failure = await failureOf(() => set(home, "split", "b"));
     chmodSync(home.folder, 0o700);
-    expect(failure).toMatchObject({ reason: "place-unusable", code: "storage", data: { code: "EACCES" } });
+    expect(failure).toMatchObject({
+      kind: "place-unusable",
+      code: "storage",
+      message: expect.stringContaining("permission denied"),
+    });
     expect(saved(home)).toEqual({ profiles: { default: { split: "a" } } });
   });
 });

@@ -1,4 +1,5 @@
 /** Replays a transcript: command lines and all that came of them, in a folder, at a service and on a clock of its own. */
+
 import {
   appendFileSync,
   copyFileSync,
@@ -16,7 +17,7 @@ import { setImmediate } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
 import { version } from "../../package.json" with { type: "json" };
-import { Failure } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { runOn } from "../../src/run.ts";
 import { testHost } from "./host.ts";
@@ -121,7 +122,7 @@ const openStage = (folder: string, service: Service) => {
       token,
       news,
       async stop() {
-        end.abort(new Failure("interrupted", { signal: "SIGINT" }));
+        end.abort(interrupted({ signal: "SIGINT" }));
         const code = await ended;
         return [...news(), ...(code === 0 ? [] : [`= ${code}`])];
       },

@@ -1,5 +1,5 @@
 /** How strictly a run judges its input: whether warnings are errors, and which rules are silent. */
-import { Failure } from "../../failure.ts";
+import { optionValueWrong } from "../../failures.ts";
 import { nearest } from "../../nearest.ts";
 import { isRuleName, ruleNames, rules } from "./rules.ts";
 
@@ -31,7 +31,7 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 
 const checkAllowed = (name: string): void => {
   if (warningRules.includes(name)) return;
-  throw new Failure("option-value-wrong", {
+  throw optionValueWrong({
     option: "--allow",
     value: name,
     wanted: isRuleName(name)

@@ -1,10 +1,11 @@
 /** The ids of the calls to read: from the command line, and from standard input. */
+
 import { addAbortSignal } from "node:stream";
 import { idsOfLines } from "../../calls/index.ts";
 import { wrongValue } from "../../cli/index.ts";
-import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
+import { callIdsUnreadable } from "../failures.ts";
 
 /** The id of a call. @throws Failure `option-value-wrong` */
 export const idTyped = (word: string): string => {
@@ -45,6 +46,6 @@ async function* chunksOf({ stdin, signal }: Host, stop: AbortSignal): AsyncGener
     for await (const chunk of addAbortSignal(AbortSignal.any([signal, stop]), stdin)) yield Buffer.from(chunk);
   } catch (thrown) {
     signal.throwIfAborted();
-    throw new Failure("call-ids-unreadable", { from: "standard input", code: codeOf(thrown) }, { cause: thrown });
+    throw callIdsUnreadable(codeOf(thrown), thrown);
   }
 }

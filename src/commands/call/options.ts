@@ -1,4 +1,5 @@
 /** What the options of `call read` mean together: one form, and the calls that are chosen. */
+
 import {
   type CallPath,
   modelsOf,
@@ -11,7 +12,7 @@ import {
 import { matchesPattern } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { Failure } from "../../failure.ts";
+import { optionNeeds } from "../../failures.ts";
 import type { TypedRead } from "./command.ts";
 
 /** What is made of calls. */
@@ -97,7 +98,7 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: TypedRea
 const rewardMeant = ({ as, reward, rewardFrom }: TypedRead): RewardFrom => {
   if (reward === undefined && rewardFrom === undefined) return { kind: "attributes" };
   const option = reward === undefined ? "--reward-from" : "--reward";
-  if (as !== "trajectory") throw new Failure("option-needs", { option, needs: "--as trajectory" });
+  if (as !== "trajectory") throw optionNeeds(option, "--as trajectory");
   if (reward === undefined) return { kind: "path", path: parsePath(rewardFrom ?? "", "--reward-from") };
   if (rewardFrom !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
   const text = reward.trim();

@@ -4,7 +4,7 @@ import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { mistypedNames } from "../../contract/fields.ts";
-import { Failure, type FailureCode, type HttpFacts, isFailure, type Reason } from "../../failure.ts";
+import { Failure, type FailureCode, type HttpFacts, isFailure } from "../../failure.ts";
 import { spanAt } from "../../json/walk.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { CallShown } from "./options.ts";
@@ -99,7 +99,7 @@ const mostInARow = 8;
 export const openPatience = (): ((outcome: CallOutcome) => boolean) => {
   let inARow = 0;
   return (outcome) => {
-    inARow = outcome.kind === "failed" && outcome.failure.reason !== "request-refused" ? inARow + 1 : 0;
+    inARow = outcome.kind === "failed" && outcome.failure.kind !== "request-refused" ? inARow + 1 : 0;
     return inARow >= mostInARow;
   };
 };
@@ -108,7 +108,7 @@ export const openPatience = (): ((outcome: CallOutcome) => boolean) => {
 const endings: ReadonlySet<FailureCode> = new Set(["auth", "refused", "unavailable"]);
 
 /** How a request can end that says nothing of the next: keys, addresses and settings are the same for all of them. */
-const ofOneCall: ReadonlySet<Reason> = new Set([
+const ofOneCall: ReadonlySet<string> = new Set([
   "request-refused",
   "service-unavailable",
   "reply-unreadable",
@@ -127,7 +127,7 @@ const broken: ReadonlySet<string> = new Set([
 ]);
 
 const isOfOneCall = (failure: Failure): boolean =>
-  ofOneCall.has(failure.reason) ||
-  (isFailure(failure, "no-connection") && broken.has(failure.data.code)) ||
+  ofOneCall.has(failure.kind) ||
+  (isFailure(failure, "no-connection") && broken.has(failure.about.systemCode ?? "")) ||
   // A key that is known may be kept from one call: 403.
-  (isFailure(failure, "credential-refused") && failure.data.status !== 401);
+  (isFailure(failure, "credential-refused") && failure.about.http?.status !== 401);

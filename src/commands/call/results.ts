@@ -1,4 +1,5 @@
 /** What `call read` makes of the calls it reads, one by one: pages, a summary, one value of each, or lines for `log`. */
+import type { CallUnfit } from "../../calls/failures.ts";
 import {
   findPath,
   headWithoutContent,
@@ -8,9 +9,10 @@ import {
   trajectoryOf,
 } from "../../calls/index.ts";
 import type { Context } from "../../context.ts";
-import { type CallUnfit, Failure } from "../../failure.ts";
+import type { Failure } from "../../failure.ts";
 import { textOf } from "../../json/walk.ts";
 import { type CallPrinter, printCallSummary, printCalls, printList, type Screen } from "../../output/index.ts";
+import { callPathMissing, callsUnfit } from "../failures.ts";
 import { type ListedCall, listColumns, listedCall } from "./columns.ts";
 import type { CallForm, CallShown } from "./options.ts";
 import type { FoundCall } from "./reader.ts";
@@ -142,7 +144,7 @@ const openValues = async (context: Context, { path }: Extract<CallForm, { kind: 
       const [first] = missing;
       if (first === undefined) return [];
       const ids = missing.map(({ id }) => id);
-      return [new Failure("call-path-missing", { ids, asked, at: first.at, near: first.near, there: first.there })];
+      return [callPathMissing({ ids, asked, at: first.at, near: first.near, there: first.there })];
     },
     cut: async () => undefined,
   };
@@ -160,8 +162,7 @@ const openConverted = async (
       else
         await context.screen.verbatim([textOf(converted.line, { start: 0, end: converted.line.length }), "\n"], "json");
     },
-    end: async ({ asked }) =>
-      unfit.length === 0 ? [] : [new Failure("calls-unfit", { calls: unfit, asked, into: form.kind })],
+    end: async ({ asked }) => (unfit.length === 0 ? [] : [callsUnfit({ calls: unfit, asked, into: form.kind })]),
     cut: async () => undefined,
   };
 };

@@ -4,8 +4,8 @@ import { inOrder, openWaiting } from "../../calls/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
-import { type CallsStopped, Failure, type Problem, reasons } from "../../failure.ts";
-import { sentencesOf } from "../../output/index.ts";
+import type { Failure, Problem } from "../../failure.ts";
+import { type CallsUnread, callsMissing, callsRunning, callsUnread } from "../failures.ts";
 import type { TypedRead } from "./command.ts";
 import { callIds, idTyped, once } from "./ids.ts";
 import { type CallForm, choiceMeant, formMeant, usualConcurrency } from "./options.ts";
@@ -45,13 +45,10 @@ export const run = async (context: Context, typed: TypedRead): Promise<void> => 
   const unmade = await results.end({ asked, missing: missing.length, chosen });
   if (asked === 0) context.screen.notice("standard input held no call id");
   sayOf(seen, context);
-  const late =
-    typed.wait && seen.running.length > 0
-      ? [new Failure("calls-running", { ids: seen.running, asked, waitedMs: boundMs })]
-      : [];
-  const failures = [...(await unread(seen)), ...missingFailure(seen, project), ...unmade, ...late];
+  const late = typed.wait && seen.running.length > 0 ? [callsRunning(seen.running, asked, boundMs)] : [];
+  const failures = [...unread(seen), ...missingFailure(seen, project), ...unmade, ...late];
   const [first, ...others] = failures;
-  if (first !== undefined) throw first.also({ problems: await Promise.all(others.map(problemOf)) });
+  if (first !== undefined) throw first.also({ problems: others.map(problemOf) });
 };
 
 /** Everything that a run of `call read` is made of. */
@@ -115,7 +112,7 @@ interface Seen {
   readonly missing: MissingCall[];
   readonly failed: FailedCall[];
   /** Why no more was asked for, if so: one after the other failed, or one in a way that all would. */
-  stopped: CallsStopped | undefined;
+  stopped: CallsUnread["stopped"] | undefined;
   readonly running: string[];
   /** How many calls have a field of another type than the interface says. */
   readonly mistyped: Map<string, number>;
@@ -148,30 +145,32 @@ const missingFailure = ({ missing, asked }: Seen, project: string): readonly Fai
   if (missing.length === 0) return [];
   const http = missing.find((one) => one.http !== undefined)?.http;
   const ids = [...new Set(missing.map(({ id }) => id))];
-  return [new Failure("calls-missing", { ids, asked, project }, http === undefined ? {} : { http })];
+  return [callsMissing({ ids, asked, project }, http === undefined ? {} : { http })];
 };
 
 /** Calls that could not be read: those that the same command would not read either first. */
-const unread = async ({ failed, asked, stopped }: Seen): Promise<readonly Failure[]> => {
+const unread = ({ failed, asked, stopped }: Seen): readonly Failure[] => {
   const [only] = failed;
   // What no call came through has nothing to do with any of them.
   if (only !== undefined && (asked === 1 || (only.endsAll && asked === failed.length))) return [only.failure];
   const failures: Failure[] = [];
-  for (const reason of ["calls-forbidden", "calls-refused", "calls-unavailable"] as const) {
-    const own = failed.filter(({ failure }) => failure.code === reasons[reason].code);
+  for (const code of ["auth", "refused", "unavailable"] as const) {
+    const own = failed.filter(({ failure }) => failure.code === code);
     const [first] = own;
     if (first === undefined) continue;
     const ids = [...new Set(own.map(({ id }) => id))];
-    const { message: why, hint: advice } = await sentencesOf(first.failure);
-    const { http } = first.failure.about;
+    const { message: why, about: known } = first.failure;
+    const { http, hint: advice } = known;
     const about = { ...(http === undefined ? {} : { http }), cause: first.failure };
-    failures.push(new Failure(reason, { ids, why, advice, asked, stopped }, about));
+    failures.push(callsUnread(code, { ids, why, advice, asked, stopped }, about));
   }
   return failures;
 };
 
 /** What another failure than the one that ends the run says beside it. */
-const problemOf = async (failure: Failure): Promise<Problem> => {
-  const { message, hint } = await sentencesOf(failure);
-  return { rule: failure.reason, severity: "error", message, ...(hint === undefined ? {} : { advice: hint }) };
-};
+const problemOf = ({ kind, message, about: { hint } }: Failure): Problem => ({
+  rule: kind,
+  severity: "error",
+  message,
+  ...(hint === undefined ? {} : { advice: hint }),
+});

@@ -1,4 +1,5 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
+
 import {
   compareCosts,
   costOf,
@@ -16,9 +17,9 @@ import type { Context } from "../../context.ts";
 import { CallReadReply, readCall } from "../../contract/call.ts";
 import { type Entries, known, mapped } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
-import { Failure } from "../../failure.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
+import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { ownColumns } from "../lists/own.ts";
 import { deprecationMark } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
@@ -63,7 +64,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       rows: shown,
       wire: { bytes: Buffer.from(JSON.stringify(document)), member: "models" },
     });
-    if (missing.length > 0) throw new Failure("models-missing", { models: missing, catalogs: names });
+    if (missing.length > 0) throw modelsMissing(missing, names);
   } finally {
     progress.stop();
   }
@@ -77,7 +78,7 @@ const usageSaid = (typed: TypedCost): Partial<Usage> => {
   const isTokens = Object.values(counts).some((count) => count !== undefined);
   if (typed.fromCall !== undefined && isTokens)
     throw contradiction("--from-call", "numbers of tokens", "the tokens are those that are recorded");
-  if (typed.fromCall === undefined && stated.every(([, count]) => count === 0)) throw new Failure("usage-missing", {});
+  if (typed.fromCall === undefined && stated.every(([, count]) => count === 0)) throw usageMissing();
   if (cached !== undefined && cached > (promptTokens ?? 0))
     throw wrongValue("--cached", String(cached), "no more than --prompt-tokens, which the cached ones are among");
   return Object.fromEntries(stated);
@@ -90,9 +91,9 @@ const recordedUsage = async (context: Context, settings: Settings, id: string): 
   const { bytes } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   // The reply's value has the call's fields without their contents.
   const { call } = CallReadReply.parse(JSON.parse(Buffer.from(bytes).toString()));
-  if (call === null) throw new Failure("calls-missing", { ids: [id], asked: 1, project });
+  if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
   const usage = usageOfCall(call);
-  if (usage === undefined) throw new Failure("usage-unrecorded", { by: `the call ${id}` });
+  if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
   return usage;
 };
 

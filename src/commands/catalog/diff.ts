@@ -1,5 +1,7 @@
 /** `rollcall catalog diff`: what is different between the two catalogs, two dates, or two files. */
+
 import { basename } from "node:path";
+import { catalogFileBroken } from "../../catalogs/failures.ts";
 import {
   amountOf,
   type CatalogName,
@@ -16,9 +18,10 @@ import { Catalog, type CatalogModel, readDocument } from "../../contract/catalog
 import { known } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
-import { Failure } from "../../failure.ts";
+import { optionNeeds } from "../../failures.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
+import { catalogNotKept, catalogsDiffer } from "../failures.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
 import { ownColumns } from "../lists/own.ts";
 import { factName, plainText } from "./columns.ts";
@@ -74,7 +77,7 @@ export const run = async (context: Context, typed: TypedDiff): Promise<void> => 
     rows: changes,
     wire: { bytes: Buffer.from(JSON.stringify(document)), member: "changes" },
   });
-  if (typed.exitCode && changes.length > 0) throw new Failure("catalogs-differ", { changes: changes.length });
+  if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
 
 /** The names of both sides: their catalogs or files; of one catalog at two times, these. */
@@ -175,7 +178,7 @@ const sidesOf = async (
   };
   if (older !== undefined && catalog !== undefined) return [[await fileSide(context, older), await current(catalog)]];
   if (since === undefined) {
-    if (catalog !== undefined) throw new Failure("option-needs", { option: "--catalog", needs: "--since or <file>" });
+    if (catalog !== undefined) throw optionNeeds("--catalog", "--since or <file>");
     return [[await current("analysis"), await current("router")]];
   }
   const pairs: (readonly [Side, Side])[] = [];
@@ -193,7 +196,7 @@ const fileSide = async ({ host, screen }: Context, file: string): Promise<Side> 
   const { data: { data: models } = {} } = Catalog.safeParse(await readCatalogFile(file, host));
   // What has entries of which none has an id, such as trajectories, is something else.
   if (models === undefined || (models.length > 0 && !Array.from(models).some(({ id }) => known(id) !== undefined))) {
-    throw new Failure("catalog-file-broken", { file, wrong: "no-catalog" }, { where: { file } });
+    throw catalogFileBroken({ file, wrong: "no-catalog" });
   }
   withoutNullEntries(screen, { entries: models, bytes: new Uint8Array(), where: file });
   return { catalog: null, provider: null, file, asOf: undefined, models };
@@ -207,7 +210,7 @@ const pastSide = (
   const folder = settings.dataFolder();
   const saved = folder === undefined ? undefined : savedCatalogAt(folder, place, time);
   const catalogThen = Catalog.safeParse(saved === undefined ? undefined : readDocument(saved.bytes, "data")?.value);
-  if (saved === undefined || !catalogThen.success) throw new Failure("catalog-not-kept", place);
+  if (saved === undefined || !catalogThen.success) throw catalogNotKept(place);
   const { catalog, provider } = place;
   if (saved.fetchedAt > time) {
     screen.notice(

@@ -5,8 +5,8 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { known } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
-import { Failure } from "../../failure.ts";
 import { printDocument } from "../../output/index.ts";
+import { modelsMissing } from "../failures.ts";
 import type { TypedLock } from "./command.ts";
 import { openNamed } from "./named.ts";
 import { catalogsMeant, readCatalog, sourceOf } from "./source.ts";
@@ -47,6 +47,6 @@ const modelsMeant = async (context: Context, typed: TypedLock): Promise<readonly
     }
   }
   const missing = named.missing();
-  if (missing.length > 0) throw new Failure("models-missing", { models: missing, catalogs: names });
+  if (missing.length > 0) throw modelsMissing(missing, names);
   return locked;
 };

@@ -1,12 +1,13 @@
 /** `rollcall catalog show`: one model, with everything that the catalogs say of it (interface 2.5). */
+
 import { type JoinedRow, type Listed, namedPrices, nearestId } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { known, Mistyped } from "../../contract/fields.ts";
-import { Failure } from "../../failure.ts";
 import { wholeOf } from "../../json/walk.ts";
 import { type Line, type Page, printPage, type Section, spelledIn } from "../../output/index.ts";
+import { modelNotListed } from "../failures.ts";
 import { catalogColumns, deprecationMark, joinedColumns, openOwnPrices, ownPriceColumn } from "./columns.ts";
 import type { TypedShow } from "./command.ts";
 import { openMistyped } from "./filter.ts";
@@ -28,7 +29,7 @@ export const run = async (context: Context, typed: TypedShow): Promise<void> => 
   if (found.length === 0) {
     endWith(failures);
     const ids = Array.from(listed, ({ entry }) => known(entry.id) ?? "");
-    throw new Failure("model-not-listed", { id, names, near: nearestId(id, ids) });
+    throw modelNotListed({ id, names, near: nearestId(id, ids) });
   }
   await print(context, { found, read });
   endWith(failures);

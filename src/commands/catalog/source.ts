@@ -18,6 +18,7 @@ import type { Entries } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
 import type { Settings } from "../../settings/index.ts";
+import { catalogNotHeld } from "../failures.ts";
 import { withoutNullEntries } from "../lists/mistyped.ts";
 import type { TypedSource } from "../lists/options.ts";
 
@@ -89,7 +90,7 @@ export const readCatalog = async (
   const copy = folder === undefined ? undefined : readCopy(folder, place);
   const bytes = copy !== undefined && isEnough(copy, source, context.host.now()) ? copy.read() : undefined;
   if (copy !== undefined && bytes !== undefined) return catalogIn(context, { place, copy, bytes });
-  if (source.offline) throw new Failure("catalog-not-held", place);
+  if (source.offline) throw catalogNotHeld(place);
   const fetched = await fetchCatalog(context, { settings, place, copy });
   const now = context.host.now();
   if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, { fetched, copy, now }));
@@ -130,7 +131,7 @@ const catalogIn = (
   }: { readonly place: CatalogPlace; readonly copy: CatalogCopy; readonly bytes: Uint8Array },
 ): CatalogRead => {
   const value = Catalog.safeParse(readDocument(bytes, "data")?.value);
-  if (!value.success) throw new Failure("catalog-not-held", place);
+  if (!value.success) throw catalogNotHeld(place);
   const age = ageOf(context.host.now() - checkedAt);
   const when = `${minuteOf(checkedAt)}, ${age}`;
   context.screen.notice(`the ${place.catalog} catalog as it was at ${when}: the service was not asked`);

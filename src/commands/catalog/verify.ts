@@ -1,4 +1,5 @@
 /** `rollcall catalog verify`: compares what is served with a lock file, by a policy. */
+
 import {
   type CatalogName,
   catalogNames,
@@ -14,9 +15,10 @@ import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { Catalog } from "../../contract/catalog.ts";
 import { counted } from "../../counted.ts";
-import { Failure, problemFacts } from "../../failure.ts";
+import { problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, printList, printReport, textColumn } from "../../output/index.ts";
+import { lockDiffers, lockMissing } from "../failures.ts";
 import { reportsAsked } from "../inputs/reports.ts";
 import { factName } from "./columns.ts";
 import type { TypedVerify } from "./command.ts";
@@ -31,7 +33,7 @@ export const run = async (context: Context, typed: TypedVerify): Promise<void> =
     throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, nearest(unknown, lockRuleNames));
   const reports = reportsAsked(typed.report, { screen, inputs: [file] });
   const lock = readLock(file);
-  if (lock === undefined) throw new Failure("lock-missing", { file }, { where: { file } });
+  if (lock === undefined) throw lockMissing(file);
   const progress = screen.progress("reading catalogs");
   const all = await findingsIn(context, lock, { typed, policy: { maxRise, withinMs, now: host.now() } }).finally(
     progress.stop,
@@ -51,7 +53,7 @@ export const run = async (context: Context, typed: TypedVerify): Promise<void> =
   }
   if (errors.length === 0) return;
   const about = screen.isForProgram ? { problems: errors } : {};
-  throw new Failure("lock-differs", { file, count: errors.length }, about);
+  throw lockDiffers(file, errors.length, about);
 };
 
 const findingsIn = async (

@@ -1,14 +1,16 @@
 /** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
+
 import { contradiction } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Failure } from "../../failure.ts";
+import type { Failure } from "../../failure.ts";
 import { openDraft, requireFree, writeOut } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
 import { groupLines, type Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { type CheckResult, checkResult, writeRejected } from "../../send/index.ts";
+import { conversionInexact, convertRejected } from "../failures.ts";
 import { printFacts, sayWarnings, withFrames } from "../inputs/findings.ts";
 import { fetchedText, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
 import type { TypedConvert } from "./command.ts";
@@ -55,7 +57,7 @@ const convertReading = async (context: Context, reading: Reading, typed: TypedCo
   if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
   if (typed.exact && receipt !== undefined && receipt.leaves.left_out > 0) {
     const paths = [...new Set(receipt.left_out.map(({ path }) => path))];
-    throw new Failure("conversion-inexact", { count: receipt.leaves.left_out, paths });
+    throw conversionInexact(receipt.leaves.left_out, paths);
   }
   const { rejects } = typed;
   const redact = context.screen.safe.verbatimJson;
@@ -66,8 +68,7 @@ const convertReading = async (context: Context, reading: Reading, typed: TypedCo
 };
 
 const rejectedFailure = ({ groups, unreadable, failure }: CheckResult, file: string): Failure =>
-  new Failure(
-    "convert-rejected",
+  convertRejected(
     { written: groups.read - groups.rejected, rejected: groups.rejected, unreadable, file },
     { ...failure?.about, stoppedBy: "invalid_input", retryable: false },
   );

@@ -1,7 +1,8 @@
 /** What `doctor` finds: one value a check, and what a run ends with that found something wrong. */
-import { Failure, type FailureCode } from "../../failure.ts";
+
+import { defect, Failure, type FailureCode } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
-import { sentencesOf } from "../../output/index.ts";
+import { doctorFound } from "../failures.ts";
 
 /** What one check found. */
 export interface Finding {
@@ -34,7 +35,8 @@ export const error = (check: string, message: string, about: About & { readonly 
 /** What a check ended with, as a finding. */
 export const failed = async (check: string, thrown: unknown, facts?: Finding["facts"]): Promise<Finding> => {
   if (thrown instanceof Failure) {
-    const { message, hint } = await sentencesOf(thrown);
+    const { message, about } = thrown;
+    const { hint } = about;
     return error(check, message, { facts, fix: hint ?? fixes.get(thrown.code) ?? report, code: thrown.code });
   }
   const code = codeOf(thrown);
@@ -62,13 +64,6 @@ const fixes: ReadonlyMap<FailureCode, string> = new Map([
 /** The codes of what can be wrong, what keeps most from working first. */
 const gravestFirst = ["usage", "storage", "auth", "unavailable"] as const;
 
-const reasons = {
-  usage: "doctor-settings",
-  storage: "doctor-files",
-  auth: "doctor-credentials",
-  unavailable: "doctor-addresses",
-} as const;
-
 /** What a run ends with that found this; undefined where nothing is wrong. */
 export const failureOf = (findings: readonly Finding[]): Failure | undefined => {
   const errors = findings.filter(({ status }) => status === "error");
@@ -76,7 +71,5 @@ export const failureOf = (findings: readonly Finding[]): Failure | undefined => 
   if (first === undefined) return undefined;
   const checks = errors.map(({ check }) => check);
   const gravest = gravestFirst.find((code) => errors.some((one) => one.code === code));
-  return gravest === undefined
-    ? new Failure("defect", { text: first.message, stack: undefined })
-    : new Failure(reasons[gravest], { checks }, { retryable: gravest === "unavailable" });
+  return gravest === undefined ? defect(first.message) : doctorFound(gravest, checks);
 };

@@ -1,9 +1,11 @@
 /** The checks of `doctor` that are about a service: settings, credentials, addresses. */
+
 import { type Probed, probeDoor } from "../../client/index.ts";
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
-import { Failure, isFailure } from "../../failure.ts";
+import { type Failure, isFailure } from "../../failure.ts";
+import { credentialElsewhere, credentialMissing } from "../../settings/failures.ts";
 import {
   credentialUses,
   examineDoor,
@@ -116,17 +118,17 @@ const credentialFinding = async (asked: Asked, settings: Settings, use: Credenti
     const facts = { state, origin, from: from ?? null, username };
     const { profile } = settings;
     if (state === "missing") {
-      const { message, fix } = await failed(check, new Failure("credential-missing", { use, origin, profile }));
+      const { message, fix } = await failed(check, credentialMissing({ use, origin, profile }));
       return warning(check, message, { facts, fix });
     }
     if (state === "elsewhere") {
-      const elsewhere = new Failure("credential-elsewhere", { use, origin, boundTo: boundTo ?? "", profile });
+      const elsewhere = credentialElsewhere({ use, origin, boundTo: boundTo ?? "", profile });
       return await failed(check, elsewhere, facts);
     }
     return await accepted(asked, settings, { use, check, from: from ?? "", facts });
   } catch (thrown) {
     // What is wrong with a setting is said where the settings are looked at.
-    if (isFailure(thrown, "setting-wrong")) return skipped(check, `${thrown.data.setting} can't be used`);
+    if (isFailure(thrown, "setting-wrong")) return skipped(check, `${thrown.about.where?.setting} can't be used`);
     return await failed(check, thrown);
   }
 };
@@ -159,7 +161,7 @@ const accepted = async (
 };
 
 /** Whether a read was answered with a web page: whatever stands there is not the service. */
-const isPage = (failure: Failure): boolean => isFailure(failure, "reply-unreadable") && failure.data.came === "html";
+const isPage = (failure: Failure): boolean => isFailure(failure, "reply-unreadable") && failure.about.isPage === true;
 
 /** Whether something answers at each base address; what was found of the credentials tells a service from a web site. */
 export const addressFindings = async (

@@ -1,9 +1,9 @@
 /** The runs of the verbs of `rollcall ledger` (promises.md, "What the ledger promises"). */
+
 import { contradiction } from "../../cli/index.ts";
 import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
-import { Failure } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
 import type { Reading } from "../../groups/index.ts";
 import {
@@ -19,6 +19,14 @@ import {
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
+import {
+  entriesMissing,
+  forgetUnconfirmed,
+  ledgerDiffers,
+  ledgerFilterMissing,
+  ledgerPlaceless,
+  optionOfTwoMissing,
+} from "../failures.ts";
 import { withFrames } from "../inputs/findings.ts";
 import { readInputs } from "../inputs/read.ts";
 import type { Moment } from "../lists/options.ts";
@@ -57,15 +65,15 @@ const settledByLog =
 export const resolve = async (context: Context, typed: TypedResolve): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend, id: ids } = typed;
-  if (!assumeLogged && !resend) throw new Failure("option-of-two-missing", { first, second, way: settledByLog });
+  if (!assumeLogged && !resend) throw optionOfTwoMissing(first, second, settledByLog);
   if (assumeLogged && resend) throw contradiction(first, second, "a request was logged or it was not");
   const { ledger, filter } = await open(context, typed, { toRead: false });
-  if (ledger === undefined) throw new Failure("entries-missing", { ids });
+  if (ledger === undefined) throw entriesMissing(ids);
   try {
     const unknown = new Set<string>();
     for await (const { id } of ledger.entries({ ...filter, states: ["unknown"] })) unknown.add(id);
     const missing = ids.filter((id) => !unknown.has(id));
-    if (missing.length > 0) throw new Failure("entries-missing", { ids: missing });
+    if (missing.length > 0) throw entriesMissing(missing);
     const state = resend ? "released" : "assumed_logged";
     for (const id of new Set(ids)) await ledger.resolve(id, state);
     if (context.screen.isForProgram) await printDocument(context.screen, { resolved: [...new Set(ids)], state });
@@ -95,7 +103,7 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
   if (same) return;
   const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
   // Nothing is wrong with the lines: their places say enough.
-  throw await withFrames(context, { sources: [] }, new Failure("ledger-differs", differs, { problems }), problemCounts);
+  throw await withFrames(context, { sources: [] }, ledgerDiffers(differs, { problems }), problemCounts);
 };
 
 const runText = ({ first, last, files, state, read, logged }: StandingRun): string => {
@@ -106,7 +114,7 @@ const runText = ({ first, last, files, state, read, logged }: StandingRun): stri
 /** Takes settled requests out of the ledger, once somebody said yes to what they are. @throws Failure `ledger-filter-missing`, `forget-unconfirmed` */
 export const forget = async (context: Context, typed: TypedForget): Promise<void> => {
   const { model, batch, before } = typed;
-  if ((model ?? batch ?? before) === undefined) throw new Failure("ledger-filter-missing", {});
+  if ((model ?? batch ?? before) === undefined) throw ledgerFilterMissing();
   const { ledger, filter } = await open(context, typed, { toRead: false });
   try {
     await forgetOf(context, { ledger, filter, isAsked: !typed.yes });
@@ -137,7 +145,7 @@ const forgetOf = async (
   }
   if (meant.length > mostShown) screen.notice(`and ${meant.length - mostShown} more`);
   if (meant.length > 0) {
-    if (!canAsk(host)) throw new Failure("forget-unconfirmed", { requests: meant.length });
+    if (!canAsk(host)) throw forgetUnconfirmed(meant.length);
     await screen.settled();
     const answer = await askLine(
       host,
@@ -192,7 +200,7 @@ const open = async (
 ): Promise<Opened> => {
   const settings = await settingsInForce(context);
   const place = settings.ledgerPlace(typed.ledger);
-  if (place === undefined) throw new Failure("ledger-placeless", { needed: true });
+  if (place === undefined) throw ledgerPlaceless(true);
   const filter = filterOf(context, typed);
   const isEverywhere = typed.allDestinations || (toRead && isNowhere(settings));
   if (isEverywhere && !typed.allDestinations) {

@@ -1,8 +1,9 @@
 /** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
+
 import type { Filter } from "../../catalogs/index.ts";
 import type { Entries } from "../../contract/fields.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
-import { Failure } from "../../failure.ts";
+import { optionValueWrong } from "../../failures.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, columnMeant, type Rows, type Screen } from "../../output/index.ts";
 
@@ -23,7 +24,7 @@ const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row
   if (column !== undefined) return { column, descending };
   const names = columns.map((one) => one.name);
   const near = nearest(name, names);
-  throw new Failure("option-value-wrong", {
+  throw optionValueWrong({
     option: "--sort",
     value: typed,
     wanted: `a column: ${names.join(", ")}; with - in front the largest comes first`,

@@ -1,8 +1,12 @@
 /** What the options of `rollcall log` mean beyond their kinds: the ledger, and what to follow. */
+
 import { contradiction, wrongValue } from "../../cli/index.ts";
-import { Failure } from "../../failure.ts";
+import { pathParameterUnusable } from "../../client/failures.ts";
+import { optionsContradict } from "../../failures.ts";
 import type { DeliverOptions, FollowOptions } from "../../send/index.ts";
+import { placeMissing } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
+import { ledgerPlaceless } from "../failures.ts";
 import type { TypedLog } from "./command.ts";
 
 /** True if no address to log to is set. */
@@ -13,7 +17,7 @@ export const isNowhere = (settings: Settings): boolean =>
 export const checkModelId = (modelId: string): void => {
   if (modelId === "") throw wrongValue("<model-id>", "", "the id of a model");
   if (modelId === "." || modelId === "..") {
-    throw new Failure("path-parameter-unusable", { parameter: "model_id", value: modelId });
+    throw pathParameterUnusable("model_id", modelId);
   }
 };
 
@@ -27,8 +31,8 @@ export const ledgerMeant = (typed: TypedLog, settings: Settings): DeliverOptions
   const place = settings.ledgerPlace(ledger);
   if (place !== undefined) return { ...place, require };
   // The local service needs the folder too: a location for the ledger alone would not help.
-  if (settings.local) throw new Failure("place-missing", { what: "data", variable: "ROLLCALL_DATA_DIR" });
-  throw new Failure("ledger-placeless", { needed: false });
+  if (settings.local) throw placeMissing("data");
+  throw ledgerPlaceless(false);
 };
 
 /** What to follow, and when what was read is sent. */
@@ -64,7 +68,7 @@ export const followMeant = (typed: TypedLog): FollowChoice | undefined => {
   const { from = "auto" } = typed;
   if (from !== "auto" && from !== "rollcall") {
     const why = "a file that grows is read in rollcall's own shape";
-    throw new Failure("options-contradict", { first: "--follow", second: `--from ${from}`, why, way: onceWhole });
+    throw optionsContradict({ first: "--follow", second: `--from ${from}`, why, way: onceWhole });
   }
   const [file, ...others] = typed.file;
   if (file === undefined || file === "-" || others.length > 0) {

@@ -5,7 +5,7 @@ import { counted } from "../../counted.ts";
 import { type Failure, isFailure, problemFacts } from "../../failure.ts";
 import { membersText } from "../../json/compose.ts";
 import { parsedJson } from "../../json/walk.ts";
-import { type Meter, type MeterEvent, type MeterForm, type Screen, sentencesOf } from "../../output/index.ts";
+import type { Meter, MeterEvent, MeterForm, Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { commandLine } from "../../shell-words.ts";
@@ -144,7 +144,7 @@ const keysText = (planned: LogResult["planned"]): string => {
 /** A run that logged nothing says so, and what was in the way. */
 const statusText = async ({ status, obstacle }: Pick<LogResult, "status" | "obstacle">): Promise<string> => {
   if (status !== "not_sent") return status;
-  return `nothing was sent${obstacle === undefined ? "" : `: ${(await sentencesOf(obstacle)).message}`}`;
+  return `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
 };
 
 /** How many, and what became of those that were not all logged, or not all planned. */
@@ -182,13 +182,13 @@ export const withNext = (
   const kept = path === undefined ? ["--no-ledger"] : path === settings.ledgerPlace()?.path ? [] : ["--ledger", path];
   const again = (): Failure => failure.also({ next: commandLine(["rollcall", ...host.words]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
-    if (failure.data.isConverted === true) return ledger === null ? failure : again();
+    if (failure.about.isConverted === true) return ledger === null ? failure : again();
     const words = ["rollcall", "log", modelId, rejectsFile, "--split", split];
     // Without them its groups would be other groups.
     const identity = [...option("--batch", batch ?? undefined), ...option("--group-by", typed.groupBy)];
     return failure.also({ next: commandLine([...words, ...identity, ...kept, ...placeWords(flags)]) });
   }
-  if (failure.code === "unknown_outcome" && !(isFailure(failure, "log-unknown") && failure.data.settles)) {
+  if (failure.code === "unknown_outcome" && !(isFailure(failure, "log-unknown") && failure.about.settles === true)) {
     const words = ["rollcall", "ledger", "status", ...kept, ...placeWords(flags)];
     return ledger === null ? failure : failure.also({ next: commandLine(words) });
   }
@@ -230,7 +230,7 @@ export const againNotice = (
 ): ((why: Failure) => void) => {
   let said = "";
   const say = async (why: Failure): Promise<void> => {
-    const { message } = await sentencesOf(why);
+    const { message } = why;
     if (said === message) return;
     said = message;
     await screen.again(why, maxWaitMs);

@@ -1,11 +1,14 @@
 /** What `rollcall log` does: reads, plans, sends and prints. */
+
 import { judgementOf } from "../../check/index.ts";
 import { contradiction } from "../../cli/index.ts";
 import { logDestination, openClient, readyClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Failure, isFailure } from "../../failure.ts";
+import { isFailure } from "../../failure.ts";
 import { requireFree } from "../../files.ts";
+import { splitMissing } from "../../groups/failures.ts";
 import { drawnOf, type Reading } from "../../groups/index.ts";
+import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printPicture, printRaw } from "../../output/index.ts";
 import {
   checkCompression,
@@ -88,7 +91,7 @@ const logGrowing = async (run: Run, follow: FollowChoice): Promise<void> => {
   const { context, settings, typed, meter } = run;
   const split = settings.get("split");
   // Nobody knows yet what all of the file will say.
-  if (split === undefined) throw new Failure("split-missing", { found: [] });
+  if (split === undefined) throw splitMissing([]);
   if (!settings.local) settings.address("log");
   await checkCompression(compressionIn(settings));
   const delivery = deliveryOf(run);
@@ -220,7 +223,7 @@ const printOutcome = async ({ context, settings }: Run, reading: Reading, result
     await printResult(context, settings, result);
   } catch (thrown) {
     if (!isFailure(thrown, "output-failed")) throw thrown;
-    if (result.failure === undefined) throw new Failure("output-failed", { ...thrown.data, groups: result.groups });
+    if (result.failure === undefined) throw outputFailed(thrown.about.systemCode ?? "", result.groups);
   }
 };
 

@@ -2,7 +2,8 @@
 
 import { quietMessage } from "../../check/index.ts";
 import { type Command, type Kind, type Program, wrongValue } from "../../cli/index.ts";
-import { exitCodeOf, Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
+import { exitCodeOf, type Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
+import { wordsWrong } from "../../failures.ts";
 import { faultIn, type Root, type RootFile, type Tool } from "../../mcp/index.ts";
 import { nearest } from "../../nearest.ts";
 import { failureDocument, type Screen } from "../../output/index.ts";
@@ -259,7 +260,7 @@ const requireFit = (tool: Pick<Tool, "name" | "parameters" | "required">, sent: 
   if (fault.isUnknown) {
     const names = Object.keys(tool.parameters);
     const near = nearest(parameter, names);
-    throw new Failure("words-wrong", {
+    throw wordsWrong({
       text: `${tool.name} has no parameter "${parameter.slice(0, maxQuoted)}"`,
       suggestion: near === undefined ? `it takes ${names.join(", ")}` : `did you mean ${near}?`,
       command: "rollcall mcp",

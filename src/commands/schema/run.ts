@@ -1,6 +1,8 @@
 /** What `rollcall schema` does. */
+
 import type { Context } from "../../context.ts";
-import { Failure } from "../../failure.ts";
+import type { Failure } from "../../failure.ts";
+import { optionNeeds, optionValueWrong } from "../../failures.ts";
 import { nearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printOwn } from "../lists/own.ts";
@@ -12,7 +14,7 @@ export const run = async (
   words: readonly string[],
   { line = false }: { readonly line?: boolean },
 ): Promise<void> => {
-  if (words.length === 0 && line) throw new Failure("option-needs", { option: "--line", needs: "<command>" });
+  if (words.length === 0 && line) throw optionNeeds("--line", "<command>");
   if (words.length === 0) await listSchemas(context);
   else await printSchema(context, { name: words.join(" "), line });
 };
@@ -47,7 +49,7 @@ const unknownOutput = (value: string, names: readonly string[]): Failure => {
   const below = names.filter((name) => name.startsWith(`${value} `));
   const wanted =
     below.length > 0 ? below.join(", ") : "a command with a result in JSON, as `rollcall schema` lists them";
-  return new Failure("option-value-wrong", {
+  return optionValueWrong({
     option: "<command>",
     value,
     wanted,

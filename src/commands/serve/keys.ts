@@ -3,11 +3,11 @@
 import { wrongValue } from "../../cli/index.ts";
 import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Failure } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { newKey, openStore, type Store, storePath } from "../../service/index.ts";
 import { credentialUses, parseProject } from "../../settings/index.ts";
+import { keyExists, keyUnknown } from "../failures.ts";
 import { printOwn } from "../lists/own.ts";
 import type { TypedKey, TypedPlace } from "./command.ts";
 
@@ -23,7 +23,7 @@ export const addKey = async (context: Context, typed: TypedKey): Promise<void> =
   const { keys } = await storeOf(context, typed);
   const { key, digest } = newKey();
   const added = { name, digest, projects: [...new Set(projects)], uses, created: host.now(), revoked: undefined };
-  if (!(await keys.add(added))) throw new Failure("key-exists", { name });
+  if (!(await keys.add(added))) throw keyExists(name);
   screen.notice(`this is the only time that the key of ${name} is shown: only a digest of it is stored`);
   if (screen.isForProgram) await printDocument(screen, { name, key, projects: added.projects, uses });
   else await screen.text(`${key}\n`);
@@ -55,7 +55,7 @@ export const revokeKey = async (context: Context, name: string, typed: TypedPlac
   const { keys } = await storeOf(context, typed);
   if (!(await keys.revoke(name, context.host.now()))) {
     const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-    throw new Failure("key-unknown", { name, suggestion: nearest(name, known) });
+    throw keyUnknown(name, nearest(name, known));
   }
   context.screen.notice(`the key of ${name} is revoked: every service refuses it within a few seconds`);
   if (context.screen.isForProgram) await printDocument(context.screen, { revoked: name });

@@ -1,8 +1,10 @@
 /** What `rollcall serve` does: runs the local service until a signal. */
+
 import { wrongValue } from "../../cli/index.ts";
 import { localSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Failure, isFailure, type Problem } from "../../failure.ts";
+import { isFailure, type Problem } from "../../failure.ts";
+import { interrupted } from "../../failures.ts";
 import { aborted, type Host, isLoopback } from "../../host.ts";
 import { type Ended, openService } from "../../service/index.ts";
 import type { ServiceSettings } from "../../settings/index.ts";
@@ -34,7 +36,9 @@ export const serve = async (context: Context, typed: TypedServe): Promise<void> 
   lines?.stopped(isWhole);
   if (isWhole) return;
   const reason: unknown = host.signal.reason;
-  throw isFailure(reason, "interrupted") ? new Failure("interrupted", { ...reason.data, broken: true }) : reason;
+  throw isFailure(reason, "interrupted")
+    ? interrupted({ signal: reason.about.signal ?? "SIGTERM", broken: true })
+    : reason;
 };
 
 /** @throws Failure `option-value-wrong` */

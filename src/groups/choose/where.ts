@@ -1,9 +1,10 @@
 /** `--where`: a CEL expression over a trajectory and its group, true for trajectories that are wanted. */
+
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { lineText } from "../../check/rules/places.ts";
-import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject, memberOf } from "../../json/walk.ts";
 import { membersIn, partsOf, Window } from "../contents.ts";
+import { whereWrong } from "../failures.ts";
 import { momentsOf } from "../metrics/sums.ts";
 import { spotOfGroup } from "../positions.ts";
 import type { Reading } from "../read.ts";
@@ -35,7 +36,7 @@ export const parseWhere = (text: string): Wanted => {
       return run();
     } catch (thrown) {
       const [wrong = ""] = (thrown instanceof Error ? thrown.message : "it can't be evaluated").split("\n", 1);
-      throw new Failure("where-wrong", { text, wrong, place: place?.() });
+      throw whereWrong({ text, wrong, place: place?.() });
     }
   };
   const environment = new Environment({ limits: { maxDepth: 100 } });

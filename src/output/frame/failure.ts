@@ -1,11 +1,9 @@
 /** What a run ended with, as words for a person and as the one JSON document that `--json` promises. */
-import { type About, Failure, isFailure, type Problem, problemFacts } from "../../failure.ts";
+import { type About, Failure, type Problem, problemFacts } from "../../failure.ts";
 import { oneLine } from "../screen/safe.ts";
 import type { Screen } from "../screen/screen.ts";
 import { glyphsOf, type Paint, plain } from "../screen/style.ts";
 import type { Tone } from "../view.ts";
-import { sentencesOf } from "../words/all.ts";
-import type { Sentences } from "../words/sentences.ts";
 import { type Clean, placeOf, problemLines } from "./line.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
@@ -62,12 +60,11 @@ const framing = async ({ host, safe }: Screen, paint: Paint, indent: number): Pr
 /** The error document (promises.md, "Output"): members in the order of the promise, absent where there is nothing to say. */
 export const failureDocument = ({ safe }: Screen, { failure, exitCode }: End): unknown => {
   const clean = safe.text;
-  const { message, hint } = saidOf(failure);
-  const { stoppedBy, where, http, problems, next } = failure.about;
+  const { hint, stoppedBy, where, http, problems, next } = failure.about;
   return {
     error: {
       code: failure.code,
-      message: cut(clean(message), longestSaid),
+      message: cut(clean(messageOf(failure)), longestSaid),
       exit_code: exitCode,
       retryable: failure.retryable,
       cause: stoppedBy,
@@ -83,13 +80,10 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: End): u
   };
 };
 
-/** Its words, what was in the way when a signal came, and that nothing was sent where people have to wonder. */
-const saidOf = (failure: Failure): Sentences => {
-  const sentences = sentencesOf(failure);
-  const { cause, unsent } = failure.about;
-  const obstacle = isFailure(failure, "interrupted") && cause instanceof Failure ? [sentencesOf(cause).message] : [];
-  const parts = [sentences.message, ...obstacle, ...(unsent === true ? ["nothing was sent"] : [])];
-  return { ...sentences, message: parts.join("; ") };
+/** Its message, what was in the way when a signal came, and that nothing was sent if people have to wonder. */
+const messageOf = ({ kind, message, about: { cause, unsent } }: Failure): string => {
+  const obstacle = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
+  return [message, ...obstacle, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
 };
 
 const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
@@ -112,9 +106,9 @@ const failureText = ({
   readonly paint: Paint;
   readonly drawn: Drawn;
 }): string => {
-  if (isFailure(failure, "verb-missing")) return failure.data.help;
-  const { message, hint } = saidOf(failure);
-  const { next, problems = [] } = failure.about;
+  const { help, hint, next, stack, problems = [] } = failure.about;
+  if (help !== undefined) return help;
+  const message = messageOf(failure);
   const isSaid = saysAll(problems, message);
   const line: Clean = (text) => oneLine(clean(text));
   const behind = (lead: string, tone: Tone, text: string): readonly string[] => {
@@ -129,7 +123,7 @@ const failureText = ({
     ...(hint === undefined ? [] : behind("hint:", "faint", line(hint))),
     // A terminal folds it by itself: what is copied from there is one command.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
-    ...(isFailure(failure, "defect") && failure.data.stack !== undefined ? [clean(failure.data.stack)] : []),
+    ...(stack === undefined ? [] : [clean(stack)]),
   ];
   return `${lines.join("\n")}\n`;
 };
@@ -150,14 +144,11 @@ const saysAll = (problems: readonly Problem[], message: string): boolean => {
 
 /** How many problems there are beside those that are shown, by their rules. */
 const moreLines = (failure: Failure): readonly string[] => {
-  const { problems = [] } = failure.about;
+  const { problems = [], counts } = failure.about;
   const left = new Map<string, number>();
   const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);
-  if (isFailure(failure, "input-invalid")) {
-    for (const { rule, severity, count } of failure.data.counts) if (severity === "error") add(rule, count);
-  } else {
-    for (const { rule } of problems) add(rule, 1);
-  }
+  if (counts === undefined) for (const { rule } of problems) add(rule, 1);
+  else for (const { rule, severity, count } of counts) if (severity === "error") add(rule, count);
   for (const { rule, others } of problems.slice(0, mostProblems)) add(rule, -1 - (others?.count ?? 0));
   const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];

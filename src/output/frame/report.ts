@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { Failure, type Problem } from "../../failure.ts";
 import { codeOf, writeWhole } from "../../files.ts";
+import { reportExists, reportUnwritable } from "../failures.ts";
 import type { ReportForm } from "../screen/options.ts";
 import type { Screen } from "../screen/screen.ts";
 import type { Clean } from "./line.ts";
@@ -48,7 +49,7 @@ export const requireReportPlace = (file: string, inputs: readonly string[]): voi
       const own = statSync(input, { throwIfNoEntry: false });
       return own?.ino === stats.ino && own.dev === stats.dev;
     });
-    if (isInput || !isReport(readFileSync(file, "utf8"))) throw new Failure("report-exists", { file });
+    if (isInput || !isReport(readFileSync(file, "utf8"))) throw reportExists(file);
   });
 
 /** Whether a text is a report that rollcall wrote; one of GitHub's may be empty. */
@@ -61,7 +62,7 @@ const writing = (file: string, run: () => void): void => {
   try {
     run();
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : new Failure("report-unwritable", { file, code: codeOf(thrown) });
+    throw thrown instanceof Failure ? thrown : reportUnwritable(file, codeOf(thrown));
   }
 };
 

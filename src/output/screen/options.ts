@@ -1,5 +1,5 @@
 /** The global options that are about the screen: what was typed, and what it means. */
-import { Failure } from "../../failure.ts";
+import { optionsContradict, optionValueWrong } from "../../failures.ts";
 import { nearest } from "../../nearest.ts";
 import type { Format } from "../view.ts";
 
@@ -54,7 +54,7 @@ const formatOf = ({ json, output }: TypedScreen): Format | undefined => {
   const asked = output === undefined ? undefined : formatNamed(output);
   if (json !== true) return asked;
   if (asked !== undefined && asked !== "json") {
-    throw new Failure("options-contradict", {
+    throw optionsContradict({
       first: "--json",
       second: `-o ${asked}`,
       why: "--json is -o json",
@@ -66,7 +66,7 @@ const formatOf = ({ json, output }: TypedScreen): Format | undefined => {
 const formatNamed = (value: string): Format => {
   const found = formats.find((format) => format === value);
   if (found !== undefined) return found;
-  throw new Failure("option-value-wrong", {
+  throw optionValueWrong({
     option: "--output",
     value,
     wanted: `${formats.slice(0, -1).join(", ")} or ${formats.at(-1)}`,
@@ -77,7 +77,7 @@ const formatNamed = (value: string): Format => {
 const fieldsOf = (typed: string): readonly string[] => {
   const names = typed.split(",").map((name) => name.trim());
   if (names.every((name) => name !== "")) return names;
-  throw new Failure("option-value-wrong", {
+  throw optionValueWrong({
     option: "--fields",
     value: typed,
     wanted: "names separated by commas, such as id,name",

@@ -154,9 +154,8 @@ export class Screen {
 
   /** Says why something is tried again, and for how long at most. */
   readonly again = async (why: Failure, maxWaitMs: number): Promise<void> => {
-    const { sentencesOf } = await import("../words/all.ts");
     const seconds = Math.round(maxWaitMs / 1000);
-    this.notice(`${sentencesOf(why).message}: trying again for up to ${seconds} s (--max-wait)`);
+    this.notice(`${why.message}: trying again for up to ${seconds} s (--max-wait)`);
   };
 
   /** The same as a notice, said with `--json` too. */

@@ -1,8 +1,8 @@
 /** A stream of text that waits for its reader, ends quietly when the reader left, and says when it can't be written. */
 
 import type { Writable } from "node:stream";
-import { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
+import { outputFailed } from "../failures.ts";
 
 /** Where text goes. */
 export interface Sink {
@@ -39,7 +39,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
       const done = (error?: Error | null) => {
         heeded?.removeEventListener("abort", stop);
         if (!error) return resolve();
-        if (!readerLeft.has(codeOf(error))) return reject(new Failure("output-failed", { code: codeOf(error) }));
+        if (!readerLeft.has(codeOf(error))) return reject(outputFailed(codeOf(error)));
         gone = true;
         resolve();
       };

@@ -1,5 +1,5 @@
 /** Which columns of a list are shown: all of them, or those of `--fields`; and what each form gets of a row. */
-import { Failure } from "../../failure.ts";
+import { optionValueWrong } from "../../failures.ts";
 import type { Span } from "../../json/walk.ts";
 import { nearest } from "../../nearest.ts";
 import { jsonOfFound, textOfFound, type WireRows } from "../json/objects.ts";
@@ -124,7 +124,7 @@ export const fieldNamed = (
   // Without a column or an object nobody knows what names there are.
   if (columns.length === 0 && wire?.count === 0) return name;
   const known = columns.map((column) => column.name);
-  throw new Failure("option-value-wrong", {
+  throw optionValueWrong({
     option: "--fields",
     value: name,
     wanted: known.length === 0 ? "the names that the objects have" : `such names as ${known.slice(0, 5).join(", ")}`,

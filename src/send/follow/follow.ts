@@ -1,4 +1,5 @@
 /** Follows a file that is still written: checks its lines when they are complete, and delivers groups in batches. */
+
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import {
@@ -16,6 +17,7 @@ import { inputChanged, isRemote, plainName } from "../../input/index.ts";
 import { EarlierRuns, openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { unsent } from "../deliver.ts";
 import { Delivery } from "../delivery.ts";
+import { followUnfit } from "../failures.ts";
 import type { DeliverOptions } from "../options.ts";
 import { GroupOutcomes } from "../outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
@@ -48,7 +50,7 @@ export interface Followed {
  * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
  */
 export const followFile = async (options: FollowOptions): Promise<Followed> => {
-  if (isRemote(options.file)) throw new Failure("follow-unfit", { file: plainName(options.file), found: "not-a-file" });
+  if (isRemote(options.file)) throw followUnfit(plainName(options.file), "not-a-file");
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
   let follow: Follow;

@@ -4,7 +4,7 @@ import { checkAgreement } from "../../check/requests.ts";
 import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
 import { Scan } from "../../check/scan.ts";
-import { Failure } from "../../failure.ts";
+import type { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import {
   type DedupKeys,
@@ -19,6 +19,7 @@ import {
 import type { Host } from "../../host.ts";
 import { blocksOf, decompressorOf, identityOf, NotAFile, Shrunk, type Source, sniff, Tail } from "../../input/index.ts";
 import { markLength } from "../../json/walk.ts";
+import { followUnfit } from "../failures.ts";
 
 /** How a growing file is read. */
 export interface FollowedFileOptions {
@@ -147,7 +148,7 @@ export class FollowedFiles {
   #checkKind(head: Buffer): void {
     const { file } = this.#options;
     const { problems } = this.reading;
-    if (decompressorOf(head) !== undefined) throw new Failure("follow-unfit", { file, found: "compressed" });
+    if (decompressorOf(head) !== undefined) throw followUnfit(file, "compressed");
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
@@ -194,7 +195,7 @@ export class FollowedFiles {
     const { problems } = this.reading;
     const code = codeOf(thrown);
     if (thrown instanceof NotAFile) {
-      if (!thrown.isFolder) return new Failure("follow-unfit", { file, found: "not-a-file" });
+      if (!thrown.isFolder) return followUnfit(file, "not-a-file");
       problems.report("file-is-folder", undefined, () => ({ file }));
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;

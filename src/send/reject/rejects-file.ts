@@ -1,4 +1,5 @@
 /** Writes rejected groups to a file, byte for byte, with the reasons in a second file. */
+
 import { createHash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -8,6 +9,7 @@ import { clearDrafts, codeOf, type Draft, openDraft } from "../../files.ts";
 import type { Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import type { Written } from "../../ledger/index.ts";
+import { rejectsExist, rejectsUnwritable } from "../failures.ts";
 import { noRejects, type Rejected, type RejectsSoFar, rejectedLines } from "./rejected-lines.ts";
 
 /** The file of the reasons for a rejects file. */
@@ -40,7 +42,7 @@ const checkFree = async (file: string, written: Written): Promise<void> => {
   const digest = await digestOfFile(file);
   // A run that was killed between the two may have remembered what it did not write.
   const known = [await written.digest(file), await written.digest(upcoming(file))];
-  if (digest !== undefined && !known.includes(digest)) throw new Failure("rejects-exist", { file });
+  if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
 /** Adds to both files, or writes them; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
@@ -141,5 +143,4 @@ const digestOfFile = async (path: string): Promise<string | undefined> => {
   }
 };
 
-const unwritable = (file: string, thrown: unknown): Failure =>
-  new Failure("rejects-unwritable", { file, code: codeOf(thrown) }, { cause: thrown });
+const unwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, codeOf(thrown), thrown);

@@ -1,6 +1,9 @@
 /** Keeps requests: those that wait are kept in one transaction, and each once, whichever service keeps it. */
+
+import { databaseFailed } from "../../database/failures.ts";
 import type { Database, Question, Row, Value } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
+import { storeUnsure } from "../failures.ts";
 import {
   firstPlacePiece,
   formatIds,
@@ -89,14 +92,14 @@ const keepAll = async (database: Database, all: readonly WaitingRequest[]): Prom
     });
     rows = answers.at(-1) ?? [];
   } catch (cause) {
-    throw isInDoubt ? new Failure("store-unsure", about, { cause }) : cause;
+    throw isInDoubt ? storeUnsure(about, cause) : cause;
   }
   const byId = new Map(rows.map((row) => [hexOf(row.bytes("id")), row]));
   return all.map(({ id, request: { project, once } }) => {
     const own = byId.get(hexOf(id));
     const isSame = (row: Row) => !row.isNull("key") && row.text("key") === once?.key && row.text("project") === project;
     const kept = own ?? rows.find(isSame);
-    if (kept === undefined) throw new Failure("database-failed", { ...about, code: "23505" });
+    if (kept === undefined) throw databaseFailed({ ...about, code: "23505" });
     return { logged: toLogged(kept), isNew: own !== undefined };
   });
 };

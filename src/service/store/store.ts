@@ -1,5 +1,7 @@
 /** The store of the local service: one SQL text for a file and for PostgreSQL. */
+
 import { join } from "node:path";
+import { databaseFailed } from "../../database/failures.ts";
 import {
   type Database,
   type DatabasePlace,
@@ -62,7 +64,7 @@ export const openStore = async (
       /** Throws if the store does not exist any more, or does not answer. */
       check: async (): Promise<void> => {
         const about = { path, title: storePart.title };
-        if (!database.isThere()) throw new Failure("database-failed", { ...about, code: "ENOENT" });
+        if (!database.isThere()) throw databaseFailed({ ...about, code: "ENOENT" });
         await readIdentity(database);
       },
       close: async (): Promise<void> => await database.close(),

@@ -1,19 +1,6 @@
-/** The shape of a reason's words, and what several of them say. */
-import { counted } from "../../counted.ts";
-import type { About, Problem, Reason, ReasonData } from "../../failure.ts";
-
-/** What is said of a failure. */
-export interface Sentences {
-  /** What happened, and where: one sentence without a full stop, in lower case unless a name begins it. */
-  readonly message: string;
-  /** What to do: a sentence, or a command that can be pasted. */
-  readonly hint?: string;
-}
-
-/** The words of some reasons. */
-export type Words<R extends Reason> = {
-  readonly [Name in R]: (data: ReasonData<Name>, about: About) => Sentences;
-};
+/** Parts of sentences that the failures of several modules share. */
+import { counted } from "./counted.ts";
+import type { Problem } from "./failure.ts";
 
 /** Where a problem is, to be followed by what it is; empty where that is no place in a file. */
 export const placeOf = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
@@ -81,3 +68,13 @@ const systemCodes: Readonly<Record<string, string>> = {
   SQLITE_CANTOPEN: "it can't be opened",
   SQLITE_READONLY: "it can only be read",
 };
+
+/** A size in bytes, for a person. */
+export const sizeText = (bytes: number): string =>
+  bytes < 1024
+    ? `${bytes} bytes`
+    : bytes < 2 ** 20
+      ? `${oneDigit(bytes / 1024)} KiB`
+      : `${oneDigit(bytes / 2 ** 20)} MiB`;
+
+const oneDigit = (value: number): number => Math.round(value * 10) / 10;

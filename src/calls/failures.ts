@@ -1,0 +1,26 @@
+/** Failures of reading calls, and why a call can't become something else. */
+import { Failure } from "../failure.ts";
+
+/** Why a traced call can't become a trajectory or messages. */
+export type CallUnfit =
+  | "running"
+  | "deleted"
+  | "failed"
+  | "no-messages"
+  | "no-answer"
+  | "odd-answer"
+  | "several-choices"
+  | "odd-tools"
+  | "no-reward"
+  | "odd-reward";
+
+export const callIdsMissing = (): Failure =>
+  new Failure("invalid_input", "call-ids-missing", "standard input held no call id", {
+    hint: "give one id a line, or the ids as arguments",
+  });
+
+/** @param why what the line is instead */
+export const callIdUnreadable = ({ line, why }: { line: number; why: string }): Failure =>
+  new Failure("invalid_input", "call-id-unreadable", `line ${line} of standard input is no call id: it is ${why}`, {
+    hint: "give one id a line, as plain text, as the first of tab-separated fields, or as the id of a JSON object",
+  });

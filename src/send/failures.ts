@@ -1,0 +1,249 @@
+/** Failures of logging groups, and how a run that was stopped goes on. */
+import { counted } from "../counted.ts";
+import { type About, Failure, type HttpFacts, isFailure } from "../failure.ts";
+import { fixOrSkip } from "../groups/failures.ts";
+import { fieldOf, rejectedWords, sizeText, skipRefused, systemWords } from "../sentences.ts";
+
+export const compressionMissing = (form: string): Failure =>
+  new Failure("usage", "compression-missing", `this Node can't compress with ${form}`, {
+    hint: "compress with gzip, or run rollcall with Node 22.15 or newer",
+  });
+
+/** A file that can't be followed. */
+export const followUnfit = (file: string, found: "not-a-file" | "compressed"): Failure =>
+  found === "compressed"
+    ? new Failure("usage", "follow-unfit", `${file} is compressed, and can't be followed`, {
+        hint: "read it without --follow, once it is whole",
+      })
+    : new Failure("usage", "follow-unfit", `${file} is not a file, and can't be followed`, {
+        hint: "name the file that the run writes",
+      });
+
+export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number }): Failure => {
+  const { bytes, limit, requests } = size;
+  const message = `the groups make ${requests} requests: one would be ${sizeText(bytes)}, more than ${sizeText(limit)}`;
+  return new Failure("usage", "one-request-too-large", message, {
+    hint: `--max-request-size ${bytes} makes it one, where the service takes as much; without --one-request it is split`,
+  });
+};
+
+/** A 413 of a request that is one group alone, or must not be split. @param bytes the size of the request */
+export const requestTooLarge = (bytes: number, groups: number, about: About): Failure => {
+  const why = groups === 1 ? ", and one group can't be split" : "";
+  return new Failure("refused", "request-too-large", `the service takes no request of ${sizeText(bytes)} (413)${why}`, {
+    hint:
+      groups === 1
+        ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}`
+        : "without --one-request it is split between groups; or ask the service for a larger limit",
+    ...about,
+  });
+};
+
+/** Something is there already at the path of the rejects file, and rollcall did not write it. */
+export const rejectsExist = (file: string): Failure =>
+  new Failure("usage", "rejects-exist", `${file} is there already, and is not what rollcall wrote`, {
+    hint: "log it, or move it away; --rejects names another file",
+  });
+
+/** @param isRemote whether the first input is at an address; else it is standard input */
+export const rejectsNeeded = (isRemote: boolean): Failure => {
+  const message = isRemote
+    ? "an input at an address has no folder to put the rejects file into"
+    : "standard input has no name to call the rejects file by";
+  return new Failure("usage", "rejects-needed", message, { hint: "--rejects <file> names it" });
+};
+
+export const rejectsUnwritable = (file: string, code: string, cause: unknown): Failure =>
+  new Failure("storage", "rejects-unwritable", `${file} can't be written (${code})`, {
+    hint: "--rejects names another file",
+    detail: `${file} can't be written: ${systemWords(code)}`,
+    cause,
+  });
+
+/** How far logging came, in groups. */
+export interface LogFacts {
+  readonly logged: number;
+  readonly notSent: number;
+  readonly unknown: number;
+  readonly requests: number;
+  /** Whether a ledger knows what was logged, so that the same command can go on. */
+  readonly ledger: boolean;
+}
+
+/** A run that was stopped: `about` holds what stopped it. */
+export const logPartial = ({ logged, notSent, ledger }: LogFacts, about: About): Failure => {
+  const rest = ledger
+    ? "the same command again sends what is left, and nothing twice"
+    : "without a ledger the same command logs everything again: send the rest by itself";
+  const first = firstStep(about);
+  return new Failure("partial", "log-partial", `${counted(logged, "group")} logged, ${notSent} not: ${stopOf(about)}`, {
+    ...about,
+    hint: first === undefined ? rest : `${first}; then ${rest}`,
+  });
+};
+
+/** All that was valid and accepted is logged; the rest is in the rejects file. */
+export const logRejected = (
+  {
+    logged,
+    ledger,
+    rejected,
+    unreadable,
+    file,
+    isEmpty,
+    isConverted,
+  }: LogFacts & {
+    rejected: number;
+    /** Of what was rejected: lines or records that are no groups. */
+    unreadable: number | undefined;
+    file: string;
+    /** Whether nothing of what was rejected could be read. */
+    isEmpty: boolean;
+    /** Whether it holds records of another tool, which may not stand by themselves. */
+    isConverted: boolean;
+  },
+  about: About,
+): Failure => {
+  const where = isEmpty ? "nothing of what was rejected can be read" : `${file} holds what was rejected`;
+  const message = `${rejectedWords({ rejected, unreadable })}, ${logged} logged: ${where}`;
+  const again = ledger ? ", and run the same command: what was logged is not sent again" : "";
+  return new Failure("partial", "log-rejected", message, {
+    hint: isConverted
+      ? `${file}.reasons says why: fix that in the input${again}`
+      : `${file}.reasons says why: fix ${file}, and log it by itself`,
+    isConverted,
+    ...about,
+  });
+};
+
+/** Requests of earlier runs whose outcome is still unknown; everything else is logged. */
+export const logUnsettled = ({ unknown, logged }: LogFacts, about: About): Failure => {
+  const groups = counted(unknown, "group");
+  const message = `it is not known whether ${groups} of earlier runs were logged; ${logged} logged now`;
+  return new Failure("unknown_outcome", "log-unsettled", message, {
+    ...about,
+    hint: "`rollcall ledger status` names the requests; --on-unknown resend, or `rollcall ledger resolve`, settles them",
+  });
+};
+
+/** A request whose outcome is unknown, with the lines that its groups are at. */
+export const logUnknown = (
+  {
+    unknown,
+    logged,
+    notSent,
+    request,
+    requests,
+    from,
+    to,
+    isLast,
+    settles,
+    ledger,
+    doubt,
+    again,
+  }: LogFacts & {
+    request: number;
+    from: string;
+    to: string;
+    /** Whether it is the last of several. */
+    isLast: boolean;
+    /** Whether the same command settles it: it sends it again, and the service knows it by its key. */
+    settles: boolean;
+    /** What came of the try that may have been logged; undefined if that was in an earlier run. */
+    doubt?: Error | undefined;
+    /** What came of a later try of it, which was not logged. */
+    again?: Error | undefined;
+  },
+  about: About,
+): Failure => {
+  const why = doubt ?? (isFailure(about.cause, "interrupted") ? about.cause : undefined);
+  const since = why === undefined ? "" : `, since ${endedWords(why)}`;
+  const then = again === undefined ? since : `${since}, and when it was tried again ${endedWords(again)}`;
+  const what = request > 0 ? `request ${request} of ${requests}` : "a request";
+  const lost = counted(unknown, "group");
+  const which = isLast
+    ? `${what} (from ${from} to ${to}) and others before it were logged${then}: ${lost}`
+    : `${what} was logged${then}: ${lost}, from ${from} to ${to}`;
+  const message = `it is not known whether ${which}; ${logged} logged, ${notSent} not sent`;
+  return new Failure("unknown_outcome", "log-unknown", message, {
+    ...about,
+    settles,
+    hint: settles
+      ? `the same command, within 24 hours, sends them again by the key that the service knows them by, so that nothing is logged twice${notSent > 0 ? ", and then the rest" : ""}`
+      : ledger
+        ? `${notSent > 0 ? "the same command leaves them alone and sends the rest; " : ""}--on-unknown resend sends them again, \`rollcall ledger resolve\` settles them by hand`
+        : "look into the service before sending these groups again: they may be there",
+  });
+};
+
+/** What has to change before the same command gets further; undefined if nothing has. */
+const firstStep = ({ cause, problems = [], retryable }: About): string | undefined => {
+  if (!(cause instanceof Failure)) return retryable === false ? untilPutRight : undefined;
+  if (hintsFirst.has(cause.kind)) return cause.about.hint;
+  if (cause.kind === "input-changed") return "wait until nothing writes to the file any more";
+  if (cause.kind === "input-invalid") {
+    const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? "fix what it names";
+    return fixOrSkip(fix, cause.about.valid);
+  }
+  if (cause.kind === "request-refused" && problems.length > 0) return `fix what it names; or ${skipRefused}`;
+  return retryable === false && !cause.retryable ? untilPutRight : undefined;
+};
+
+const untilPutRight = "the same is answered again until what stopped the run is put right";
+
+/** Failures whose hint is the first step. */
+const hintsFirst = new Set("credential-refused address-wrong nothing-there redirected request-too-large".split(" "));
+
+const stopOf = ({ stoppedBy = "internal", http, problems = [], cause }: About): string => {
+  const [first] = problems;
+  if (first === undefined) {
+    const isBusy = stoppedBy === "unavailable" && http?.status !== undefined;
+    const word = isBusy ? "the service takes none for now" : causeWords(cause);
+    return `${word ?? stopWords[stoppedBy] ?? "the run stopped"}${answerIn(http)}`;
+  }
+  // What it said of each branch of a union was folded to what it means.
+  const status = http?.status === undefined ? "" : ` (${http.status})`;
+  const said =
+    problems.length === 1 ? `: ${fieldOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
+  const word = isFailure(cause, "input-invalid") ? "the input has errors" : stopWords[stoppedBy];
+  return `${word ?? "the run stopped"}${status}${said}`;
+};
+
+/** What a try ended with, as a sentence. */
+const endedWords = (thrown: unknown): string => {
+  if (isFailure(thrown, "interrupted")) return "the run was told to stop before the answer came";
+  const { ended, http } = thrown instanceof Failure ? thrown.about : {};
+  if (ended !== undefined) return ended;
+  if (http?.status === undefined) return "the answer says nothing of it";
+  return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
+};
+
+const answerIn = (http: HttpFacts | undefined): string => {
+  if (http?.status === undefined) return "";
+  return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
+};
+
+/** What stopped a run, if more is known than the code of the failure. */
+const causeWords = (cause: unknown): string | undefined => {
+  if (!(cause instanceof Failure)) return undefined;
+  const { credentialFrom: from } = cause.about;
+  if (from !== undefined) return `the service refused the credential from ${from}`;
+  if (cause.kind === "ledger-busy") return cause.message;
+  if (cause.kind === "rejects-unwritable") return cause.about.detail;
+  return {
+    "lease-lost": "the run was without word from the ledger for so long that others may send its groups",
+    "database-away": "the ledger's database did not answer",
+    "database-refused": "the ledger's database lets nobody in",
+  }[cause.kind];
+};
+
+const stopWords: Readonly<Record<string, string>> = {
+  storage: "a file of rollcall's own can't be used",
+  usage: "a setting is missing or unusable",
+  auth: "the service refused the credential",
+  refused: "the service refused a request",
+  unavailable: "the service can't be reached",
+  not_found: "the service does not know the model",
+  invalid_input: "the input changed, or can't be read any more",
+  interrupted: "the run was interrupted",
+};

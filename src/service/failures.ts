@@ -1,0 +1,52 @@
+/** Failures of the local service. */
+import type { TitledFile } from "../database/failures.ts";
+import { Failure } from "../failure.ts";
+import { systemWords } from "../sentences.ts";
+
+/** A database that went away as it wrote: what was written may be stored. */
+export const storeUnsure = ({ path, title }: TitledFile, cause: unknown): Failure => {
+  const message = `${title}, ${path}, went away as it wrote: nobody knows whether it stored the request`;
+  return new Failure("unknown_outcome", "store-unsure", message, {
+    hint: "once it is back, a request with an Idempotency-Key may be sent once more: it is stored once",
+    cause,
+  });
+};
+
+export const localKeyUnusable = (path: string): Failure =>
+  new Failure("storage", "local-key-unusable", `the key of the local service, ${path}, holds no key`, {
+    hint: `delete it (rm ${path}); the next start makes a new one`,
+    where: { file: path },
+  });
+
+/** What listens at an address. */
+export type ServerTitle = "the local service" | "the page";
+
+export const addressUnusable = ({
+  server,
+  address,
+  port,
+  code,
+  cause,
+}: {
+  server: ServerTitle;
+  address: string;
+  port: number;
+  code: string;
+  cause: unknown;
+}): Failure => {
+  const message = `${server} can't listen on ${address}, port ${port}: ${systemWords(code)}`;
+  return new Failure("usage", "address-unusable", message, {
+    hint:
+      code === "EADDRINUSE"
+        ? "stop what listens there, or give another --port (0: any free one)"
+        : server === "the page" || code === "EACCES"
+          ? "give another --port (0: any free one)"
+          : "give another --host",
+    cause,
+  });
+};
+
+export const hostUnnamed = (address: string): Failure =>
+  new Failure("usage", "host-unnamed", `${address} can be reached from other machines`, {
+    hint: "say by which name they will ask for it: --allow-host <name>",
+  });
