@@ -35,7 +35,7 @@ describe("an answer that never ends", () => {
     const server = await endlessServer(opening, again, () => undefined);
     const { client } = clientAt(server.url, { maxWaitMs: 0, timeoutMs: 300 });
     const failure = await failureOf(client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", data: { code } });
+    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: code } });
     expect(server.connections()).toBe(1);
   };
 

@@ -66,4 +66,4 @@ describe("a text of the source", () => {
 });
 
 /** Words that look like options of rollcall: a part of option names, and an option of Node. */
-const foreign = new Set(["--not-", "--semi-space-growth-factor"]);
+const foreign = new Set(["--not-", "--semi-space-growth-factor", "--wasm-tiering-budget"]);

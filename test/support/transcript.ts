@@ -184,7 +184,7 @@ const openStage = (folder: string, service: Service) => {
     return [
       ...marked(">", printed.stdout),
       ...marked("!", printed.stderr),
-      ...service.take().map((line) => `@ ${line}`),
+      ...inTellingOrder(service.take()).map((line) => `@ ${line}`),
       ...(code === 0 ? [] : [`= ${code}`]),
     ];
   };
@@ -403,3 +403,7 @@ const toldOf = ({ method, headers }: IncomingMessage, path: string, body: string
     .replace(/(?<=key: \w{8})\w+/, "…");
   return [method, path, `[${told}]`, shortened(body)].join(" ").trimEnd();
 };
+
+/** Calls are read side by side: which of them arrives first is chance. */
+const inTellingOrder = (requests: readonly string[]): readonly string[] =>
+  requests.every((request) => request.startsWith("POST /call/read")) ? requests.toSorted() : requests;
