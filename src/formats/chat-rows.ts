@@ -139,12 +139,10 @@ const rolloutOf = (
 
 export const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
-export const isTextAt = (row: Value, key: string): boolean => row.get(key)?.isText === true;
-
 /** Messages before the first that `isAnswer` is true of. */
 const before = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
-  return first < 0 ? messages : messages.slice(0, first);
+  return messages.slice(0, first < 0 ? undefined : first);
 };
 
 /** Keys that rows with messages have if they are of another format. */
@@ -259,7 +257,7 @@ export const shareGpt = chatRows({
   lossy: true,
   recognizes: (row) => {
     const turns = row.get("conversations")?.items() ?? [];
-    return turns.length > 0 && turns.every((turn) => isTextAt(turn, "from"));
+    return turns.length > 0 && turns.every((turn) => turn.textAt("from") !== undefined);
   },
   prompt: (row) => {
     const prompt = before(

@@ -1,6 +1,6 @@
 /** Rows of decoded text, whose special tokens are lost: OpenRLHF, verl, SkyRL and NeMo RL. */
 import { said } from "./built.ts";
-import { type ChatRows, chatRows, isTextAt, isTurns } from "./chat-rows.ts";
+import { type ChatRows, chatRows, isTurns } from "./chat-rows.ts";
 import type { Format } from "./format.ts";
 import { sampledText, userTurn } from "./messages.ts";
 import { why } from "./reasons.ts";
@@ -25,7 +25,7 @@ const decodedRows = ({
     sampled: answer,
     isWhole: false,
     lossy: true,
-    recognizes: (row) => isTextAt(row, prompt) && isTextAt(row, answer) && recognizes(row),
+    recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
     prompt: (row) => [neededText(row, prompt)],
     check: (_, row) => void neededText(row, answer),
     turns: (run, row) => [userTurn(neededText(row, prompt)), sampledText(run, neededText(row, answer), finish?.(row))],

@@ -1,5 +1,5 @@
 /** A record of another tool's file, value by value, so that each can be carried as it was written. */
-import type { Path } from "../check/rules/places.ts";
+import { type Path, pathTo } from "../check/rules/places.ts";
 import { nodeSize, tableOf } from "../json/reader.ts";
 import {
   afterOf,
@@ -242,18 +242,8 @@ export class Value {
   /** Its path from the record. The path of a value in a string's JSON continues that of the string. */
   get path(): Path {
     const { table, holder, isNumbers } = this.#in;
-    const path = [...(holder?.path ?? [])];
-    if (isNumbers) return [...path, this.#node / nodeSize - 1];
-    for (let at = 0; at !== this.#node; ) {
-      const isObject = firstOf(table, at) === openBrace;
-      const step = isObject ? nodeSize : 0;
-      let position = 0;
-      let child = at + nodeSize + step;
-      for (; afterOf(table, child) <= this.#node; position++) child = afterOf(table, child) + step;
-      path.push(isObject ? textOf(table, child - nodeSize) : position);
-      at = child;
-    }
-    return path;
+    const own = isNumbers ? [this.#node / nodeSize - 1] : pathTo(table, { from: 0, node: this.#node });
+    return [...(holder?.path ?? []), ...own];
   }
 
   get #first(): number {
