@@ -28,3 +28,24 @@ export const good = file(goodGroup);
 export const called =
   '{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"search","arguments":"{}"}}]}';
 export const result = '{"role":"tool","tool_call_id":"a","content":"found"}';
+
+interface Pair {
+  readonly fires: Inputs;
+  readonly passes: Inputs;
+}
+
+/** A file that breaks a rule, and one that nearly does. */
+export const withContent = (fires: string | Uint8Array, passes: string | Uint8Array): Pair => ({
+  fires: file(fires),
+  passes: file(passes),
+});
+
+/** The same of a trajectory with further members. */
+export const withMembers = (fires: string, passes: string): Pair =>
+  withContent(trajectory(1, fires), trajectory(1, passes));
+
+/** What a rule says, and where, if no text alone breaks it. */
+export const said = <Data>(data: Data, where: { readonly file: string; readonly line?: number }) => ({
+  said: data,
+  where,
+});

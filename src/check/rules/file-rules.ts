@@ -1,9 +1,9 @@
 /** Rules of files: what can't be read at all, and what is not JSON. */
 import { counted } from "../../counted.ts";
 import type { Fault } from "../../json/reader.ts";
-import { answer, file, good, goodGroup, messages, trajectory } from "./example.ts";
+import { answer, file, good, goodGroup, messages, said, trajectory, withContent, withMembers } from "./example.ts";
 import type { PackedFault } from "./packed.ts";
-import { asItIs, error } from "./rule.ts";
+import { error, errorOfInput } from "./rule.ts";
 
 /** A trajectory on a line, as gzip packs it. */
 const packed = Buffer.from(
@@ -13,26 +13,22 @@ const packed = Buffer.from(
 
 /** A file that can't be used at all. */
 export const fileRules = {
-  "file-missing": error({
+  "file-missing": errorOfInput({
     says: "there is no such file",
     advice: "give the path of a file, or - for standard input",
-    about: "input",
     why: "A name on the command line is the path of a file, or `-` for standard input.",
-    said: undefined,
-    where: { file: "step.jsonl" },
+    ...said(undefined, { file: "step.jsonl" }),
     fires: { files: { "step.jsonl": undefined } },
     passes: good,
   }),
-  "remote-missing": error<{ said: string | undefined }>({
+  "remote-missing": errorOfInput<{ said: string | undefined }>({
     says: ({ said }) => `there is nothing at this address${said === undefined ? "" : `: ${said}`}`,
     quiet: "there is nothing at this address",
     advice: "look at the address, letter by letter; one that ends in / is a folder",
-    about: "input",
     why: "The server answers that it has nothing there: no such file, bucket or dataset.",
-    said: { said: undefined },
-    where: { file: "https://data.example/step.jsonl" },
+    ...said({ said: undefined }, { file: "https://data.example/step.jsonl" }),
   }),
-  "glob-empty": error<{ pattern: string; matches: number }>({
+  "glob-empty": errorOfInput<{ pattern: string; matches: number }>({
     says: ({ pattern, matches }) =>
       matches === 0
         ? `nothing matches ${pattern}`
@@ -40,78 +36,58 @@ export const fileRules = {
     quiet: "no file has the name of the pattern",
     advice: ({ matches }) =>
       matches === 0 ? "give the path of a file, or - for standard input" : "take the quotes away from the pattern",
-    about: "input",
     why: "Where no file fits a pattern, or quotes are around it, the shell hands it on as it is.",
-    said: { pattern: "step-*.jsonl", matches: 0 },
-    where: { file: "step-*.jsonl" },
+    ...said({ pattern: "step-*.jsonl", matches: 0 }, { file: "step-*.jsonl" }),
     fires: { files: { "step-*.jsonl": undefined } },
     passes: good,
   }),
-  "file-unreadable": error<{ code: string }>({
+  "file-unreadable": errorOfInput<{ code: string }>({
     says: ({ code }) => `the file can't be read (${code})`,
-    quiet: asItIs,
     advice: "make it readable, or pipe it into standard input",
-    about: "input",
     why: "The system does not let the file be read.",
-    said: { code: "EACCES" },
-    where: { file: "step.jsonl" },
+    ...said({ code: "EACCES" }, { file: "step.jsonl" }),
   }),
-  "file-is-folder": error({
+  "file-is-folder": errorOfInput({
     says: "this is a folder",
     advice: "give the files in it",
-    about: "input",
     why: "A folder is named where a file should be.",
-    said: undefined,
-    where: { file: "." },
+    ...said(undefined, { file: "." }),
     fires: { files: { ".": undefined } },
     passes: good,
   }),
-  "folder-without-rollouts": error<{ files: readonly string[] }>({
+  "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
     says: ({ files: [first, ...more] }) => {
       if (first === undefined) return "no file in this folder is called as files of rollouts are";
       const others = more.length === 0 ? "" : ` and ${counted(more.length, "more file")}`;
       return `no file in this folder holds rollouts, neither ${first}${others}`;
     },
-    quiet: asItIs,
     advice: ({ files }) =>
       files.length === 0
         ? "names were looked for that end in .jsonl, .ndjson, .json, .eval or .parquet, also with .gz or .zst behind: give the folder above, or a file"
         : "trajectories, groups and the formats of --from were looked for: say --from <format>, or give the files",
-    about: "input",
     why: "A folder is read with all folders below it. Files in it that hold no rollouts are left out, and nothing is left of this one.",
-    said: { files: [] },
-    where: { file: "runs" },
+    ...said({ files: [] }, { file: "runs" }),
   }),
-  "input-empty": error({
+  "input-empty": errorOfInput({
     says: "there is nothing in it",
     advice: "give a file with a group or a trajectory on each line",
-    about: "input",
     why: "An input without a group is probably not the one that was meant.",
-    said: undefined,
-    where: { file: "step.jsonl" },
-    fires: file("\n\n"),
-    passes: file(`\n${goodGroup}\n\n`),
+    ...said(undefined, { file: "step.jsonl" }),
+    ...withContent("\n\n", `\n${goodGroup}\n\n`),
   }),
-  "nothing-chosen": error<{ by: readonly string[]; groups: number }>({
+  "nothing-chosen": errorOfInput<{ by: readonly string[]; groups: number }>({
     says: ({ by, groups }) =>
       `${by.join(" and ")} ${by.length === 1 ? "leaves" : "leave"} nothing of ${groups === 1 ? "the one group" : `the ${groups} groups`} in it`,
-    quiet: asItIs,
     advice: "without the choice, `rollcall check` says which rewards and metrics there are; choose by what occurs",
-    about: "input",
     why: "A choice of which nothing is left is probably not the one that was meant.",
-    said: { by: ["--where"], groups: 12 },
-    where: { file: "step.jsonl" },
+    ...said({ by: ["--where"], groups: 12 }, { file: "step.jsonl" }),
   }),
-  "utf-16": error<{ encoding: string }>({
+  "utf-16": errorOfInput<{ encoding: string }>({
     says: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
-    quiet: asItIs,
     advice: "convert it: iconv -f UTF-16 -t UTF-8",
-    about: "input",
     why: "PowerShell's `>` and some editors write UTF-16.",
-    said: { encoding: "UTF-16 (little-endian)" },
-    where: { file: "step.jsonl" },
-    fires: file(Buffer.from(`\ufeff${trajectory(1)}`, "utf16le")),
-    passes: file(`\ufeff${trajectory(1)}`),
+    ...said({ encoding: "UTF-16 (little-endian)" }, { file: "step.jsonl" }),
+    ...withContent(Buffer.from(`\ufeff${trajectory(1)}`, "utf16le"), `\ufeff${trajectory(1)}`),
   }),
   "not-utf-8": error({
     says: "the bytes here are not UTF-8",
@@ -120,82 +96,58 @@ export const fileRules = {
     fires: file(Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1")),
     passes: file(messages('{"role":"user","content":"caf\u00e9"}', answer)),
   }),
-  "not-json": error<{ kind: string; instead: string }>({
+  "not-json": errorOfInput<{ kind: string; instead: string }>({
     says: ({ kind }) => `this is ${kind}, not JSON lines`,
-    quiet: asItIs,
     advice: ({ instead }) => instead,
-    about: "input",
     why: "The first bytes say that the file is something else: Parquet, zip, tar, CSV, a pickle, a pointer of Git LFS, …",
     said: { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
     where: { file: "step.jsonl" },
-    fires: file("prompt,completion,reward\n2+2?,4,1\n"),
-    passes: good,
+    ...withContent("prompt,completion,reward\n2+2?,4,1\n", goodGroup),
   }),
-  "endless-device": error({
+  "endless-device": errorOfInput({
     says: "this device has no end",
     advice: "give a file, or - for standard input",
-    about: "input",
     why: "What is read from it never ends, and is never a trajectory.",
-    said: undefined,
-    where: { file: "/dev/zero" },
+    ...said(undefined, { file: "/dev/zero" }),
   }),
-  "unpacked-too-large": error<{ limit: number }>({
+  "unpacked-too-large": errorOfInput<{ limit: number }>({
     says: ({ limit }) =>
       `it unpacks to more than ${limit} bytes: to more than max_unpacked_size, or 1,000 times its size`,
-    quiet: asItIs,
     advice: "look at what is in it; if it is right, unpack it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
-    about: "input",
     why: "A small compressed file can hold more than a disk does: unpacking stops in time.",
-    said: { limit: 68_719_476_736 },
-    where: { file: "step.jsonl.gz" },
+    ...said({ limit: 68_719_476_736 }, { file: "step.jsonl.gz" }),
   }),
-  "gzip-broken": error<{ wrong: PackedFault }>({
+  "gzip-broken": errorOfInput<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
-    quiet: asItIs,
     advice: "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
-    about: "input",
     why: "A compressed file that was cut off or damaged has lost some of its groups.",
-    said: { wrong: "cut" },
-    where: { file: "step.jsonl" },
-    fires: file(packed.subarray(0, 60)),
-    passes: file(packed),
+    ...said({ wrong: "cut" }, { file: "step.jsonl" }),
+    ...withContent(packed.subarray(0, 60), packed),
   }),
-  "zstd-broken": error<{ wrong: PackedFault }>({
+  "zstd-broken": errorOfInput<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
-    quiet: asItIs,
     advice: "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
-    about: "input",
     why: "A compressed file that was cut off or damaged has lost some of its groups.",
-    said: { wrong: "cut" },
-    where: { file: "step.jsonl.zst" },
+    ...said({ wrong: "cut" }, { file: "step.jsonl.zst" }),
   }),
-  "zstd-unsupported": error<{ name: string; node: string }>({
+  "zstd-unsupported": errorOfInput<{ name: string; node: string }>({
     says: ({ node }) => `this is zstd, which Node ${node} can't unpack`,
-    quiet: asItIs,
     advice: ({ name }) =>
       `unpack it into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …; or use Node 22.15 or newer`,
-    about: "input",
     why: "Node unpacks zstd from 22.15 on; the groups in the file are not read, and none of them is sent.",
-    said: { name: "step.jsonl.zst", node: "20.18.1" },
-    where: { file: "step.jsonl.zst" },
+    ...said({ name: "step.jsonl.zst", node: "20.18.1" }, { file: "step.jsonl.zst" }),
   }),
-  "line-too-long": error<{ limit: number }>({
+  "line-too-long": errorOfInput<{ limit: number }>({
     says: ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
-    quiet: asItIs,
     advice: "put each group or trajectory on a line of its own",
-    about: "input",
     why: "A line is read whole, and a text can't be longer than 512 MiB.",
-    said: { limit: 2 ** 29 - 24 },
-    where: { file: "step.jsonl", line: 3 },
+    ...said({ limit: 2 ** 29 - 24 }, { file: "step.jsonl", line: 3 }),
   }),
-  "document-too-long": error<{ limit: number }>({
+  "document-too-long": errorOfInput<{ limit: number }>({
     says: ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
-    quiet: asItIs,
     advice: "write a group on each line",
-    about: "input",
     why: "A document of one group, or one that is no JSON, is read whole, and a text can't be longer than 512 MiB.",
-    said: { limit: 2 ** 29 - 24 },
-    where: { file: "step.json" },
+    ...said({ limit: 2 ** 29 - 24 }, { file: "step.json" }),
   }),
 };
 
@@ -241,45 +193,37 @@ const syntaxAdvice: Readonly<Record<SyntaxSeen["fault"], string>> = {
 export const jsonRules = {
   "json-nan": error<{ word: string; key: string | undefined }>({
     says: ({ word }) => `${word} is not JSON`,
-    quiet: asItIs,
     advice: ({ key }) => `${key === "reward" ? needed : "leave the key out, or write null"} ${howToFind}`,
     why: "Python's json.dumps writes NaN unless it is told not to; JSON has none, and services refuse it.",
-    fires: file(trajectory("NaN")),
-    passes: file(trajectory(0, ',"logs":["NaN"]')),
+    ...withContent(trajectory("NaN"), trajectory(0, ',"logs":["NaN"]')),
   }),
   "json-infinity": error<{ word: string; key: string | undefined }>({
     says: ({ word }) => `${word} is not JSON`,
-    quiet: asItIs,
     advice: ({ key }) => `${key === "reward" ? needed : "write a finite number, or leave the key out"} ${howToFind}`,
     why: "Python's json.dumps writes Infinity unless it is told not to; JSON has none.",
-    fires: file(trajectory("-Infinity")),
-    passes: file(trajectory(0, ',"logs":["-Infinity"]')),
+    ...withContent(trajectory("-Infinity"), trajectory(0, ',"logs":["-Infinity"]')),
   }),
   "json-python": error<{ word: string }>({
     says: ({ word }) => `${word} is Python, not JSON`,
     quiet: "a word here is Python, not JSON",
     advice: "write lines with json.dumps, not with str or print",
     why: "A dictionary was printed instead of written as JSON.",
-    fires: file(trajectory(1, ',"metadata":{"solved":True}')),
-    passes: file(trajectory(1, ',"metadata":{"solved":true}')),
+    ...withMembers(',"metadata":{"solved":True}', ',"metadata":{"solved":true}'),
   }),
   "json-single-quotes": error({
     says: "JSON strings stand in double quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
     why: "A dictionary was printed instead of written as JSON.",
-    fires: file("{'messages_and_choices': [], 'reward': 1}"),
-    passes: file(trajectory(1, ',"logs":["it\'s"]')),
+    ...withContent("{'messages_and_choices': [], 'reward': 1}", trajectory(1, ',"logs":["it\'s"]')),
   }),
   "json-comment": error({
     says: "JSON has no comments",
     advice: "leave the comment out",
     why: "JSON has no comments; JSON5 and JSONC have.",
-    fires: file(`// step 17\n${trajectory(1)}`),
-    passes: file(trajectory(1, ',"logs":["// step 17"]')),
+    ...withContent(`// step 17\n${trajectory(1)}`, trajectory(1, ',"logs":["// step 17"]')),
   }),
   "json-cut-off": error<{ last: boolean; isDocument: boolean }>({
     says: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is cut off`,
-    quiet: asItIs,
     advice: ({ last, isDocument }) =>
       isDocument
         ? "is the run still writing? wait for it to end, or have the document written anew"
@@ -287,20 +231,17 @@ export const jsonRules = {
           ? "is the run still writing? wait for it to end, or leave the line out"
           : "write each line whole",
     why: "A run that still writes, or that was killed, leaves half a line at the end.",
-    fires: file(`${trajectory(0)}\n${trajectory(1).slice(0, 60)}`),
-    passes: file(`${trajectory(0)}\n${trajectory(1)}`),
+    ...withContent(`${trajectory(0)}\n${trajectory(1).slice(0, 60)}`, `${trajectory(0)}\n${trajectory(1)}`),
   }),
   "json-after": error<{ lacksBrace: boolean }>({
     says: ({ lacksBrace }) =>
       lacksBrace ? "a key stands here in no object: the { before it is missing" : "something follows the JSON value",
-    quiet: asItIs,
     advice: ({ lacksBrace }) =>
       lacksBrace
         ? "was the beginning cut off? put the { back, or write the file again"
         : "put one JSON value on each line",
     why: "A line holds one JSON value, and so does a file that is one document.",
-    fires: file(`${trajectory(0)} ${trajectory(1)}`),
-    passes: file(`${trajectory(0)}\n${trajectory(1)}`),
+    ...withContent(`${trajectory(0)} ${trajectory(1)}`, `${trajectory(0)}\n${trajectory(1)}`),
   }),
   "json-syntax": error<SyntaxSeen>({
     says: (seen) => syntaxWords[seen.fault](seen),
@@ -310,7 +251,6 @@ export const jsonRules = {
         ? "write the value, or leave the comma or the colon before it out"
         : syntaxAdvice[fault],
     why: "The text is not JSON for a reason that has no rule of its own.",
-    fires: file('{"messages_and_choices":[,],"reward":1}'),
-    passes: file(trajectory(1)),
+    ...withContent('{"messages_and_choices":[,],"reward":1}', trajectory(1)),
   }),
 };

@@ -1,6 +1,6 @@
 /** Rules of inputs that don't fit together, or don't fit into a request. */
-import { file, good, goodGroup, trajectory } from "./example.ts";
-import { asItIs, error, warning } from "./rule.ts";
+import { file, goodGroup, said, trajectory, withContent } from "./example.ts";
+import { error, errorOfInput, errorOfWhole, warning, warningOfWhole } from "./rule.ts";
 
 /** Whether what a record lacks can be given on the command line: the record is sound then. */
 const namesOption = (wrong: string): boolean => /(?<![\w-])--\w/.test(wrong);
@@ -16,32 +16,26 @@ export const inputRules = {
     advice: ({ wrong = "" }) =>
       `${namesOption(wrong) ? "set the option that it names" : "fix the record, or have it written anew"}; --on-invalid skip of log and convert leaves its group out, and writes the record aside`,
     why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is; or it is, and records no reward, which an option can give.",
-    said: { format: "verifiers-v0", wrong: "completion is missing" },
-    where: { file: "results.jsonl", line: 7 },
+    ...said({ format: "verifiers-v0", wrong: "completion is missing" }, { file: "results.jsonl", line: 7 }),
   }),
-  "format-in-doubt": error<{ formats: readonly string[]; files: readonly string[] }>({
+  "format-in-doubt": errorOfInput<{ formats: readonly string[]; files: readonly string[] }>({
     says: ({ formats, files }) =>
       new Set(files).size === 1
         ? `the input may be ${formats.join(" or ")}`
         : `files are of several formats: ${formats.map((format, at) => `${files[at]} of ${format}`).join(", ")}`,
-    quiet: asItIs,
     advice: ({ formats, files }) =>
       new Set(files).size === 1
         ? `say which: --from ${formats[0] ?? "rollcall"}`
         : `give the files of one format at a time; of a folder, --from ${formats[0] ?? "rollcall"} takes those of that format`,
-    about: "input",
     why: "Formats put groups and rewards in different places: a wrong guess would spoil the baseline without an error.",
     said: { formats: ["verifiers-v0", "rollcall"], files: ["results.jsonl", "groups.jsonl"] },
     where: { file: "groups.jsonl" },
   }),
-  "format-lossy": error<{ format: string }>({
+  "format-lossy": errorOfInput<{ format: string }>({
     says: ({ format }) => `${format} has lost a part of what was said and sampled`,
-    quiet: asItIs,
     advice: "say --lossy where that does for you",
-    about: "input",
     why: "Text that was decoded lacks special tokens and turns: what a trainer makes of it is not what the model sampled.",
-    said: { format: "verl" },
-    where: { file: "1.jsonl" },
+    ...said({ format: "verl" }, { file: "1.jsonl" }),
   }),
   "group-scattered": error<{ id: string; line: number }>({
     says: ({ id, line }) => `group_id ${id} comes again: its group ended before this line (it began on line ${line})`,
@@ -54,12 +48,11 @@ export const inputRules = {
       groupBy: "group_id",
     },
   }),
-  "group-in-doubt": error<{ place: string }>({
+  "group-in-doubt": errorOfWhole<{ place: string }>({
     says: ({ place }) => `${place} can't be read, and may belong to this group`,
     quiet: "something beside it can't be read, and may belong to this group",
     advice:
       "fix that, or take it away where it belongs to no group: what is logged without it would be logged again with it",
-    about: "whole",
     why: "A group is logged whole or not at all. Of what can't be read nobody knows the group: the groups beside it may lack a trajectory, and all may where no group of several shows that their lines stand side by side.",
     fires: file(
       [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"group_id":"a","rew'].join("\n"),
@@ -77,14 +70,13 @@ export const inputRules = {
       groupBy: "prompt_id",
     },
   }),
-  "group-key-nowhere": error<{ key: string; others: readonly string[] }>({
+  "group-key-nowhere": errorOfInput<{ key: string; others: readonly string[] }>({
     says: ({ key }) => `no trajectory has ${key} to group by, neither at the top nor in its metadata`,
     quiet: "no trajectory has the key to group by",
     advice: ({ others }) =>
       others.length === 0
         ? "give every trajectory a key of its group, or leave --group-by out"
         : `keys that there are: ${others.join(", ")}; one inside another is named with a dot: info.prompt_id`,
-    about: "input",
     why: "With `--group-by`, trajectories of the same key are a group. A key that no line has is probably misspelled.",
     fires: {
       ...file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"prompt_id":"a"')}`),
@@ -95,11 +87,10 @@ export const inputRules = {
       groupBy: "info.prompt_id",
     },
   }),
-  "split-differs": error<{ own: string; given: string }>({
+  "split-differs": errorOfInput<{ own: string; given: string }>({
     says: ({ own, given }) => `the request is for the split ${own}, not for ${given}`,
     quiet: "the request is for another split than the one in force",
     advice: ({ own }) => `say --split ${own}, or log it by itself`,
-    about: "input",
     why: "A whole request names its split, and it is not the one that was asked for.",
     fires: { ...file(`{"split":"val","trajectory_groups":[${goodGroup}]}`), split: "train" },
     passes: {
@@ -107,11 +98,10 @@ export const inputRules = {
       split: "train",
     },
   }),
-  "request-keys-differ": error<{ key: string; other: string }>({
+  "request-keys-differ": errorOfInput<{ key: string; other: string }>({
     says: ({ key, other }) => `${key} is not what it is in ${other}, and a request has only one`,
     quiet: "a key of the request differs from what it is in another, and a request has only one",
     advice: "log them one by one",
-    about: "input",
     why: "What a whole request holds beside its groups goes into every request made of it, so it has to be the same everywhere.",
     fires: {
       files: {
@@ -128,15 +118,12 @@ export const inputRules = {
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     says: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
-    quiet: asItIs,
     advice: "give files of one shape, unless you mean it",
     why: "Whole requests, groups and bare trajectories in one run are seldom meant.",
-    fires: file(`${goodGroup}\n${trajectory(1)}`),
-    passes: good,
+    ...withContent(`${goodGroup}\n${trajectory(1)}`, goodGroup),
   }),
   "split-requests": warning<{ requests: number; tooLarge?: boolean }>({
     says: ({ requests }) => `this takes ${requests} requests, and the service computes its metrics for each by itself`,
-    quiet: asItIs,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "the service takes no larger ones (413): one request needs a larger limit there"
@@ -144,16 +131,13 @@ export const inputRules = {
     why: "More than one request fits the input, and the service computes its metrics for each.",
     said: { requests: 3 },
   }),
-  "group-over-limit": warning<{ bytes: number; limit: number; tooLarge?: boolean }>({
+  "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     says: ({ bytes, limit }) => `the group alone makes a request of ${bytes} bytes, more than the limit of ${limit}`,
-    quiet: asItIs,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "it is sent by itself, though the service took no request of that size before (413): make the group smaller, or ask for a larger limit there"
         : "it is sent by itself; a larger --max-request-size says that this is meant",
-    about: "whole",
     why: "A group is never split, so one that is larger than `--max-request-size` is sent by itself.",
-    said: { bytes: 40_000_000, limit: 33_554_432 },
-    where: { file: "step.jsonl", line: 7 },
+    ...said({ bytes: 40_000_000, limit: 33_554_432 }, { file: "step.jsonl", line: 7 }),
   }),
 };

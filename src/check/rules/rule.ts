@@ -46,31 +46,34 @@ export interface Inputs {
   readonly against?: string;
 }
 
-/** Words that have nothing of a file: they are made of counts, types and the interface's names. */
-export const asItIs = undefined;
-
-/** A rule as it is written down. Words that are made of data have to say what they are without content. */
-type Written<Data> = {
+/** A rule as it is written down. `quiet` is left out if its words are made of counts, types and the interface's names alone. */
+interface Written<Data> {
+  readonly says: string | ((data: Data) => string);
+  readonly quiet?: string;
   readonly advice: string | ((data: Data) => string);
   readonly why: string;
-  readonly about?: "whole" | "input";
-} & ({ readonly says: string } | { readonly says: (data: Data) => string; readonly quiet: string | typeof asItIs });
+}
 
-const ruleOf = <Data>(severity: Severity, rule: Written<Data> & Example<Data>): Rule<Data> => {
-  const { says, advice, why, about } = rule;
-  return {
-    severity,
-    says: typeof says === "string" ? () => says : says,
-    quiet: "quiet" in rule ? rule.quiet : undefined,
-    advice: typeof advice === "function" ? advice : () => advice,
-    why,
-    about: about ?? "value",
-    example: rule,
+const rulesOf =
+  (severity: Severity, about: Rule<undefined>["about"] = "value") =>
+  <Data = undefined>(rule: Written<Data> & Example<Data>): Rule<Data> => {
+    const { says, quiet, advice, why } = rule;
+    return {
+      severity,
+      says: typeof says === "string" ? () => says : says,
+      quiet,
+      advice: typeof advice === "function" ? advice : () => advice,
+      why,
+      about,
+      example: rule,
+    };
   };
-};
 
-/** A rule that can't be silenced. */
-export const error = <Data = undefined>(rule: Written<Data> & Example<Data>): Rule<Data> => ruleOf("error", rule);
+/** A rule that can't be silenced: of a value, of a group or a trajectory as a whole, of an input. */
+export const error = rulesOf("error");
+export const errorOfWhole = rulesOf("error", "whole");
+export const errorOfInput = rulesOf("error", "input");
 
 /** A rule that `--strict` makes an error, and `--allow` silences. */
-export const warning = <Data = undefined>(rule: Written<Data> & Example<Data>): Rule<Data> => ruleOf("warning", rule);
+export const warning = rulesOf("warning");
+export const warningOfWhole = rulesOf("warning", "whole");

@@ -1,6 +1,18 @@
 /** Rules of trajectories and their groups: what the interface asks for, and what services that were deployed ask beyond it. */
-import { answer, called, file, good, group, messages, question, result, trajectory } from "./example.ts";
-import { asItIs, error, warning } from "./rule.ts";
+import {
+  answer,
+  called,
+  file,
+  goodGroup,
+  group,
+  messages,
+  question,
+  result,
+  trajectory,
+  withContent,
+  withMembers,
+} from "./example.ts";
+import { error, warning } from "./rule.ts";
 
 /** What fixes it, looked for where somebody reads it. */
 type Found = () => string | undefined;
@@ -20,31 +32,25 @@ const shapes: Readonly<Record<string, string>> = {
 export const typeRules = {
   "missing-field": error<{ field: string; instead: Found }>({
     says: ({ field }) => `${field} is missing`,
-    quiet: asItIs,
     advice: ({ field, instead }) => instead() ?? shapes[field] ?? `add ${field}: the interface asks for it`,
     why: "The interface asks for the field.",
-    fires: file(`{"messages":[${question}],"reward":1}`),
-    passes: file(trajectory(1)),
+    ...withContent(`{"messages":[${question}],"reward":1}`, trajectory(1)),
   }),
   "wrong-type": error<{ field: string; wanted: string; found: string; instead?: Found }>({
     says: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
-    quiet: asItIs,
     advice: ({ field, wanted, instead }) => instead?.() ?? shapes[field] ?? `write ${wanted}`,
     why: "The interface gives the field another type.",
-    fires: file(trajectory('"0.5"')),
-    passes: file(trajectory(0.5)),
+    ...withContent(trajectory('"0.5"'), trajectory(0.5)),
   }),
   "start-time-wrong": error({
     says: "start_time must be an ISO 8601 date-time",
     advice:
       'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
     why: "The interface asks for a date and a time that there are: neither a date alone nor the 30th of February is one.",
-    fires: file(trajectory(1, ',"start_time":"yesterday"')),
-    passes: file(trajectory(1, ',"start_time":"2024-02-29T23:59:60.5-08:00"')),
+    ...withMembers(',"start_time":"yesterday"', ',"start_time":"2024-02-29T23:59:60.5-08:00"'),
   }),
   "not-an-object": error<{ found: string }>({
     says: ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
-    quiet: asItIs,
     advice: ({ found }) =>
       found === "a string"
         ? "the JSON was written twice: parse the string once more"
@@ -52,12 +58,10 @@ export const typeRules = {
           ? "there is one array too many around it"
           : `${shapes["a group"]}; ${shapes["a trajectory"]}`,
     why: "A line is none of what the interface knows.",
-    fires: file(JSON.stringify(trajectory(1))),
-    passes: file(`[${trajectory(0)},${trajectory(1)}]`),
+    ...withContent(JSON.stringify(trajectory(1)), `[${trajectory(0)},${trajectory(1)}]`),
   }),
   "duplicate-key": error<{ key: string }>({
     says: ({ key }) => `${key} stands twice in one object, and one of them would be lost`,
-    quiet: asItIs,
     advice: ({ key }) => (key === "split" ? "leave one of them" : "put all of them into one array"),
     why: "JSON readers keep one of two equal keys: the trajectories under the other, or its split, would be lost.",
     fires: file(`{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`),
@@ -71,7 +75,6 @@ const leaveOut = "leave the key out (in Pydantic: model_dump(exclude_none=True))
 export const fieldRules = {
   "tool-incomplete": warning<{ field: string }>({
     says: ({ field }) => `a tool has no ${field}`,
-    quiet: asItIs,
     advice: 'a tool is {"type": "function", "function": {"name": …}}',
     why: "The interface lets a tool lack its type and its function a name; chat templates and many services do not.",
     fires: file(trajectory(1, ',"tools":[{"function":{"name":"search"}}]')),
@@ -80,41 +83,34 @@ export const fieldRules = {
   "group-empty": warning<{ hasExceptions: boolean }>({
     says: ({ hasExceptions }) =>
       hasExceptions ? "the group has exceptions, and no trajectories" : "the group has no trajectories",
-    quiet: asItIs,
     advice: ({ hasExceptions }) =>
       hasExceptions
         ? "keep it, so that exception_rate counts what failed, with --allow group-empty where that is meant; without it the rate is too low"
         : "leave it out",
     why: "A group without trajectories counts, and teaches nothing. Where all of its rollouts failed, they count as its exceptions.",
-    fires: file(group()),
-    passes: good,
+    ...withContent(group(), goodGroup),
   }),
   "null-field": warning<{ field: string }>({
     says: ({ field }) => `${field} is null`,
-    quiet: asItIs,
     advice: leaveOut,
     why: "Some services refuse null where a field may be left out.",
-    fires: file(trajectory(1, ',"tools":null')),
-    passes: file(trajectory(1, ',"tools":[]')),
+    ...withMembers(',"tools":null', ',"tools":[]'),
   }),
   "reward-not-finite": warning({
     says: "the reward is too large for a number, and left out of the metrics",
     advice: "write a finite number",
     why: "A number such as 1e400 is JSON, and no double.",
-    fires: file(trajectory("1e400")),
-    passes: file(trajectory("1e300")),
+    ...withContent(trajectory("1e400"), trajectory("1e300")),
   }),
   "metric-not-finite": warning<{ key: string }>({
     says: ({ key }) => `the metric ${key} is too large for a number, and left out of the metrics`,
     quiet: "a metric is too large for a number, and left out of the metrics",
     advice: "write a finite number, or leave the key out",
     why: "A number such as 1e400 is JSON, and no double.",
-    fires: file(trajectory(1, ',"metrics":{"loss":1e400}')),
-    passes: file(trajectory(1, ',"metrics":{"loss":1e300}')),
+    ...withMembers(',"metrics":{"loss":1e400}', ',"metrics":{"loss":1e300}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
     says: ({ key }) => `a trajectory has ${key} of its own, and counts as one that came to its end, with its reward`,
-    quiet: asItIs,
     advice:
       'a rollout that failed is no trajectory: leave it out, and count it in its group: {"trajectories": […], "exceptions": ["…"]}; where its reward counts, put the text into metadata',
     why: "One rollout is one thing: with a reward a trajectory, without one an exception. `exception_rate` counts the `exceptions` of groups alone, and a reward that nothing earned spoils the baseline of its group.",
@@ -126,40 +122,33 @@ export const fieldRules = {
     quiet: "a metric is not a number or a boolean, and left out of the metrics",
     advice: "write a number, leave the key out, or put it into metadata",
     why: "A metric is a number or a boolean: nothing else has a mean.",
-    fires: file(trajectory(1, ',"metrics":{"solved":"yes"}')),
-    passes: file(trajectory(1, ',"metrics":{"solved":true}')),
+    ...withMembers(',"metrics":{"solved":"yes"}', ',"metrics":{"solved":true}'),
   }),
   "metric-name": warning<{ key: string }>({
     says: ({ key }) => `a metric can't be called ${key}, which is calculated, and is left out of the metrics`,
     quiet: "a metric has the name of one that is calculated, and is left out of the metrics",
     advice: "give it another name",
     why: "`reward`, `reward_std_dev` and `exception_rate` are calculated.",
-    fires: file(trajectory(1, ',"metrics":{"reward":1}')),
-    passes: file(trajectory(1, ',"metrics":{"rewards":1}')),
+    ...withMembers(',"metrics":{"reward":1}', ',"metrics":{"rewards":1}'),
   }),
   "metadata-nested": warning<{ key: string; found: string }>({
     says: ({ key, found }) => `metadata.${key} is ${found}: metadata holds strings, numbers, booleans and null`,
     quiet: "a value of metadata is nested: metadata holds strings, numbers, booleans and null",
     advice: "write it as a string",
     why: "Services refuse lists and objects in metadata.",
-    fires: file(trajectory(1, ',"metadata":{"task":{"id":3}}')),
-    passes: file(trajectory(1, ',"metadata":{"task_id":3}')),
+    ...withMembers(',"metadata":{"task":{"id":3}}', ',"metadata":{"task_id":3}'),
   }),
   "log-type": warning<{ found: string }>({
     says: ({ found }) => `a log is ${found}, not a string`,
-    quiet: asItIs,
     advice: "write it as a string",
     why: "Services refuse logs that are not strings.",
-    fires: file(trajectory(1, ',"logs":[{"step":1}]')),
-    passes: file(trajectory(1, ',"logs":["step 1"]')),
+    ...withMembers(',"logs":[{"step":1}]', ',"logs":["step 1"]'),
   }),
   "message-type": warning<{ found: string }>({
     says: ({ found }) => `a message or choice is ${found}, not an object`,
-    quiet: asItIs,
     advice: 'a message is {"role": …, "content": …}',
     why: "A message is an object with a role, a choice one with a message.",
-    fires: file(messages('"2+2?"', answer)),
-    passes: file(messages(question, answer)),
+    ...withContent(messages('"2+2?"', answer), messages(question, answer)),
   }),
   "role-missing": warning<{ instead: Found }>({
     says: "a message has no role, and is no choice",
@@ -190,7 +179,6 @@ export const fieldRules = {
   }),
   "content-type": warning<{ found: string }>({
     says: ({ found }) => `content is ${found}, not a string, an array of parts or null`,
-    quiet: asItIs,
     advice: "write it as text (in Python: json.dumps makes text of it)",
     why: "Content is a string, an array of parts, or null.",
     fires: file(messages('{"role":"user","content":{"text":"2+2?"}}', answer)),
@@ -210,7 +198,6 @@ export const fieldRules = {
   }),
   "tool-calls-type": warning<{ found: string }>({
     says: ({ found }) => `tool_calls is ${found}, not an array`,
-    quiet: asItIs,
     advice: "make it an array of calls",
     why: "Tool calls are an array.",
     fires: file(messages(question, '{"role":"assistant","content":"4","tool_calls":{}}')),
@@ -218,7 +205,6 @@ export const fieldRules = {
   }),
   "history-type": warning<{ found: string }>({
     says: ({ found }) => `an additional history is ${found}, not an object with messages_and_choices`,
-    quiet: asItIs,
     advice: 'write it as {"messages_and_choices": […]}',
     why: "An additional history holds messages of its own.",
     fires: file(trajectory(1, ',"additional_histories":["2+2?"]')),
