@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { lineText, type Path } from "../check/rules/places.ts";
 import { readRange } from "../input/index.ts";
 import { partOf, trajectorySpans } from "./contents.ts";
+import type { Column } from "./parts/column.ts";
 import { DigestTable } from "./parts/digests.ts";
 import type { Parts } from "./parts/parts.ts";
 import { type GroupsRead, locatingInOrder, placeOfPart, reportOfGroup, spotOfGroup } from "./positions.ts";
@@ -51,9 +52,7 @@ export const reportTwice = async (read: GroupsRead, signal?: AbortSignal): Promi
 /** Trajectories with a fingerprint that another one has too, in their order. */
 function* repeatedIn(parts: Parts): Generator<Placed, void> {
   const { prints } = parts;
-  const sorted = prints.values().sort();
-  // 0 is no fingerprint.
-  const repeated = new Set(sorted.filter((print, at) => print === sorted[at - 1] && print !== 0));
+  const repeated = repeatedAmong(prints);
   let first = 0;
   for (let part = 0; repeated.size > 0 && part < parts.count; part++) {
     const count = parts.columns.trajectories.at(part);
@@ -61,6 +60,21 @@ function* repeatedIn(parts: Parts): Generator<Placed, void> {
     first += count;
   }
 }
+
+/** Numbers that occur more than once, and are not 0: a hash table, half of which is empty, is filled faster than they are sorted. */
+const repeatedAmong = (prints: Column): ReadonlySet<number> => {
+  const repeated = new Set<number>();
+  const bits = 33 - Math.clz32(prints.length);
+  const slots = new Uint32Array(2 ** bits);
+  for (let at = 0; at < prints.length; at++) {
+    const print = prints.at(at);
+    let slot = Math.imul(print, 0x9e3779b1) >>> (32 - bits);
+    while (slots[slot] !== 0 && slots[slot] !== print) slot = (slot + 1) & (slots.length - 1);
+    if (slots[slot] === print && print !== 0) repeated.add(print);
+    slots[slot] = print;
+  }
+  return repeated;
+};
 
 /** Digests of the bytes of a part's trajectories; none if the file changed meanwhile. */
 const digestsIn = async (read: GroupsRead, position: number): Promise<readonly string[]> => {
