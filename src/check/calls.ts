@@ -9,43 +9,61 @@ const functionShape = new Shape(["name", "arguments"], kindsAlone);
 const { id: idSlot, function: functionSlot } = callShape.slots;
 const { name: nameSlot, arguments: argumentsSlot } = functionShape.slots;
 
-/** Calls, side by side: nothing is allocated for each. */
-export class CallList {
-  /** Of each call: its node, that of its id, and that of the tool's name; 0 for an id or name that is not a string, or is empty. */
-  #nodes = new Int32Array(24);
-  count = 0;
-  /** Characters of the arguments of all calls that were read. */
-  characters = 0;
+/** Numbers of a call: its node, that of its id, and that of its tool's name; 0 for an id or name that is not a string, or is empty. */
+const callSize = 3;
+
+/** Calls that are compared one by one; the ids of more are looked up. */
+const maxFew = 32;
+
+/** Calls of a trajectory that wait for their results, and after them those of the message that was read last. */
+export class Calls {
+  /** Side by side: nothing is allocated for each. */
+  #nodes = new Int32Array(callSize * maxFew);
+  #count = 0;
+  #first = 0;
+  /** Positions of the waiting calls by id, once there are many. */
+  #many: Map<string, number[]> | undefined;
+  /** Names of tools of which a call was answered, and how many they are: an array that is emptied loses its memory. */
+  readonly #answered: number[] = [];
+  #answeredCount = 0;
+
+  /** Positions of the calls that were read last: from the first up to, not including, the end. */
+  get first(): number {
+    return this.#first;
+  }
+
+  get end(): number {
+    return this.#count;
+  }
 
   nodeOf(at: number): number {
     return this.#nodes[callSize * at] ?? 0;
-  }
-
-  idOf(at: number): number {
-    return this.#nodes[callSize * at + 1] ?? 0;
   }
 
   nameOf(at: number): number {
     return this.#nodes[callSize * at + 2] ?? 0;
   }
 
-  /** Puts a call at a position up to the end. */
-  put(at: number, from: CallList, position: number): void {
-    if (callSize * (at + 1) > this.#nodes.length) {
-      const larger = new Int32Array(2 * this.#nodes.length);
-      larger.set(this.#nodes);
-      this.#nodes = larger;
-    }
-    this.#nodes[callSize * at] = from.nodeOf(position);
-    this.#nodes[callSize * at + 1] = from.idOf(position);
-    this.#nodes[callSize * at + 2] = from.nameOf(position);
+  #idOf(at: number): number {
+    return this.#nodes[callSize * at + 1] ?? 0;
   }
 
-  /** Reads the calls in the `tool_calls` of a message. */
-  read(text: Tabled, list: number): void {
-    this.count = 0;
-    this.characters = 0;
-    if (numbersIn(text, list) > 0) return;
+  #move(from: number, to: number): void {
+    if (from !== to) this.#nodes.copyWithin(callSize * to, callSize * from, callSize * (from + 1));
+  }
+
+  /** Forgets all of them. */
+  clear(): void {
+    this.#count = 0;
+    this.#many = undefined;
+    this.#answeredCount = 0;
+  }
+
+  /** Reads the calls in the `tool_calls` of a message; gives the characters of their arguments. */
+  read(text: Tabled, list: number): number {
+    this.#first = this.#count;
+    if (numbersIn(text, list) > 0) return 0;
+    let characters = 0;
     const end = afterOf(text, list);
     for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
       if (kindAt(text, node) !== objectKind) continue;
@@ -55,52 +73,35 @@ export class CallList {
       if (call.function === objectKind) {
         const called = functionShape.read(text, callShape.at(text, functionSlot));
         if (called.name === stringKind) name = filledText(text, functionShape.at(text, nameSlot));
-        if (called.arguments === stringKind) this.characters += factOf(text, functionShape.at(text, argumentsSlot));
+        if (called.arguments === stringKind) characters += factOf(text, functionShape.at(text, argumentsSlot));
       }
-      // Room for the call is made by what is put there.
-      this.put(this.count, nothing, 0);
-      this.#nodes[callSize * this.count] = node;
-      this.#nodes[callSize * this.count + 1] = id;
-      this.#nodes[callSize * this.count + 2] = name;
-      this.count++;
+      const at = callSize * this.#count++;
+      if (at === this.#nodes.length) {
+        const larger = new Int32Array(2 * at);
+        larger.set(this.#nodes);
+        this.#nodes = larger;
+      }
+      this.#nodes[at] = node;
+      this.#nodes[at + 1] = id;
+      this.#nodes[at + 2] = name;
     }
-  }
-}
-
-const callSize = 3;
-const nothing = new CallList();
-
-/** The node of a text; 0 of an empty one. */
-const filledText = (text: Tabled, node: number): number => (factOf(text, node) > 0 ? node : 0);
-
-/** Calls of a trajectory that wait for their results: a few are compared one by one, of thousands the ids are looked up. */
-export class Calls {
-  readonly #few = new CallList();
-  /** Positions in the list by id, once there are many. */
-  #many: Map<string, number[]> | undefined;
-  /** Names of tools of which a call was answered, and how many they are: an array that is emptied loses its memory. */
-  readonly #answered: number[] = [];
-  #answeredCount = 0;
-
-  /** Forgets all of them. */
-  clear(): void {
-    this.#few.count = 0;
-    this.#many = undefined;
-    this.#answeredCount = 0;
+    return characters;
   }
 
-  /** Calls wait for their results; a call without an id cannot be answered. */
-  wait(text: Tabled, calls: CallList): void {
-    const few = this.#few;
-    for (let at = 0; at < calls.count; at++) {
-      if (calls.idOf(at) === 0) continue;
-      few.put(few.count, calls, at);
-      if (this.#many !== undefined) addTo(this.#many, textOf(text, few.idOf(few.count)), few.count);
-      few.count++;
-    }
-    if (this.#many !== undefined || few.count <= maxFew) return;
-    this.#many = new Map();
-    for (let at = 0; at < few.count; at++) addTo(this.#many, textOf(text, few.idOf(at)), at);
+  /** The calls that were read last wait for their results; a call without an id cannot be answered. */
+  wait(text: Tabled): void {
+    let kept = this.#first;
+    for (let at = this.#first; at < this.#count; at++) if (this.#idOf(at) > 0) this.#move(at, kept++);
+    this.#count = kept;
+    const isNew = this.#many === undefined;
+    if (isNew && kept <= maxFew) return;
+    this.#many ??= new Map();
+    for (let at = isNew ? 0 : this.#first; at < kept; at++) addTo(this.#many, textOf(text, this.#idOf(at)), at);
+  }
+
+  /** The calls that were read last end the trajectory: they wait for nothing. */
+  drop(): void {
+    this.#count = this.#first;
   }
 
   /** Takes a result of the id at a node. A result without an id, which another rule tells of, is that of the oldest call. */
@@ -111,27 +112,25 @@ export class Calls {
   }
 
   #answerFew(text: Tabled, id: number): void {
-    const few = this.#few;
-    if (few.count === 0) return;
-    const oldest = few.idOf(0);
+    if (this.#count === 0) return;
+    const oldest = this.#idOf(0);
     let kept = 0;
-    for (let at = 0; at < few.count; at++) {
-      if (id === 0 ? at === 0 : areSame(text, few.idOf(at), id)) this.#end(at);
-      else few.put(kept++, few, at);
+    for (let at = 0; at < this.#count; at++) {
+      if (id === 0 ? at === 0 : areSame(text, this.#idOf(at), id)) this.#end(at);
+      else this.#move(at, kept++);
     }
-    few.count = kept;
+    this.#count = kept;
     if (id === 0) this.#moveFirst(text, oldest);
   }
 
   /** Makes the next call of an id the oldest one. */
   #moveFirst(text: Tabled, id: number): void {
-    const few = this.#few;
     let next = 0;
-    while (next < few.count && !areSame(text, few.idOf(next), id)) next++;
-    if (next === 0 || next === few.count) return;
-    spare.put(0, few, next);
-    for (let at = next; at > 0; at--) few.put(at, few, at - 1);
-    few.put(0, spare, 0);
+    while (next < this.#count && !areSame(text, this.#idOf(next), id)) next++;
+    if (next === this.#count) return;
+    const moved = this.#nodes.slice(callSize * next, callSize * (next + 1));
+    this.#nodes.copyWithin(callSize, 0, callSize * next);
+    this.#nodes.set(moved);
   }
 
   #answerMany(many: Map<string, number[]>, named: string | undefined): void {
@@ -143,8 +142,7 @@ export class Calls {
   }
 
   #end(at: number): void {
-    const name = this.#few.nameOf(at);
-    if (name > 0) this.#answered[this.#answeredCount++] = name;
+    if (this.nameOf(at) > 0) this.#answered[this.#answeredCount++] = this.nameOf(at);
   }
 
   /** Names of tools of which a call was answered. */
@@ -154,27 +152,23 @@ export class Calls {
 
   /** True if no call waits. */
   get areAnswered(): boolean {
-    return this.#many === undefined ? this.#few.count === 0 : this.#many.size === 0;
+    return this.#many === undefined ? this.#count === 0 : this.#many.size === 0;
   }
 
-  /** Calls that still wait: the node of each, and that of its name. */
-  get waiting(): readonly { readonly node: number; readonly name: number }[] {
-    const few = this.#few;
-    const positions = this.#many === undefined ? Array(few.count).keys() : [...this.#many.values()].flat();
-    return Array.from(positions, (at) => ({ node: few.nodeOf(at), name: few.nameOf(at) }));
+  /** Positions of the calls that still wait. */
+  get waiting(): Iterable<number> {
+    return this.#many === undefined ? Array(this.#count).keys() : [...this.#many.values()].flat();
   }
 }
-
-const spare = new CallList();
-
-/** Calls that are compared one by one. */
-const maxFew = 32;
 
 const addTo = (many: Map<string, number[]>, id: string, at: number): void => {
   const same = many.get(id);
   if (same === undefined) many.set(id, [at]);
   else same.push(at);
 };
+
+/** The node of a text; 0 of an empty one. */
+const filledText = (text: Tabled, node: number): number => (factOf(text, node) > 0 ? node : 0);
 
 /** True if a string is spelled as it reads, in ASCII: its bytes are its characters. */
 const isPlain = (text: Tabled, node: number): boolean =>

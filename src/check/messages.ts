@@ -4,7 +4,7 @@ import { nodeSize } from "../json/reader.ts";
 import { afterOf, factOf, numbersIn, parsedNode, type Tabled, textOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { nearest, nearestAmong } from "../nearest.ts";
-import { CallList, Calls } from "./calls.ts";
+import { Calls } from "./calls.ts";
 import { absent, arrayKind, describe, kindAt, kindOf, nullKind, objectKind, stringKind } from "./kinds.ts";
 import { none, type Report } from "./report.ts";
 import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
@@ -92,7 +92,6 @@ const openChoice = (text: Tabled, report: Report): MessageFacts => {
 };
 
 const calls = new Calls();
-const own = new CallList();
 
 /** A finding that is reported after those of other kinds. */
 type Later = (report: Report) => void;
@@ -146,12 +145,11 @@ const inspectCalls = (
   text: Tabled,
   { turns, listed, later, isLast }: Omit<TurnsOptions, "list"> & { readonly isLast: boolean },
 ): void => {
-  own.read(text, messageShape.at(text, slots.tool_calls));
-  turns.characters += own.characters;
-  for (let at = 0; at < own.count; at++) if (own.nameOf(at) > 0) turns.callsTools = true;
+  turns.characters += calls.read(text, messageShape.at(text, slots.tool_calls));
+  for (let at = calls.first; at < calls.end; at++) if (calls.nameOf(at) > 0) turns.callsTools = true;
   if (listed !== undefined) inspectNames(text, listed, later);
   if (isLast) inspectLast(text, later);
-  else calls.wait(text, own);
+  else calls.wait(text);
 };
 
 const reportSilence = (list: number, later: Later[]): void => {
@@ -159,7 +157,8 @@ const reportSilence = (list: number, later: Later[]): void => {
 };
 
 const reportUnanswered = (text: Tabled, later: Later[]): void => {
-  for (const { node, name } of calls.waiting) {
+  for (const at of calls.waiting) {
+    const [node, name] = [calls.nodeOf(at), calls.nameOf(at)];
     const data = () => ({ name: name === 0 ? undefined : shortName(textOf(text, name)) });
     later.push((report) => report("tool-call-unanswered", data, node));
   }
@@ -259,8 +258,8 @@ export const listedNames = (names: ReadonlySet<string>): Listed => {
 };
 
 const inspectNames = (text: Tabled, listed: Listed, later: Later[]): void => {
-  for (let at = 0; at < own.count; at++) {
-    const name = own.nameOf(at);
+  for (let at = calls.first; at < calls.end; at++) {
+    const name = calls.nameOf(at);
     if (name > 0 && !listed.names.has(textOf(text, name))) reportUnlisted(text, { name, listed, later });
   }
 };
@@ -279,10 +278,11 @@ const reportUnlisted = (
 /** The calls of the last message may end the trajectory, unless calls of the same tools were answered before. */
 const inspectLast = (text: Tabled, later: Later[]): void => {
   const answered = calls.answered(text);
-  for (let at = 0; at < own.count; at++) {
-    const node = own.nodeOf(at);
-    const name = own.nameOf(at) === 0 ? "" : textOf(text, own.nameOf(at));
+  for (let at = calls.first; at < calls.end; at++) {
+    const [node, named] = [calls.nodeOf(at), calls.nameOf(at)];
+    const name = named === 0 ? "" : textOf(text, named);
     if (answered.has(name))
       later.push((report) => report("last-call-unanswered", () => ({ name: shortName(name) }), node));
   }
+  calls.drop();
 };
