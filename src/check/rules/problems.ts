@@ -32,11 +32,17 @@ export const problemOf = <Name extends RuleName>(name: Name, data: RuleData<Name
   };
 };
 
-/** Problems as they go from one thread to another. */
-export interface PackedProblems {
-  readonly kept: ReadonlyMap<string, readonly Problem[]>;
-  readonly counts: ReadonlyMap<string, Omit<RuleCount, "rule">>;
+/** The problems of a rule. */
+interface OfRule {
+  readonly severity: Severity;
+  count: number;
+  readonly kept: Problem[];
+  /** The input of the last one that was kept. */
+  lastInput: string | undefined;
 }
+
+/** Problems as they go from one thread to another, by their rules. */
+export type PackedProblems = ReadonlyMap<string, Pick<OfRule, "severity" | "count" | "kept">>;
 
 /** What has a line, that many lines further down. */
 export const movedDown = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
@@ -44,21 +50,17 @@ export const movedDown = <Located extends { readonly line?: number }>(located: L
 
 /** Problems being collected. */
 export class Problems {
-  readonly #judgement: Judgement;
-  readonly #kept = new Map<string, Problem[]>();
-  readonly #counts = new Map<string, { severity: Problem["severity"]; count: number }>();
-
+  /** What is made of warnings. */
+  readonly judgement: Judgement;
+  readonly #byRule = new Map<string, OfRule>();
   readonly #ofInput = new Set<string>();
-
-  /** The input that is looked at, and the last one of which a problem of a rule was kept. */
+  /** The input that is looked at. */
   #input: string | undefined;
-  readonly #lastKept = new Map<string, string | undefined>();
-
   /** Rules of which enough were kept before these. */
   readonly #enough: ReadonlySet<string>;
 
   constructor(judgement: Judgement = lenient, enough: ReadonlySet<string> = new Set()) {
-    this.#judgement = judgement;
+    this.judgement = judgement;
     this.#enough = enough;
   }
 
@@ -77,52 +79,39 @@ export class Problems {
 
   /** The same; what the problem says is only asked for where it is kept too. */
   take<Name extends RuleName>(name: Name, data: () => RuleData<Name>, spot: () => Spot): Severity | undefined {
-    if (this.#judgement.allowed.has(name)) return undefined;
-    const severity = this.count(name, 1);
-    if (!this.isKept(name)) return severity;
-    this.#keep(name, { ...problemOf(name, data(), spot()), severity }, this.#input);
-    return severity;
+    if (this.judgement.allowed.has(name)) return undefined;
+    const own = this.#ofRule(name, this.judgement.strict ? "error" : ruleOf(name).severity);
+    own.count++;
+    if (this.isKept(name)) {
+      own.kept.push({ ...problemOf(name, data(), spot()), severity: own.severity });
+      own.lastInput = this.#input;
+    }
+    return own.severity;
   }
 
-  #keep(name: string, problem: Problem, input: string | undefined): void {
-    const kept = this.#kept.get(name);
-    if (kept === undefined) this.#kept.set(name, [problem]);
-    else kept.push(problem);
-    this.#lastKept.set(name, input);
-  }
-
-  /** Counts problems of a rule; gives how serious the run takes them. */
-  count(name: RuleName, times: number): Severity {
-    const known = this.#counts.get(name);
-    const severity = known?.severity ?? this.#severityOf(name);
-    if (known !== undefined) known.count += times;
-    else this.#counts.set(name, { severity, count: times });
-    return severity;
-  }
-
-  #severityOf(name: RuleName): Severity {
-    return this.#judgement.strict ? "error" : ruleOf(name).severity;
+  #ofRule(name: string, severity: Severity): OfRule {
+    const known = this.#byRule.get(name);
+    if (known !== undefined) return known;
+    const own = { severity, count: 0, kept: [], lastInput: undefined };
+    this.#byRule.set(name, own);
+    return own;
   }
 
   /** Rules of which no other problem would be kept. */
   get enough(): ReadonlySet<string> {
-    return new Set([...this.#enough, ...[...this.#counts.keys()].filter((name) => !this.isKept(name))]);
+    return new Set([...this.#enough, ...[...this.#byRule.keys()].filter((name) => !this.isKept(name))]);
   }
 
-  /** What is made of warnings. */
-  get judgement(): Judgement {
-    return this.#judgement;
-  }
-
-  /** Whether another problem of a rule would be kept. */
+  /** True if another problem of a rule would be kept. */
   isKept(name: string): boolean {
-    return !this.#judgement.allowed.has(name) && !this.#enough.has(name) && this.#hasRoom(name, this.#input);
+    const own = this.#byRule.get(name);
+    const isWanted = !this.judgement.allowed.has(name) && !this.#enough.has(name);
+    return isWanted && (own === undefined || this.#hasRoom(own, this.#input));
   }
 
-  #hasRoom(name: string, input: string | undefined): boolean {
-    const most =
-      this.#judgement.setsAside === true && this.#counts.get(name)?.severity === "error" ? maxKeptAside : maxKept;
-    return (this.#kept.get(name)?.length ?? 0) < most || this.#lastKept.get(name) !== input;
+  #hasRoom({ severity, kept, lastInput }: OfRule, input: string | undefined): boolean {
+    const max = this.judgement.setsAside === true && severity === "error" ? maxKeptAside : maxKept;
+    return kept.length < max || lastInput !== input;
   }
 
   /** What a rule says is of the input as a whole, as it is of every rule that is about one. */
@@ -139,58 +128,53 @@ export class Problems {
 
   /** Has those that were kept told at another place, where there is one. */
   async move(placeOf: (problem: Problem) => Promise<Spot | undefined>): Promise<void> {
-    for (const problems of this.#kept.values()) {
-      for (const [at, problem] of problems.entries()) {
+    for (const { kept } of this.#byRule.values()) {
+      for (const [at, problem] of kept.entries()) {
         const spot = await placeOf(problem);
         if (spot === undefined) continue;
         const { file: _file, line: _line, column: _column, path: _path, offset: _offset, ...said } = problem;
-        problems[at] = { ...said, ...spot };
+        kept[at] = { ...said, ...spot };
       }
     }
   }
 
   /** The errors among them, with what more is known of each. */
   errorsWith(more: (problem: Problem) => Spot): Problems {
-    const errors = new Problems(this.#judgement);
-    for (const [name, { severity, count }] of this.#counts) {
+    const errors = new Problems(this.judgement);
+    for (const [name, { severity, count, kept }] of this.#byRule) {
       if (severity !== "error") continue;
-      errors.#counts.set(name, { severity, count });
-      errors.#kept.set(
-        name,
-        (this.#kept.get(name) ?? []).map((problem) => ({ ...problem, ...more(problem) })),
-      );
+      const own = kept.map((problem) => ({ ...problem, ...more(problem) }));
+      errors.#byRule.set(name, { severity, count, kept: own, lastInput: undefined });
     }
     return errors;
   }
 
   /** Takes all problems of a rule back. */
   drop(name: RuleName): void {
-    this.#kept.delete(name);
-    this.#counts.delete(name);
+    this.#byRule.delete(name);
   }
 
   /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
   merge(later: PackedProblems, lines: number): void {
-    for (const [name, { severity, count }] of later.counts) {
-      const known = this.#counts.get(name);
-      if (known === undefined) this.#counts.set(name, { severity, count });
-      else known.count += count;
-    }
-    for (const [name, problems] of later.kept) {
-      for (const problem of problems) {
-        if (this.#hasRoom(name, problem.file)) this.#keep(name, movedDown(problem, lines), problem.file);
+    for (const [name, { severity, count, kept }] of later) {
+      const own = this.#ofRule(name, severity);
+      own.count += count;
+      for (const problem of kept) {
+        if (!this.#hasRoom(own, problem.file)) continue;
+        own.kept.push(movedDown(problem, lines));
+        own.lastInput = problem.file;
       }
     }
   }
 
   /** Those so far, to be added to others. */
   pack(): PackedProblems {
-    return { kept: this.#kept, counts: this.#counts };
+    return this.#byRule;
   }
 
   /** How often each rule was broken. */
   get counts(): readonly RuleCount[] {
-    return [...this.#counts].map(([rule, { severity, count }]) => ({ rule, severity, count }));
+    return [...this.#byRule].map(([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
   /** Number of errors, kept or not. */
@@ -202,8 +186,8 @@ export class Problems {
   sorted(files: readonly string[]): readonly Problem[] {
     const order = new Map(files.map((name, at) => [name, at]));
     const rank = ({ file }: Problem): number => (file === undefined ? files.length : (order.get(file) ?? files.length));
-    return [...this.#kept.values()]
-      .flat()
+    return [...this.#byRule.values()]
+      .flatMap(({ kept }) => kept)
       .sort(
         (a, b) =>
           rank(a) - rank(b) || byName(a, b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
