@@ -5,3 +5,4 @@ export type { RuleCount } from "./rules/problems.ts";
 export type { Inputs } from "./rules/rule.ts";
 export { quietMessage, type RuleName, ruleNames, rules, subjectOf } from "./rules/rules.ts";
 export type { Sharing } from "./sharing.ts";
+export { isTrajectory } from "./types.ts";

@@ -1,7 +1,7 @@
 /** Checks the types of a trajectory's fields (interface 2.1), as tables say them. */
 import { isDateTime } from "../contract/date-time.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, numberAt, numbersIn, parsedNode, type Tabled, textOf } from "../json/table.ts";
+import { afterOf, numberAt, numbersIn, type Place, parsedNode, type Tabled, textOf } from "../json/table.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import {
   absent,
@@ -177,6 +177,10 @@ export const trajectoryType = new ObjectType([
     },
   ],
 ]);
+
+/** True if a value has the types of a trajectory. */
+export const isTrajectory = ({ text, node }: Place): boolean =>
+  kindAt(text, node) === objectKind && trajectoryType.fits(text, node);
 
 /** The fields of a trajectory that the interface knows. */
 export const trajectoryFields: readonly string[] = trajectoryType.shape.names;

@@ -1,9 +1,10 @@
 /** Reads a log request (interface 2.1): what the service stores in addition to its bytes, or its faults. */
+import { isTrajectory } from "../check/index.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { LogRequest, Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
 import { membersText } from "../json/compose.ts";
-import { childrenOf, elementsOf, firstByteOf, type Place, parsedAt, spanOf } from "../json/table.ts";
+import { childrenOf, elementsOf, firstByteOf, memberAt, type Place, parsedAt, spanOf } from "../json/table.ts";
 import { isObject, openBrace, openBracket, type Span, textOf } from "../json/walk.ts";
 import { faultsIn, type Loc, maxFaults, missingItem, readBody } from "./operation.ts";
 import { invalid, Refusal } from "./refusal.ts";
@@ -57,10 +58,11 @@ export const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => 
       const rewards: number[] = [];
       for (const [at, trajectory] of childrenOf(trajectories)) {
         if (faults.length >= maxFaults) break;
-        const value = parsedAt(trajectory);
-        const wrong = faultsIn(Trajectory, value, [...loc, "trajectories", at], maxFaults - faults.length);
-        faults.push(...wrong);
-        if (wrong.length === 0) rewards.push(addTrajectory(tally, value));
+        if (!isTrajectory(trajectory)) {
+          const left = maxFaults - faults.length;
+          faults.push(...faultsIn(Trajectory, parsedAt(trajectory), [...loc, "trajectories", at], left));
+        }
+        if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
         const span = spanOf(trajectory);
         places.push({ group, ...span });
         if (span.end < turn) continue;
@@ -107,13 +109,16 @@ const textsOf = (members: ReadonlyMap<string, Place>): string =>
   membersText(Array.from(members, ([key, place]) => [key, textOf(place.text.bytes, spanOf(place))] as const));
 
 /** Adds a valid trajectory. Returns its reward. @throws Refusal 413 */
-const addTrajectory = (tally: Tally, trajectory: unknown): number => {
-  const { reward, metrics } = isObject(trajectory) ? trajectory : {};
-  const measured = { reward: Number(reward), metrics: isObject(metrics) ? metrics : undefined };
-  requireFewNames(Object.keys(measured.metrics ?? {}).length);
-  tally.addTrajectory(measured);
+const addTrajectory = (tally: Tally, trajectory: Place): number => {
+  const valueAt = (key: string): unknown => {
+    const place = memberAt(trajectory, key);
+    return place && parsedAt(place);
+  };
+  const [reward, metrics] = [Number(valueAt("reward")), valueAt("metrics")];
+  requireFewNames(isObject(metrics) ? Object.keys(metrics).length : 0);
+  tally.addTrajectory({ reward, metrics: isObject(metrics) ? metrics : null });
   requireFewNames(tally.names);
-  return measured.reward;
+  return reward;
 };
 
 /** @throws Refusal 413 */
