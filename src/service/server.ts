@@ -9,13 +9,6 @@ import type { Bindings } from "./app.ts";
 import { addressUnusable, type ServerTitle } from "./failures.ts";
 import type { Watch } from "./watch.ts";
 
-/** A listening server. */
-interface Listening {
-  readonly url: string;
-  /** Answers what is in flight, and closes. False if a request was broken off. */
-  close(): Promise<boolean>;
-}
-
 interface ListenOptions {
   readonly app: Hono<Bindings>;
   /** The name of the server in a failure. */
@@ -44,7 +37,7 @@ const limits = {
 const graceMs = 10_000;
 
 /** Listens. @throws Failure `address-unusable` */
-export const listen = async (options: ListenOptions): Promise<Listening> => {
+export const listen = async (options: ListenOptions) => {
   const { server: title, address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
   const connections = new Set<Duplex>();
   const responses = new Map<Duplex, ServerResponse>();
@@ -94,7 +87,8 @@ export const listen = async (options: ListenOptions): Promise<Listening> => {
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    close: async () => {
+    /** Answers what is in flight, and closes. False if a request was broken off. */
+    close: async (): Promise<boolean> => {
       isClosing = true;
       for (const response of responses.values()) endConnection(response);
       return await new Promise((resolve) => {

@@ -25,14 +25,7 @@ export interface Ended extends Exchange {
 }
 
 /** Observes the exchanges of a service. */
-export interface Watch {
-  begin(incoming: IncomingMessage): void;
-  /** The exchange of a request. */
-  of(incoming: IncomingMessage): Exchange;
-  end(incoming: IncomingMessage, outgoing: ServerResponse, ms: number): void;
-  /** The numbers so far, in Prometheus' text format. */
-  metrics(): string;
-}
+export type Watch = ReturnType<typeof openWatch>;
 
 /** Ids of requests that cannot hide anything in a line. */
 const requestId = /^[\w.:=+/-]{1,128}$/;
@@ -41,7 +34,7 @@ const requestId = /^[\w.:=+/-]{1,128}$/;
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Opens a watch. `onEnd` is called with each exchange that ended. */
-export const openWatch = (onEnd: ((ended: Ended) => void) | undefined): Watch => {
+export const openWatch = (onEnd: ((ended: Ended) => void) | undefined) => {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const requests = new Map<string, number>();
   const durations = new Map<string, number[]>();
@@ -56,12 +49,13 @@ export const openWatch = (onEnd: ((ended: Ended) => void) | undefined): Watch =>
     return exchange;
   };
   return {
-    begin: (incoming) => {
+    begin: (incoming: IncomingMessage): void => {
       of(incoming);
       inFlight++;
     },
+    /** The exchange of a request. */
     of,
-    end: (incoming, outgoing, ms) => {
+    end: (incoming: IncomingMessage, outgoing: ServerResponse, ms: number): void => {
       inFlight--;
       const status = outgoing.headersSent ? outgoing.statusCode : undefined;
       const ended = { ...of(incoming), method: incoming.method ?? "", status, ms };
@@ -76,7 +70,8 @@ export const openWatch = (onEnd: ((ended: Ended) => void) | undefined): Watch =>
       stored += ended.stored;
       onEnd?.(ended);
     },
-    metrics: () =>
+    /** The numbers so far, in Prometheus' text format. */
+    metrics: (): string =>
       [
         ...headOf("rollcall_requests_total", "counter", "Requests that ended, by operation and status."),
         ...Array.from(requests, ([labels, count]) => `rollcall_requests_total{${labels}} ${count}`),

@@ -4,13 +4,7 @@ import { aboutOf, type Reading } from "../groups/index.ts";
 import type { Finding, Findings } from "./answers.ts";
 
 /** The problems of a reading. */
-interface FindingsByGroup {
-  of(group: number): readonly Finding[];
-  /** The first problems, of a rule or of all. */
-  list(rule: string | undefined, max: number): Findings;
-}
-
-export const findingsOf = (reading: Reading): FindingsByGroup => {
+export const findingsOf = (reading: Reading) => {
   const { problems, sources } = reading;
   const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => findingOf(reading, problem));
   const unlisted = problems.counts.reduce((sum, { count }) => sum + count, 0) - all.length;
@@ -22,8 +16,9 @@ export const findingsOf = (reading: Reading): FindingsByGroup => {
     byGroup.set(finding.group, own);
   }
   return {
-    of: (group) => byGroup.get(group) ?? [],
-    list: (rule, max) => {
+    of: (group: number): readonly Finding[] => byGroup.get(group) ?? [],
+    /** The first problems, of a rule or of all. */
+    list: (rule: string | undefined, max: number): Findings => {
       const wanted = rule === undefined ? all : all.filter((finding) => finding.rule === rule);
       return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + unlisted };
     },

@@ -15,28 +15,11 @@ import { elementsOf, memberAt, type Place, rootOf, spanOf } from "../json/table.
 import { textOf } from "../json/walk.ts";
 import type { Untrainable } from "./answers.ts";
 
-/** Columns of groups. NaN is what is not measured yet, or has no value. */
-export interface Measures {
-  readonly count: number;
-  readonly mean: Float64Array;
-  readonly spread: Float64Array;
-  readonly least: Float64Array;
-  readonly most: Float64Array;
-  /** Sums of what the trajectories record; nothing is computed. */
-  readonly tokens: Float64Array;
-  readonly cost: Float64Array;
-  /** The rewards of all trajectories, group by group. */
-  readonly rewards: Float64Array;
-  rewardsOf(group: number): Float64Array;
-  isMeasured(group: number): boolean;
-  /** Number of groups that were measured. */
-  done(): number;
-  /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
-  measure(signal: AbortSignal): Promise<void>;
-}
+/** Columns of groups, in which NaN is what is not measured yet, or has no value. Tokens and cost are sums of what is recorded. */
+export type Measures = ReturnType<typeof newMeasures>;
 
 /** Makes the columns, in which nothing is measured yet. */
-export const newMeasures = (read: GroupsRead): Measures => {
+export const newMeasures = (read: GroupsRead) => {
   const { groups } = read;
   const { count } = groups;
   const column = () => new Float64Array(count).fill(Number.NaN);
@@ -76,11 +59,14 @@ export const newMeasures = (read: GroupsRead): Measures => {
   return {
     count,
     ...columns,
+    /** The rewards of all trajectories, group by group. */
     rewards,
     rewardsOf: rewardsIn,
-    isMeasured: (group) => measured[group] === 1,
-    done: () => done,
-    async measure(signal) {
+    isMeasured: (group: number): boolean => measured[group] === 1,
+    /** Number of groups that were measured. */
+    done: (): number => done,
+    /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
+    async measure(signal: AbortSignal): Promise<void> {
       for await (const { group, rewards: found, bytes } of rewardsOf(read, signal)) {
         take(group, found);
         if (bytes !== undefined) spend(group, bytes);

@@ -7,12 +7,9 @@ import { type Measures, untrainable } from "./measures.ts";
 const maxRuns = 1000;
 
 /** The file of each group. */
-export interface Files {
-  readonly names: readonly string[];
-  of(group: number): string;
-}
+export type Files = ReturnType<typeof filesOf>;
 
-export const filesOf = (reading: Reading): Files => {
+export const filesOf = (reading: Reading) => {
   const known = new Map<string, number>();
   const files = new Uint32Array(reading.groups.count);
   for (let group = 0; group < files.length; group++) {
@@ -21,7 +18,7 @@ export const filesOf = (reading: Reading): Files => {
     files[group] = known.get(file) ?? 0;
   }
   const names = [...known.keys()];
-  return { names, of: (group) => names[files[group] ?? 0] ?? "" };
+  return { names, of: (group: number): string => names[files[group] ?? 0] ?? "" };
 };
 
 /** Returns the first files with what was measured of their groups, run by run, `step-9` before `step-10`; none if there is only one. */

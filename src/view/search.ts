@@ -8,24 +8,12 @@ const maxSearches = 4;
 /** A search that nobody asks for ends after this time: a page asks several times a second. */
 const abandonedMs = 2000;
 
-interface Search {
-  has(group: number): boolean;
-  /** Returns its progress. @throws its failure: `where-wrong`, `input-changed` */
-  ask(): NonNullable<Rows["searched"]>;
-  readonly ending: AbortController;
-}
-
-/** The searches of a reading. */
-interface Searches {
-  /** Returns the search for a text or an expression, which starts with this; undefined if nothing is searched for. */
-  for(sought: Sought): Search | undefined;
-  end(): void;
-}
-
-export const openSearches = (reading: Reading, rewardsKnown: RewardsKnown): Searches => {
-  const searches = new Map<string, Search>();
+/** Opens the searches of a reading. */
+export const openSearches = (reading: Reading, rewardsKnown: RewardsKnown) => {
+  const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
-    for({ text, where }) {
+    /** Returns the search for a text or an expression, which starts with this; undefined if nothing is searched for. */
+    for({ text, where }: Sought) {
       if (text === undefined && where === undefined) return undefined;
       const key = JSON.stringify([text, where]);
       const known = searches.get(key);
@@ -41,13 +29,13 @@ export const openSearches = (reading: Reading, rewardsKnown: RewardsKnown): Sear
       }
       return search;
     },
-    end: () => {
+    end: (): void => {
       for (const { ending } of searches.values()) ending.abort();
     },
   };
 };
 
-const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnown): Search => {
+const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnown) => {
   const ending = new AbortController();
   const groups = new Set<number>();
   let share = 0;
@@ -69,8 +57,9 @@ const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnow
   };
   void run();
   return {
-    has: (group) => groups.has(group),
-    ask() {
+    has: (group: number): boolean => groups.has(group),
+    /** Returns its progress. @throws its failure: `where-wrong`, `input-changed` */
+    ask(): NonNullable<Rows["searched"]> {
       if (failure !== undefined) throw failure.thrown;
       clearTimeout(timer);
       if (share < 1) timer = setTimeout(() => ending.abort(), abandonedMs).unref();

@@ -18,18 +18,10 @@ const maxFiles = 200;
 /** Problems that a page gets. */
 const maxFindings = 500;
 
-/** A reading that is shown. */
-export interface Session extends Answers {
-  readonly reading: Shown["reading"];
-  /** The problems, up to a number. */
-  findings(max: number): Findings;
-  /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
-  measure(signal: AbortSignal): Promise<void>;
-  /** Ends its searches. */
-  end(): void;
-}
+/** The answers about a reading that is shown. */
+export type Session = ReturnType<typeof openSession>;
 
-export const openSession = (shown: Shown): Session => {
+export const openSession = (shown: Shown) => {
   const { reading, logged } = shown;
   const measures = newMeasures(reading);
   const findings = findingsOf(reading);
@@ -86,14 +78,7 @@ export const openSession = (shown: Shown): Session => {
   };
   /** The position of the group that a query shows; undefined if there is none. */
   const groupOf = ({ group = 0 }: Query): number | undefined => (group > 0 && group <= count ? group - 1 : undefined);
-  return {
-    reading,
-    findings: (max) => findings.list(undefined, max),
-    async measure(signal) {
-      await measures.measure(signal);
-      isMeasured = true;
-    },
-    end: searches.end,
+  const answers: Answers = {
     state: async () => {
       const recorded: State["recorded"] = (["tokens", "cost"] as const).filter(
         (key) => isMeasured && measures[key].some((value) => !Number.isNaN(value)),
@@ -137,6 +122,19 @@ export const openSession = (shown: Shown): Session => {
       if (group === undefined || query.trajectory === undefined) return undefined;
       return (await trajectoriesOf(reading, group))[query.trajectory - 1]?.bytes.toString("utf8");
     },
+  };
+  return {
+    ...answers,
+    reading,
+    /** The problems, up to a number. */
+    findings: (max: number): Findings => findings.list(undefined, max),
+    /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
+    async measure(signal: AbortSignal): Promise<void> {
+      await measures.measure(signal);
+      isMeasured = true;
+    },
+    /** Ends its searches. */
+    end: searches.end,
   };
 };
 
