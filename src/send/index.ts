@@ -10,8 +10,6 @@ import type { LogResult } from "./result.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
 export type { DeliverOptions, StopOrSkip } from "./options.ts";
-export { exampleProblem } from "./reject/rule-example.ts";
-export { problemsToShow, type Shown } from "./reject/shown-problems.ts";
 export { type CheckResult, checkResult, type LogResult, unreadResult } from "./result.ts";
 export type { SendProgress } from "./send-result.ts";
 export type { OnUnknown } from "./unknown.ts";

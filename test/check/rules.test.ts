@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Inputs } from "../../src/check/index.ts";
-import { exampleProblem } from "../../src/send/index.ts";
+import { exampleProblem } from "../../src/commands/explain/rule-example.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
 describe("each rule that reading reports", () => {

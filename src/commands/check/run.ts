@@ -5,7 +5,7 @@ import { Failure, type Problem, problemFacts } from "../../failure.ts";
 import { drawnOf, type Reading, reportAgainst } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
-import { type CheckResult, checkResult, problemsToShow } from "../../send/index.ts";
+import { type CheckResult, checkResult } from "../../send/index.ts";
 import {
   printFacts,
   sayGrouping,
@@ -16,6 +16,7 @@ import {
 } from "../inputs/findings.ts";
 import { fetchedText, percentText, readInputs, sayConversion } from "../inputs/read.ts";
 import { reportsAsked } from "../inputs/reports.ts";
+import { problemsToShow } from "../inputs/shown-problems.ts";
 import type { TypedCheck } from "./command.ts";
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */

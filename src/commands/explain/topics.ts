@@ -2,8 +2,8 @@
 
 import { ruleNames, rules } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { exampleProblem } from "../../send/index.ts";
 import { otherRules } from "./other-rules.ts";
+import { exampleProblem } from "./rule-example.ts";
 
 /** A code of the exit-code table. */
 export interface CodeTopic {

@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Reading } from "../../groups/index.ts";
 import { type Column, printList, printPage, type Screen, type Section, textColumn } from "../../output/index.ts";
-import { problemsToShow } from "../../send/index.ts";
+import { problemsToShow } from "./shown-problems.ts";
 
 /** Problems that are shown one by one (promises.md, "Output"). */
 const mostProblems = 20;

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type Inputs, type RuleName, ruleNames, rules } from "../../../src/check/index.ts";
+import { problemsToShow } from "../../../src/commands/inputs/shown-problems.ts";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { type Reading, readTrajectories, reportAgainst } from "../../../src/groups/index.ts";
 import { drawnText, openScreen, screenWords } from "../../../src/output/index.ts";
-import { problemsToShow } from "../../../src/send/index.ts";
 import { testHost } from "../../support/host.ts";
 
 /** A rule whose example is read. */

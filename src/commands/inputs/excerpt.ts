@@ -1,7 +1,6 @@
 /** Reads the line of a problem, for the few that are shown: bounded, whatever the line contains. */
 
-import { subjectOf } from "../../check/rules/rules.ts";
-import { blotSecrets } from "../../check/rules/secrets.ts";
+import { blotSecrets, subjectOf } from "../../check/index.ts";
 import type { Excerpt, Problem } from "../../failure.ts";
 import { type Bytes, readRange, type Source, textOf } from "../../input/index.ts";
 import { backslash, endOfLine, newline } from "../../json/walk.ts";

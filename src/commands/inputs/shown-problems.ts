@@ -1,7 +1,6 @@
 /** Chooses the problems that a person sees one by one, and folds the rest: the screen stays short for any file. */
 
-import type { RuleCount } from "../../check/rules/problems.ts";
-import { subjectOf } from "../../check/rules/rules.ts";
+import { type RuleCount, subjectOf } from "../../check/index.ts";
 import type { Problem } from "../../failure.ts";
 import type { Source } from "../../input/index.ts";
 import { withExcerpts } from "./excerpt.ts";

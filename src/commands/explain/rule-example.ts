@@ -1,12 +1,10 @@
 /** Shows the problem of a rule's example: reads the example as a file is read, but from memory. */
 
-import { problemOf } from "../../check/rules/problems.ts";
-import type { Example, Inputs } from "../../check/rules/rule.ts";
-import { type RuleData, type RuleName, ruleOf } from "../../check/rules/rules.ts";
+import { type Example, type Inputs, problemOf, type RuleData, type RuleName, ruleOf } from "../../check/index.ts";
 import type { Problem } from "../../failure.ts";
 import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
-import { problemsToShow } from "./shown-problems.ts";
+import { problemsToShow } from "../inputs/shown-problems.ts";
 
 /** The problem on a rule's page, as a person sees it. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
