@@ -1,7 +1,6 @@
 /** The body of a request: ranges of the input as they are, streamed in chunks and compared with their checksums. */
 
 import { crc32 } from "node:zlib";
-import type { StreamedBody } from "../client/index.ts";
 import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
 import { comma as commaByte } from "../json/walk.ts";
@@ -24,31 +23,6 @@ interface BodyContents {
   /** Size of the largest chunk in bytes. */
   readonly room?: number;
 }
-
-/** A body that calls functions while it is streamed, once for each attempt. */
-interface BodyOptions {
-  /** Bytes of all chunks. */
-  readonly length: number;
-  readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** Bytes of the body before it was compressed. */
-  readonly of: number;
-  /** Called before bytes are handed over; what it throws ends the request. */
-  readonly beforeBytes: () => void;
-  /** Called after bytes were handed over, with their share in `of`. */
-  readonly onBytes: (bytes: number) => void;
-}
-
-/** Makes a body of chunks. */
-export const bodyOf = ({ length, chunks, of, beforeBytes, onBytes }: BodyOptions): StreamedBody => ({
-  length,
-  async *chunks() {
-    for await (const chunk of chunks()) {
-      beforeBytes();
-      yield chunk;
-      onBytes(Math.floor((chunk.length * of) / length));
-    }
-  },
-});
 
 /**
  * The chunks of a body, each valid until the next one is asked for.

@@ -150,7 +150,7 @@ const send = async (
   const sender = await delivery.send(jobs);
   let since = host.elapsed();
   let left = sender.takeElsewhere();
-  while (left.length > 0 && sender.result.stop === undefined) {
+  while (left.length > 0 && sender.result().stop === undefined) {
     try {
       await runLedger.hold();
       await delivery.takeEarlier();
@@ -168,7 +168,7 @@ const send = async (
       sender.stopWith(thrown);
     }
   }
-  return sender.result;
+  return sender.result();
 };
 
 /** Marks groups with errors as rejected, if that was asked for. @throws Failure `input-invalid` */

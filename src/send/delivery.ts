@@ -9,7 +9,7 @@ import { type Frame, frameOf, type Limit } from "./plan.ts";
 import { noRejects, type Rejected } from "./reject/rejected-lines.ts";
 import { checkRejectsFree, writeRejects } from "./reject/rejects-file.ts";
 import type { SendResult } from "./send-result.ts";
-import { dedupKeysOf, Sender } from "./sender.ts";
+import { dedupKeysOf, openSender, type Sender } from "./sender.ts";
 import { type Job, jobOfEntry, mayResend } from "./unknown.ts";
 
 /** The groups of a reading on their way to the service. */
@@ -30,7 +30,7 @@ export class Delivery {
 
   /** What sending came to so far; undefined if nothing was sent. */
   get sent(): SendResult | undefined {
-    return this.#sender?.result;
+    return this.#sender?.result();
   }
 
   /** Lines of the rejects file so far. */
@@ -93,12 +93,12 @@ export class Delivery {
    * @param isLast whether a signal left these to do: each is tried once, and the next signal ends it
    */
   async send(jobs: readonly Job[], { isLast = false }: { readonly isLast?: boolean } = {}): Promise<Sender> {
-    this.#sender ??= new Sender(this.#reading, {
+    this.#sender ??= openSender(this.#reading, {
       ...this.options,
       client: await this.options.client(),
       frame: this.frame,
     });
-    await this.#sender.send(jobs, { isLast });
+    await this.#sender.send(jobs, isLast);
     return this.#sender;
   }
 

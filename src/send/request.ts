@@ -7,7 +7,7 @@ import type { Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
 import { callsTextOf, noCalls } from "./answers.ts";
-import { bodyOf, chunksOf } from "./body.ts";
+import { chunksOf } from "./body.ts";
 import { compress } from "./compress.ts";
 import type { SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
@@ -120,21 +120,24 @@ const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> => {
 
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, ...options }: SendOptions & RequestRun & Pick<Parameters<typeof bodyOf>[0], "length" | "chunks">,
+  { length, chunks, ...options }: SendOptions & RequestRun & Contents,
 ): Promise<Attempt> => {
   const { client, modelId, idempotency, until, onBytes, compress: form, runLedger } = options;
   const grace = openGrace(until);
   let handedOver = 0;
-  const body = bodyOf({
+  const body = {
     length,
-    chunks,
-    of: request.bytes,
-    beforeBytes: () => runLedger.requireLease(),
-    onBytes: (bytes) => {
-      handedOver += bytes;
-      onBytes(bytes);
+    async *chunks() {
+      for await (const chunk of chunks()) {
+        runLedger.requireLease();
+        yield chunk;
+        // Its share of the body before it was compressed.
+        const bytes = Math.floor((chunk.length * request.bytes) / length);
+        handedOver += bytes;
+        onBytes(bytes);
+      }
     },
-  });
+  };
   const headers = {
     ...(form === undefined ? {} : { "Content-Encoding": form }),
     ...(idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {}),
@@ -147,6 +150,12 @@ const attemptOnce = async (
     onBytes(-handedOver);
   }
 };
+
+/** A body, as it is sent. */
+interface Contents {
+  readonly length: number;
+  readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
 
 /** After a signal the request in flight has this long (cli.md, "What the ledger promises"). */
 export const graceMs = 5000;

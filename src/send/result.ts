@@ -276,10 +276,9 @@ const warningsOf = (reading: Reading, { sent, replaced = [] }: LogFacts): readon
   const { allowed } = problems.judgement;
   const warnings = problems.sorted(filesOf(reading)).filter(({ severity }) => severity === "warning");
   if (sent !== undefined) {
-    const { halved, isOneJob, accepted, answers } = sent;
-    // What was planned as one request became several after a 413.
-    const isSplit = halved && isOneJob && accepted > 1 && !allowed.has("split-requests");
-    if (isSplit) warnings.push(problemOf("split-requests", { requests: accepted, tooLarge: true }));
+    const { isDivided, accepted, answers } = sent;
+    if (isDivided && accepted > 1 && !allowed.has("split-requests"))
+      warnings.push(problemOf("split-requests", { requests: accepted, tooLarge: true }));
     const { cut, notJson } = answers.unreadable;
     for (let at = 0; at < cut + notJson; at++) warnings.push(problemOf("answer-unreadable", { cut: at < cut }));
   }

@@ -37,14 +37,12 @@ export interface SendResult {
   readonly triedBytes: number;
   /** Requests that were tried, and those that were left. */
   readonly of: number;
-  /** True if all that was to be sent was planned as one request. */
-  readonly isOneJob: boolean;
+  /** True if all that was to be sent was planned as one request, which was made smaller after a 413. */
+  readonly isDivided: boolean;
   /** What keeps requests that are tried again from being sent. */
   readonly obstacle: Failure | undefined;
   /** Requests that were logged. */
   readonly accepted: number;
-  /** True if requests were made smaller after a 413. */
-  readonly halved: boolean;
   readonly refused: readonly RefusedGroup[];
   /**
    * The last request with an unknown outcome, how a later attempt of it ended, and whether the same command settles it,
@@ -63,10 +61,9 @@ export const nothingSent = (stop?: Failure): SendResult => ({
   tried: 0,
   triedBytes: 0,
   of: 0,
-  isOneJob: false,
+  isDivided: false,
   obstacle: undefined,
   accepted: 0,
-  halved: false,
   refused: [],
   unknown: undefined,
   stop,

@@ -145,8 +145,8 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
     const log = async (from: number, groups: number, ...args: readonly string[]) => {
       const lines = Array.from({ length: groups }, (_, at) => groupOf(from + at));
       const before = service.bodies.length;
-      const { code } = await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args]);
-      context.expect(code).toBe(0);
+      const { code, stderr } = await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args]);
+      context.expect(code, stderr).toBe(0);
       return service.bodies.slice(before).map(({ length }) => length);
     };
     return { service, place, log };
