@@ -8,7 +8,7 @@ import { ledgerBusy } from "../ledger/failures.ts";
 import { EarlierRuns, nothingWritten, openRunLedger, type RunLedger } from "../ledger/index.ts";
 import { chunksOf } from "./body.ts";
 import { compress } from "./compress.ts";
-import { Delivery, rejectsPath } from "./delivery.ts";
+import { type Delivery, openDelivery, rejectsPath } from "./delivery.ts";
 import type { DeliverOptions, StopOrSkip } from "./options.ts";
 import { GroupOutcomes } from "./outcomes.ts";
 import { cutRequests, planRequests } from "./plan.ts";
@@ -35,7 +35,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
     const { resendLogged } = options;
     const earlier = new EarlierRuns({ numberOf: dedupKeys.find, input, resendLogged });
     const state = { file, runLedger, outcomes, dedupKeys, earlier, numberOf: (group: number) => group };
-    const delivery = new Delivery(reading, { ...options, ...state });
+    const delivery = openDelivery(reading, { ...options, ...state });
     await delivery.takeEarlier();
     return await deliver(reading, delivery);
   } catch (thrown) {
@@ -76,10 +76,10 @@ const deliver = async (reading: Reading, delivery: Delivery): Promise<LogResult>
   const resent = compareWithEarlier(reading, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onSettling(resent.length);
   const requests = planRequests(reading, {
-    frame: delivery.frame,
+    frame: delivery.frame(),
     groups: outcomes.which("not_sent"),
     // An address may take now what it refused before: one request is tried as it is.
-    limit: oneRequest ? { bytes: maxRequestBytes, isFound: false } : delivery.limit,
+    limit: oneRequest ? { bytes: maxRequestBytes, isFound: false } : delivery.limit(),
     oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
@@ -134,7 +134,7 @@ const writeBody = async (
     const wanted = jobs.length === 0 ? "nothing: there is no request to send" : `a number from 1 to ${jobs.length}`;
     throw optionValueWrong({ option: "--body", value: String(body.number), wanted });
   }
-  const chunks = chunksOf(reading, { frame: delivery.frame, request });
+  const chunks = chunksOf(reading, { frame: delivery.frame(), request });
   for await (const piece of form === undefined ? chunks : await compress(chunks, form)) await body.write(piece);
 };
 
@@ -159,7 +159,7 @@ const send = async (
       const waitedMs = host.elapsed() - since;
       if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.facts?.path ?? "", waitedMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
-      const requests = cutRequests(reading, { frame: delivery.frame, groups, limit: delivery.limit.bytes });
+      const requests = cutRequests(reading, { frame: delivery.frame(), groups, limit: delivery.limit().bytes });
       await delivery.send(requests.map((request) => ({ request })));
       left = sender.takeElsewhere();
       if (left.length < groups.length) since = host.elapsed();

@@ -16,13 +16,13 @@ import {
 import { inputChanged, isRemote, plainName } from "../../input/index.ts";
 import { EarlierRuns, openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { unsent } from "../deliver.ts";
-import { Delivery } from "../delivery.ts";
+import { type Delivery, openDelivery } from "../delivery.ts";
 import { followUnfit } from "../failures.ts";
 import type { DeliverOptions } from "../options.ts";
 import { GroupOutcomes } from "../outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
 import { nothingSent } from "../send-result.ts";
-import { Batches, type Completed } from "./batches.ts";
+import { type Batches, type Completed, openBatches } from "./batches.ts";
 import { type FollowedFile, type FollowedFileOptions, FollowedFiles, type Gathering } from "./followed-file.ts";
 
 /** How a file is followed. */
@@ -108,7 +108,7 @@ class Follow {
       resendLogged,
       numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
     });
-    this.delivery = new Delivery(reading, {
+    this.delivery = openDelivery(reading, {
       ...options,
       dryRun: false,
       oneRequest: false,
@@ -118,7 +118,7 @@ class Follow {
       earlier,
       numberOf: (group) => numbers.add(dedupKeys.slice(group, 1)),
     });
-    this.#batches = new Batches(reading, this.delivery);
+    this.#batches = openBatches(reading, this.delivery);
     this.#gathering = {
       dedupKeys,
       byKey: groupBy !== undefined,
@@ -143,7 +143,7 @@ class Follow {
       const isEnd = stop === undefined || stop.code === "invalid_input";
       // What was complete before the end is sent, unless that is impossible, or a second signal came.
       const isSent = isEnd && !host.urgent.aborted && !isChanged(stop);
-      const sendRest = async () => await this.#batches.sendAll({ isLast: host.signal.aborted });
+      const sendRest = async () => await this.#batches.sendAll(host.signal.aborted);
       const last = isSent ? await this.#untilStopped(sendRest) : undefined;
       return { reading, result: await this.#end(stop ?? last) };
     } catch (thrown) {
@@ -175,8 +175,8 @@ class Follow {
       await this.#files.open(this.#gathering);
       for (const file of this.#files.all) if (!(await this.#look(file, isLast))) break;
       if (isLast) return;
-      const since = this.#batches.waitingSince;
-      if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll({ isLast: false });
+      const since = this.#batches.waitingSince();
+      if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll(false);
       // A signal ends the wait; what is complete by then is read.
       await host.sleep(waitMs, host.signal).catch(() => undefined);
     }
@@ -246,7 +246,7 @@ class Follow {
     const isUnfinished = !isChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("group-open", { groups: open.length }, () => ({}));
     this.#reportLeft();
-    const { sent } = this.delivery;
+    const sent = this.delivery.sent();
     if (isThere) await this.delivery.takeBackRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isAll = files.length > 0 && !isUnfinished && outcomes.which("not_sent").length === 0;
@@ -259,7 +259,7 @@ class Follow {
         // A signal is how following ends: it is a failure if it left something to do.
         stop: stop ?? (isAll ? undefined : signal),
       },
-      rejectsFile: this.delivery.rejectedLines > 0 ? this.delivery.rejectsFile : undefined,
+      rejectsFile: this.delivery.rejectedLines() > 0 ? this.delivery.rejectsFile : undefined,
       ledger: runLedger.facts,
     });
     // If nothing at all is valid, nothing could be sent: that is invalid input, as without `--follow`.
@@ -274,7 +274,7 @@ class Follow {
   #reportLeft(): void {
     const { outcomes, earlier, dedupKeys } = this.delivery.options;
     this.delivery.reportEarlier((group) => ["already_logged", "unknown"].includes(outcomes.of(group)));
-    const { unsettled: groups } = this.#batches;
+    const groups = this.#batches.unsettled();
     if (groups === 0) return;
     const requests = earlier.unknownEntries.filter(({ marks }) => dedupKeys.hasAny(marks)).length;
     this.#files.reading.problems.report("unknown-left", { requests, groups }, () => ({}));
