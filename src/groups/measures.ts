@@ -2,7 +2,7 @@
 import { inputChanged } from "../input/index.ts";
 import { checkAgain, partsOf, rangeOf } from "./contents.ts";
 import { hasNoSignal } from "./dataset.ts";
-import { medianOf, newSketch, type Sketch, spreadOf, type Weight, weightsOf } from "./metrics/sketch.ts";
+import { medianOf, newSketch, spreadOf, weightsOf } from "./metrics/sketch.ts";
 import type { GroupsRead } from "./positions.ts";
 
 /** Adds the facts about groups as wholes, and takes back invalid trajectories. @throws Failure `input-changed` */
@@ -47,13 +47,7 @@ const subtractParts = async (read: GroupsRead, group: number): Promise<void> => 
 };
 
 /** A distribution: values in their order, and how often each came. */
-interface Distribution extends Pick<Sketch, "count" | "least" | "most" | "mean"> {
-  readonly spread: number;
-  readonly median: number;
-  readonly weights: readonly Weight[];
-}
-
-const distributionOf = (sketch = newSketch()): Distribution => {
+const distributionOf = (sketch = newSketch()) => {
   const weights = weightsOf(sketch);
   const { count, least, most, mean } = sketch;
   return { count, least, most, mean, spread: spreadOf(sketch), median: medianOf(weights), weights };

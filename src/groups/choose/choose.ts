@@ -31,10 +31,6 @@ export const chooseOf = async (reading: Reading, options: ChooseOptions): Promis
   const selection = await select(reading, choosing, host.signal);
   const { cut, leftOut } = selection;
   const lines = openLines(reading, host);
-  const close = async () => {
-    await lines.close();
-    await reading.close();
-  };
   try {
     const { read, from } = await readKept(reading, { ...options, selection, lines });
     const { problems } = read.found;
@@ -52,14 +48,16 @@ export const chooseOf = async (reading: Reading, options: ChooseOptions): Promis
       problems.report("nothing-chosen", { by, groups: reading.groups.count }, () => place);
     }
     const { split, conversion, others, ownKeys } = reading;
-    const kept = {
-      ...read,
+    return {
+      ...{ ...read, problems, split, conversion, others, ownKeys, leftOut },
       sources: isEmpty ? [] : read.sources,
-      problems,
-      leftOut,
       unreadable: unreadableIn(reading),
+      chosenFrom: (group) => from[group] ?? group,
+      close: async () => {
+        await lines.close();
+        await reading.close();
+      },
     };
-    return { ...kept, split, conversion, others, ownKeys, chosenFrom: (group) => from[group] ?? group, close };
   } catch (thrown) {
     await lines.close();
     throw thrown;
@@ -92,7 +90,7 @@ const readKept = async (
     host: { signal },
     judgement = lenient,
     onProgress,
-  }: ChooseOptions & { readonly selection: Selection; readonly lines: Lines },
+  }: ChooseOptions & { readonly selection: Selection; readonly lines: ReturnType<typeof openLines> },
 ): Promise<{ readonly read: GroupsRead; readonly from: readonly number[] }> => {
   const before = reading.groups;
   let of = 0;
@@ -104,8 +102,9 @@ const readKept = async (
   const from: number[] = [];
   /** The number that each group has now, from 1. */
   const numbers = new Uint32Array(before.count);
-  const place = (group: number, part: number): void => {
-    const known = numbers[group] ?? 0;
+  /** Puts the last part into its group. */
+  const place = (group: number): void => {
+    const [part, known] = [parts.count - 1, numbers[group] ?? 0];
     if (known > 0) groups.add(known - 1, part);
     else numbers[group] = groups.begin(part, { isKeyed: false }) + 1;
     if (known === 0) from.push(group);
@@ -120,7 +119,7 @@ const readKept = async (
     parts.forgetKeys();
     parts.columns.line.set(at, line);
     parts.digests.set(at, digest);
-    place(group, at);
+    place(group);
     const part = parts.at(at);
     await own.problems.move(async ({ path = [] }) => await locate(source, { part, path }));
     problems.merge(own.problems.pack(), 0);
@@ -137,7 +136,7 @@ const readKept = async (
     if (!before.isValid(group)) {
       // It counts as a group without trajectories.
       parts.push({ ...part, kind: "unreadable", valid: false, equal: false, trajectories: 0, reward: 0 }, digest);
-      place(group, parts.count - 1);
+      place(group);
     } else if (before.firstOf(group) === at && (cut.has(group) || (await isOnLines(reading, group, window)))) {
       changed.add(group);
       await take(group, await lines.add(group, cut.get(group)));
@@ -160,15 +159,6 @@ const isOnLines = async (reading: Reading, group: number, window: Window): Promi
   return false;
 };
 
-/** New lines: of groups that lost trajectories, or that go over several lines. */
-interface Lines {
-  /** Adds the line of a group: all of it, or some of its trajectories. */
-  add(group: number, cut: readonly number[] | undefined): Promise<Place>;
-  /** The sources of a reading, and the new lines if there are any. */
-  sources(): Promise<readonly Source[]>;
-  close(): Promise<void>;
-}
-
 /** A group whose bytes change, and the positions of the trajectories that are kept. */
 interface Changed {
   readonly group: number;
@@ -178,7 +168,8 @@ interface Changed {
 /** Bytes that are held before they are written. */
 const maxHeld = 2 ** 20;
 
-const openLines = (reading: Reading, host: Host): Lines => {
+/** Opens new lines: of groups that lost trajectories, or that go over several lines. */
+const openLines = (reading: Reading, host: Host) => {
   const lines: Changed[] = [];
   const name = `${firstFileOf(reading)} (as chosen)`;
   const origin = originOf(reading, lines);
@@ -194,7 +185,8 @@ const openLines = (reading: Reading, host: Host): Lines => {
     written = size;
   };
   return {
-    async add(group, cut) {
+    /** Adds the line of a group: all of it, or some of its trajectories. */
+    async add(group: number, cut: readonly number[] | undefined): Promise<Place> {
       const whole = await lineOfGroup(reading, group);
       const spans = trajectorySpans(whole, { kind: "group" });
       const positions = cut ?? spans.map((_, at) => at);
@@ -207,7 +199,8 @@ const openLines = (reading: Reading, host: Host): Lines => {
       const digest = cut === undefined ? reading.groups.digestOf(group) : digestOfCut(reading, { group, positions });
       return { bytes, source: unwritten, index, start, line: lines.length, digest };
     },
-    async sources() {
+    /** The sources of the reading, and the new lines if there are any. */
+    async sources(): Promise<readonly Source[]> {
       if (size > written) await flush();
       return keeper === undefined ? reading.sources : [...reading.sources, { ...unwritten, bytes: keeper.bytes() }];
     },
