@@ -5,7 +5,7 @@ import { isObject } from "../json/walk.ts";
 import { arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
 import { inspectTrajectory, TrajectoryFacts, versionOf } from "./trajectory.ts";
-import { reportMissing, reportNumbers, reportWrongType, trajectoryType } from "./types.ts";
+import { checkElements, reportMissing, reportWrongType, trajectoryType } from "./types.ts";
 
 /** Checks the fields of a request; its groups are checked one by one. */
 export const checkRequest = (
@@ -92,19 +92,12 @@ const reportMixed = (node: number, data: { readonly least: number; readonly most
 
 /** Reports each trajectory that lacks the types, and then what is unusual in the others. */
 const reportTypes = (text: Tabled, list: number, report: Report): void => {
-  reportNumbers(text, list, (found, at) =>
-    report("wrong-type", () => ({ field: `trajectories[${at}]`, wanted: "an object", found }), list, at),
-  );
-  const typed: number[] = [];
-  let at = 0;
+  checkElements(text, { list, field: "trajectories", type: trajectoryType }, report);
   const end = afterOf(text, list);
-  for (let node = list + nodeSize; node < end; node = afterOf(text, node), at++) {
-    if (kindAt(text, node) !== objectKind) {
-      reportWrongType(text, { node, field: `trajectories[${at}]`, wanted: "an object" }, report);
-    } else if (trajectoryType.fits(text, node)) typed.push(node);
-    else trajectoryType.complain(text, node, report);
+  for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+    const fits = kindAt(text, node) === objectKind && trajectoryType.fits(text, node);
+    if (fits) inspectTrajectory(text, node, factsAt(0), report);
   }
-  for (const node of typed) inspectTrajectory(text, node, factsAt(0), report);
 };
 
 /** Checks a trajectory that is not in a group; true if its facts are known. */
@@ -113,7 +106,7 @@ export const checkTrajectory = (text: Tabled, node: number, report: Report): boo
   if (fits) {
     factsAt(0).version = versionOf(text);
     inspectTrajectory(text, node, factsAt(0), report);
-  } else trajectoryType.complain(text, node, report);
+  } else trajectoryType.check(text, node, report);
   return fits;
 };
 

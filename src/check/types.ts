@@ -24,10 +24,8 @@ import { Shape } from "./shape.ts";
 interface Field {
   readonly takes: number;
   readonly wanted: string;
-  /** True if a value of the right kind, which is not null, is right. */
-  readonly fits?: (text: Tabled, node: number) => boolean;
-  /** Reports what is wrong with such a value. */
-  readonly complain?: (text: Tabled, node: number, report: Report) => void;
+  /** Reports what is wrong with a value of the right kind, which is not null. */
+  readonly check?: (text: Tabled, node: number, report: Report) => void;
 }
 
 const optional = absent | nullKind;
@@ -44,8 +42,14 @@ const perhaps = (takes: number): Field => ({ ...required(takes), takes: takes | 
 /** What follows from the keys and kinds of an object: true if they are right, and the fields that are then looked at. */
 interface Typed {
   readonly isTyped: boolean;
-  readonly further: readonly { readonly slot: number; readonly fits: NonNullable<Field["fits"]> }[];
+  readonly further: readonly { readonly slot: number; readonly check: NonNullable<Field["check"]> }[];
 }
+
+/** Findings that were counted instead of reported. */
+let counted = 0;
+const count: Report = () => {
+  counted++;
+};
 
 /** A kind of object: the fields that the interface knows, in its order. */
 class ObjectType<Name extends string> {
@@ -58,37 +62,35 @@ class ObjectType<Name extends string> {
       fields.map(([name]) => name),
       (kinds) => ({
         isTyped: fields.every(([name, { takes }]) => (kinds[name] & takes) !== 0),
-        further: fields.flatMap(([name, { fits }], at) =>
-          fits === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, fits }],
+        further: fields.flatMap(([name, { check }], at) =>
+          check === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, check }],
         ),
       }),
     );
   }
 
-  /** True if an object has the types; its members are those of the shape then. */
+  /** True if an object has the types; it is the one that was read last then. */
   fits(text: Tabled, object: number): boolean {
-    const { isTyped, further } = this.shape.read(text, object);
-    if (!isTyped) return false;
-    for (let at = 0; at < further.length; at++) {
-      const field = further[at];
-      if (field?.fits(text, this.shape.at(text, field.slot)) === false) return false;
-    }
-    return true;
+    const before = counted;
+    this.check(text, object, count);
+    return counted === before;
   }
 
   /** Reports each field of an object that has not its type. */
-  complain(text: Tabled, object: number, report: Report): void {
-    this.shape.read(text, object);
+  check(text: Tabled, object: number, report: Report): void {
+    const { isTyped, further } = this.shape.read(text, object);
+    if (!isTyped) this.#reportFields(text, object, report);
+    else for (const { slot, check } of further) check(text, this.shape.at(text, slot), report);
+  }
+
+  #reportFields(text: Tabled, object: number, report: Report): void {
     const values = this.#fields.map((_, at) => this.shape.at(text, at + 1));
-    for (const [at, [field, { takes, wanted, fits, complain }]] of this.#fields.entries()) {
+    for (const [at, [field, { takes, wanted, check }]] of this.#fields.entries()) {
       const value = values[at] ?? 0;
       const kind = kindOf(text, value);
       if ((kind & takes) === 0 && value === 0) reportMissing(text, { holder: object, field }, report);
       else if ((kind & takes) === 0) reportWrongType(text, { node: value, field, wanted }, report);
-      else if ((kind & optional) === 0 && fits?.(text, value) === false) {
-        if (complain !== undefined) complain(text, value, report);
-        else reportWrongType(text, { node: value, field, wanted }, report);
-      }
+      else if ((kind & optional) === 0) check?.(text, value, report);
     }
   }
 }
@@ -107,23 +109,13 @@ export const toolType = new ObjectType([
     "function",
     {
       ...required(objectKind),
-      fits: (text, node) => functionType.fits(text, node),
-      complain: (text, node, report) => functionType.complain(text, node, report),
+      check: (text, node, report) => functionType.check(text, node, report),
     },
   ],
 ]);
 
-const areTools = (text: Tabled, list: number): boolean => {
-  if (numbersIn(text, list) > 0) return false;
-  const end = afterOf(text, list);
-  for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
-    if (kindAt(text, tool) !== objectKind || !toolType.fits(text, tool)) return false;
-  }
-  return true;
-};
-
-/** An element of a list is called after its list. */
-const complainOfElements = <Name extends string>(
+/** Checks the elements of a list, which are called after it. */
+export const checkElements = <Name extends string>(
   text: Tabled,
   { list, field, type }: { readonly list: number; readonly field: string; readonly type: ObjectType<Name> },
   report: Report,
@@ -133,7 +125,7 @@ const complainOfElements = <Name extends string>(
   );
   let at = 0;
   for (let node = list + nodeSize; node < afterOf(text, list); node = afterOf(text, node), at++) {
-    if (kindAt(text, node) === objectKind) type.complain(text, node, report);
+    if (kindAt(text, node) === objectKind) type.check(text, node, report);
     else reportWrongType(text, { node, field: `${field}[${at}]`, wanted: "an object" }, report);
   }
 };
@@ -143,12 +135,15 @@ export const reportNumbers = (text: Tabled, list: number, tell: (found: string, 
   for (let at = 0; at < numbersIn(text, list); at++) tell(describeNumber(text, list, at), at);
 };
 
-const version: Field = {
-  takes: numberKind | optional,
+const version = (field: string): Field => ({
+  ...perhaps(numberKind),
   wanted: "a whole number",
   // Of any size: above 2^53 its digits are kept by whoever passes its bytes on.
-  fits: (text, node) => Number.isInteger(numberAt(text, node)),
-};
+  check: (text, node, report) => {
+    if (Number.isInteger(numberAt(text, node))) return;
+    reportWrongType(text, { node, field, wanted: "a whole number" }, report);
+  },
+});
 
 /** A recorded trajectory. Assumed: the messages and the reward are required, every other field may be absent or null. */
 export const trajectoryType = new ObjectType([
@@ -157,14 +152,13 @@ export const trajectoryType = new ObjectType([
     "tools",
     {
       ...perhaps(arrayKind),
-      fits: areTools,
-      complain: (text, list, report) => complainOfElements(text, { list, field: "tools", type: toolType }, report),
+      check: (text, list, report) => checkElements(text, { list, field: "tools", type: toolType }, report),
     },
   ],
   ["additional_histories", perhaps(arrayKind)],
   ["reward", required(numberKind)],
-  ["initial_policy_version", version],
-  ["final_policy_version", version],
+  ["initial_policy_version", version("initial_policy_version")],
+  ["final_policy_version", version("final_policy_version")],
   ["metrics", perhaps(objectKind)],
   ["metadata", perhaps(objectKind)],
   ["logs", perhaps(arrayKind)],
@@ -172,8 +166,9 @@ export const trajectoryType = new ObjectType([
     "start_time",
     {
       ...perhaps(stringKind),
-      fits: (text, node) => isDateTime(textOf(text, node)),
-      complain: (_, node, report) => report("start-time-wrong", none, node),
+      check: (text, node, report) => {
+        if (!isDateTime(textOf(text, node))) report("start-time-wrong", none, node);
+      },
     },
   ],
 ]);
