@@ -11,7 +11,7 @@ import { openAuthentication } from "./keys.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
 import { listen } from "./server.ts";
-import { isOfStore, openStore, type Store, type StorePlace } from "./store/store.ts";
+import { isOfStore, openStore, type StorePlace } from "./store/store.ts";
 import { type Ended, openWatch } from "./watch.ts";
 
 export { isAuthorised, whyForeign } from "./access.ts";
@@ -52,23 +52,10 @@ export interface ServiceOptions extends StorePlace {
 }
 
 /** The running service. */
-export interface Service {
-  /** Identifies its store. */
-  readonly store: string;
-  readonly url: string;
-  readonly key: string;
-  /** The file of the key; undefined if the key was given. */
-  readonly keyFile: string | undefined;
-  /** The requests that were logged to a project, newest first: the interface lists none. @throws Failure `storage` */
-  requests: Store["requests"];
-  /** The last reason why a request could not be answered: a failure of the store, or a defect. */
-  readonly trouble: unknown;
-  /** Answers what is in flight, refuses new requests, then closes. False if a request was broken off. */
-  close(): Promise<boolean>;
-}
+export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Opens the store and listens. @throws Failure `storage`, `usage` */
-export const openService = async (options: ServiceOptions): Promise<Service> => {
+export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, maxBodyBytes, warn, trace } = options;
   if (!isLoopback(address)) {
     if (allowHosts.length === 0) throw hostUnnamed(address);
@@ -105,14 +92,19 @@ export const openService = async (options: ServiceOptions): Promise<Service> => 
   });
   return {
     url: server.url,
+    /** Identifies its store. */
     store: store.id,
     key,
+    /** The file of the key; undefined if the key was given. */
     keyFile: kept?.path,
+    /** The requests that were logged to a project, newest first: the interface lists none. @throws Failure `storage` */
     requests: store.requests,
-    get trouble() {
+    /** The last reason why a request could not be answered: a failure of the store, or a defect. */
+    get trouble(): unknown {
       return trouble;
     },
-    close: () => {
+    /** Answers what is in flight, refuses new requests, then closes. False if a request was broken off. */
+    close: (): Promise<boolean> => {
       closed ??= server.close().finally(() => store.close());
       return closed;
     },

@@ -23,23 +23,7 @@ interface ViewerOptions {
 }
 
 /** A page that is served. Must be closed. */
-export interface Viewer {
-  /** The page's address, with the token that opens it after `#`: no browser sends that, and no trace has it. */
-  readonly url: string;
-  /** Resolves once somebody with the token asked for something: the page is open. */
-  readonly asked: Promise<void>;
-  /** Has the page show the progress of reading, in bytes. */
-  reading(done: number, of: number): void;
-  /**
-   * Shows a reading instead of the one before. The viewer closes it. Resolves once all was measured.
-   * @throws Failure `input-changed`
-   */
-  show(shown: Shown): Promise<void>;
-  /** Resolves once the page is loaded again and the input has changed. From then on the page shows progress. */
-  reloaded(hasChanged: () => boolean | Promise<boolean>): Promise<void>;
-  /** Answers what is in flight, then closes what was shown. */
-  close(): Promise<void>;
-}
+export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
 /** An address has the text and the expression that are searched for: nine bytes a character, in any script. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
@@ -47,7 +31,7 @@ const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 const opening: Progress = { phase: "opening", done: 0, of: 0 };
 
 /** Serves the page, which shows progress until something is shown. @throws Failure `address-unusable` */
-export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<Viewer> => {
+export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   /** Undefined while a session is shown. */
@@ -69,12 +53,16 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
   const listening = { server: "the page", address: "127.0.0.1", port, maxHeaderBytes, trace, elapsed } as const;
   const server = await listen({ app, ...listening });
   return {
+    /** The page's address, with the token that opens it after `#`: no browser sends that, and no trace has it. */
     url: `${server.url}/#token=${token}`,
+    /** Resolves once somebody with the token asked for something: the page is open. */
     asked,
-    reading: (done, of) => {
+    /** Has the page show the progress of reading, in bytes. */
+    reading: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    async show(shown) {
+    /** Shows a reading, and closes the one before. Resolves once all was measured. @throws Failure `input-changed` */
+    async show(shown: Shown): Promise<void> {
       // The server may have ended while the input was read.
       if (ending.signal.aborted) return await shown.reading.close();
       const before = session;
@@ -87,7 +75,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
         if (!ending.signal.aborted) throw thrown;
       });
     },
-    reloaded: async (hasChanged) =>
+    /** Resolves once the page is loaded again and the input has changed. From then on the page shows progress. */
+    reloaded: async (hasChanged: () => boolean | Promise<boolean>): Promise<void> =>
       await new Promise((resolve) => {
         onLoaded = async () => {
           if (!(await hasChanged())) return;
@@ -96,7 +85,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
           resolve();
         };
       }),
-    async close() {
+    /** Answers what is in flight, then closes what is shown. */
+    async close(): Promise<void> {
       ending.abort();
       session?.end();
       await server.close();

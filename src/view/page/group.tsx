@@ -8,7 +8,7 @@ import { Conversation, parseTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { ProblemList } from "./problems.tsx";
+import { NoAnswer, ProblemList } from "./problems.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { counted, measure, size } from "./text.ts";
 
@@ -48,8 +48,8 @@ export const Group = ({ query }: { readonly query: Query }) => {
     go();
   };
   useKeys({ n: step(1), p: step(-1) });
-  if (trouble !== undefined) return <p role="alert">{trouble}</p>;
-  return value === undefined ? <p class="quiet">reading…</p> : <Shown key={group} detail={value} query={query} />;
+  if (value === undefined) return <NoAnswer trouble={trouble} />;
+  return <Shown key={group} detail={value} query={query} />;
 };
 
 const Shown = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {

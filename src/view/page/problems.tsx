@@ -23,12 +23,15 @@ export const ProblemList = ({ findings, query }: { readonly findings: readonly F
   </>
 );
 
+/** What is in the place of an answer that is not there: why, or that it is awaited. */
+export const NoAnswer = ({ trouble }: { trouble: string | undefined }) =>
+  trouble === undefined ? <p class="quiet">reading…</p> : <p role="alert">{trouble}</p>;
+
 /** The view of all problems, or those of a rule. */
 export const Problems = ({ query }: { readonly query: Query }) => {
   const { problems: rule } = query;
   const { value, trouble } = useAnswer("problems", query);
-  if (trouble !== undefined) return <p role="alert">{trouble}</p>;
-  if (value === undefined) return <p class="quiet">reading…</p>;
+  if (value === undefined) return <NoAnswer trouble={trouble} />;
   const { findings, others } = value;
   return (
     <section>

@@ -8,7 +8,7 @@ import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { ProblemList } from "./problems.tsx";
+import { NoAnswer, ProblemList } from "./problems.tsx";
 import { measure, size } from "./text.ts";
 import { tokensOf } from "./tokens.tsx";
 
@@ -26,9 +26,9 @@ export const Trajectory = ({ query }: { readonly query: Query }) => {
     if (to >= 1 && to <= count) replaceBy({ ...query, trajectory: to });
   };
   useKeys({ n: step(1), p: step(-1) });
-  const trouble = detail.trouble ?? json.trouble;
-  if (trouble !== undefined) return <p role="alert">{trouble}</p>;
-  if (detail.value === undefined || json.value === undefined) return <p class="quiet">reading…</p>;
+  if (detail.value === undefined || json.value === undefined) {
+    return <NoAnswer trouble={detail.trouble ?? json.trouble} />;
+  }
   return <Shown detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
 };
 
