@@ -1,64 +1,64 @@
-/** What `call read` makes of the calls it reads, one by one: pages, a summary, one value of each, or lines for `log`. */
+/** What `call read` makes of the calls it reads, one by one: pages, lines, a summary, one value of each, or lines for `log`. */
 import type { CallUnfit } from "../../calls/failures.ts";
 import {
   findPath,
   headWithoutContent,
   messagesOf,
-  openSummary as openSummarizer,
+  microsecondsOf,
+  modelsOf,
+  openSummary,
+  operationOf,
   readHead,
+  stateOf,
   trajectoryOf,
 } from "../../calls/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
+import { type Spelled, textFrom } from "../../json/spelled.ts";
 import { textOf } from "../../json/walk.ts";
-import { type CallPrinter, printCallSummary, printCalls, printList, type Screen } from "../../output/index.ts";
+import { printCallSummary, printCalls, printList } from "../../output/index.ts";
 import { callPathMissing, callsUnfit } from "../failures.ts";
-import { type ListedCall, listColumns, listedCall } from "./columns.ts";
+import { ownColumns } from "../lists/own.ts";
 import type { CallForm, CallShown } from "./options.ts";
 import type { FoundCall } from "./reader.ts";
 
 /** Takes calls in their order. */
 export interface CallResults {
   take(call: FoundCall): Promise<void>;
-  /** Prints what had to wait for the last call. Gives what could not be done, if anything. */
-  end(about: Ended): Promise<readonly Failure[]>;
-  /** Prints what a person can use of what waited, since something else ends the run. */
-  cut(): Promise<void>;
+  /** Prints what had to wait for the last call. Returns what could not be done, if anything. */
+  end(about: Ended): Promise<Failure | undefined>;
+  /** Prints what a person can use of what waited, if something else ends the run. */
+  cut?(): Promise<void>;
 }
 
-/** How many calls were asked for, are not there, and were chosen among; no choice where that is undefined. */
+/** How many calls were asked for, do not exist, and were left out by a choice; undefined without one. */
 interface Ended {
   readonly asked: number;
   readonly missing: number;
   readonly chosen: number | undefined;
 }
 
+/** How calls are shown. */
+interface Asked {
+  readonly form: CallForm;
+  readonly shown: CallShown;
+  readonly vendorPrefix: string;
+}
+
 /** Opens the results in the form asked for. */
-export const openCallResults = async (
-  context: Context,
-  { form, shown, vendorPrefix }: { readonly form: CallForm; readonly shown: CallShown; readonly vendorPrefix: string },
-): Promise<CallResults> => {
-  if (form.kind === "summary") return await openSummary(context, { shown, vendorPrefix });
-  if (form.kind === "list") return openList(context, { shown, vendorPrefix });
-  if (form.kind === "value") return await openValues(context, form);
-  if (form.kind === "page") {
-    const { screen } = context;
-    const printer = printCalls({ screen, asked: { ...shown, vendorPrefix }, markdown: form.markdown });
-    return pages(printer, form.markdown ? () => undefined : (count) => tellOfList(screen, count));
-  }
-  return await openConverted(context, form);
+export const openCallResults = (context: Context, asked: Asked): CallResults => {
+  const { form } = asked;
+  if (form.kind === "summary") return summaryOf(context, asked);
+  if (form.kind === "list") return listOf(context, asked);
+  if (form.kind === "value") return valuesOf(context, form);
+  return form.kind === "page" ? pagesOf(context, asked, form.markdown) : linesOf(context, form);
 };
 
-/** So many pages of calls that were chosen among others are more than somebody reads who looks for one. */
+/** From so many pages of calls that were chosen among others on, a person may want a shorter form. */
 const manyPages = 3;
 
-/** Says that many calls have a short form too. */
-const tellOfList = ({ format, notice }: Screen, count: number): void => {
-  const isPages = format === "table" || format === "tsv";
-  if (isPages && count >= manyPages) notice(`${count} calls are shown whole: --list has a line of each`);
-};
-
-const pages = (printer: CallPrinter, tell: (count: number) => void): CallResults => {
+const pagesOf = ({ screen }: Context, { shown, vendorPrefix }: Asked, markdown: boolean): CallResults => {
+  const printer = printCalls({ screen, asked: { ...shown, vendorPrefix }, markdown });
   let count = 0;
   return {
     take: async ({ bytes, reply }) => {
@@ -66,73 +66,89 @@ const pages = (printer: CallPrinter, tell: (count: number) => void): CallResults
       await printer.print(bytes, reply);
     },
     end: async ({ asked, chosen }) => {
-      await printer.end({
-        several: asked > 1 || chosen !== undefined,
-        mayBeEmpty: (chosen !== undefined && chosen > 0) || asked === 0,
-      });
-      if (chosen !== undefined) tell(count);
-      return [];
+      const mayBeEmpty = (chosen !== undefined && chosen > 0) || asked === 0;
+      await printer.end({ several: asked > 1 || chosen !== undefined, mayBeEmpty });
+      const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
+      if (chosen !== undefined && isPages && count >= manyPages)
+        screen.notice(`${count} calls are shown whole: --list has a line of each`);
+      return undefined;
     },
     cut: async () => await printer.cut(),
   };
 };
 
-const openList = (
-  { screen }: Context,
-  { shown: { content }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
-): CallResults => {
+const headOf = ({ bytes }: FoundCall, { shown: { content }, vendorPrefix }: Asked): Spelled =>
+  content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix);
+
+const listOf = ({ screen }: Context, asked: Asked): CallResults => {
   const rows: ListedCall[] = [];
   const print = async () => await printList(screen, { columns: listColumns, rows });
   return {
-    take: async ({ id, bytes }) => {
-      const call = content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix);
-      rows.push(listedCall(call, { id, vendorPrefix }));
-    },
-    end: async () => {
-      await print();
-      return [];
-    },
+    take: async (call) => void rows.push(listedCall(headOf(call, asked), call.id, asked)),
+    end: async () => void (await print()),
     cut: print,
   };
 };
 
-const openSummary = async (
-  context: Context,
-  { shown: { costs, content }, vendorPrefix }: { readonly shown: CallShown; readonly vendorPrefix: string },
-): Promise<CallResults> => {
-  const { screen } = context;
-  const summarizer = openSummarizer(vendorPrefix);
+/** Characters at the end of an exception that are searched for its last line, which says what it is. */
+const maxException = 2000;
+
+/** A line's facts. `id` is what the call was asked for by. */
+const listedCall = (call: Spelled, id: string, { vendorPrefix }: Asked) => {
+  const micros = microsecondsOf(call);
+  const exception = (textFrom(call, "exception") ?? "").trimEnd().slice(-maxException);
   return {
-    take: async ({ bytes }) => summarizer.add(content ? readHead(bytes) : headWithoutContent(bytes, vendorPrefix)),
-    end: async ({ asked, missing, chosen = 0 }) => {
+    id,
+    status: stateOf(call, vendorPrefix),
+    op: operationOf(call) ?? "",
+    model: modelsOf(call, vendorPrefix).join(", "),
+    started_at: textFrom(call, "started_at") ?? "",
+    seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
+    exception: exception.split("\n").at(-1)?.trim() ?? "",
+  };
+};
+type ListedCall = ReturnType<typeof listedCall>;
+
+/** What distinguishes calls comes first. */
+const listColumns = ownColumns<ListedCall>({
+  id: 0,
+  status: 0,
+  op: 2,
+  model: 3,
+  started_at: { rank: 4, heading: "started" },
+  seconds: { rank: 5, heading: "s", align: "right" },
+  exception: 1,
+});
+
+const summaryOf = ({ screen }: Context, asked: Asked): CallResults => {
+  const { costs } = asked.shown;
+  const summarizer = openSummary(asked.vendorPrefix);
+  return {
+    take: async (call) => summarizer.add(headOf(call, asked)),
+    end: async ({ asked: count, missing, chosen = 0 }) => {
       const summary = summarizer.summary();
-      if (summary.all.calls + chosen > 0 || asked === 0) await printCallSummary(screen, { summary, costs, missing });
       const { calls, cost } = summary.all;
-      if (costs && cost.calls < calls) {
+      if (calls + chosen > 0 || count === 0) await printCallSummary(screen, { summary, costs, missing });
+      if (costs && cost.calls < calls)
         screen.notice(`the cost is that of ${cost.calls} of ${calls} calls: the service gave none for the others`);
-      }
-      if (summary.odd > 0) {
+      if (summary.odd > 0)
         screen.notice(`in ${summary.odd} of ${calls} calls a time, a number of tokens or an amount can't be used`);
-      }
-      return [];
+      return undefined;
     },
-    cut: async () => undefined,
   };
 };
 
-const openValues = async (context: Context, { path }: Extract<CallForm, { kind: "value" }>): Promise<CallResults> => {
-  const { screen } = context;
-  const missing: {
-    readonly id: string;
-    readonly at: string;
-    readonly near: string | undefined;
-    readonly there: readonly string[];
-  }[] = [];
+type MissingValue = Extract<ReturnType<typeof findPath>, { kind: "missing" }>;
+
+const valuesOf = ({ screen }: Context, { path }: Extract<CallForm, { kind: "value" }>): CallResults => {
+  const ids: string[] = [];
+  let first: MissingValue | undefined;
   return {
     take: async ({ id, bytes }) => {
       const found = findPath(bytes, path);
       if (found.kind === "missing") {
-        missing.push({ id, ...found });
+        ids.push(id);
+        first ??= found;
         return;
       }
       const text = textOf(bytes, found.span);
@@ -141,28 +157,22 @@ const openValues = async (context: Context, { path }: Extract<CallForm, { kind: 
       else await screen.verbatim([text, "\n"], "json");
     },
     end: async ({ asked }) => {
-      const [first] = missing;
-      if (first === undefined) return [];
-      const ids = missing.map(({ id }) => id);
-      return [callPathMissing({ ids, asked, at: first.at, near: first.near, there: first.there })];
+      if (first === undefined) return undefined;
+      const { at, near, there } = first;
+      return callPathMissing({ ids, asked, at, near, there });
     },
-    cut: async () => undefined,
   };
 };
 
-const openConverted = async (
-  context: Context,
-  form: Extract<CallForm, { kind: "trajectory" | "messages" }>,
-): Promise<CallResults> => {
+const linesOf = ({ screen }: Context, form: Extract<CallForm, { kind: "trajectory" | "messages" }>): CallResults => {
   const unfit: { readonly id: string; readonly why: CallUnfit }[] = [];
   return {
     take: async ({ id, bytes }) => {
       const converted = form.kind === "messages" ? messagesOf(bytes) : trajectoryOf(bytes, form.reward);
       if (converted.kind === "unfit") unfit.push({ id, why: converted.why });
-      else
-        await context.screen.verbatim([textOf(converted.line, { start: 0, end: converted.line.length }), "\n"], "json");
+      else await screen.verbatim([Buffer.from(converted.line).toString(), "\n"], "json");
     },
-    end: async ({ asked }) => (unfit.length === 0 ? [] : [callsUnfit({ calls: unfit, asked, into: form.kind })]),
-    cut: async () => undefined,
+    end: async ({ asked }) =>
+      unfit.length === 0 ? undefined : callsUnfit({ calls: unfit, asked, into: form.kind }),
   };
 };

@@ -1,5 +1,4 @@
-/** `rollcall call read`: shows traced calls in the order given (interface 4.3). */
-
+/** The run of `rollcall call read`: shows traced calls in the order given (interface 4.3). */
 import { inOrder, openWaiting } from "../../calls/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -21,7 +20,7 @@ import { type CallResults, openCallResults } from "./results.ts";
 
 /** Reads calls and prints them. @throws Failure what could not be read or done, once the rest was printed */
 export const run = async (context: Context, typed: TypedRead): Promise<void> => {
-  const words = typed.callId.map(idTyped);
+  const ids = typed.callId.map(idTyped);
   const shown = { ...typed, content: !typed.noContent };
   const form = formMeant(context, typed);
   const settings = await settingsInForce(context);
@@ -29,7 +28,7 @@ export const run = async (context: Context, typed: TypedRead): Promise<void> => 
   const boundMs = settings.require("max_wait");
   const isMeant = choiceMeant(typed, vendorPrefix);
   const read = await openCallReader(context, settings, shown);
-  const results = await openCallResults(context, { form, shown, vendorPrefix });
+  const results = openCallResults(context, { form, shown, vendorPrefix });
   const seen: Seen = {
     asked: 0,
     leftOut: 0,
@@ -39,22 +38,26 @@ export const run = async (context: Context, typed: TypedRead): Promise<void> => 
     running: [],
     mistyped: new Map(),
   };
-  if (!(await takeAll(context, { typed, words, form, read, results, seen, boundMs, isMeant }))) return;
-  const { asked, missing, leftOut } = seen;
+  if (!(await takeAll(context, { typed, ids, form, read, results, seen, boundMs, isMeant }))) return;
+  const { asked, missing, leftOut, running } = seen;
   const chosen = isMeant === undefined ? undefined : leftOut;
   const unmade = await results.end({ asked, missing: missing.length, chosen });
   if (asked === 0) context.screen.notice("standard input held no call id");
-  sayOf(seen, context);
-  const late = typed.wait && seen.running.length > 0 ? [callsRunning(seen.running, asked, boundMs)] : [];
-  const failures = [...unread(seen), ...missingFailure(seen, project), ...unmade, ...late];
-  const [first, ...others] = failures;
+  saySeen(seen, context);
+  const isLate = typed.wait && running.length > 0;
+  const [first, ...others] = [
+    ...unreadFailures(seen),
+    ...missingFailure(seen, project),
+    ...(unmade === undefined ? [] : [unmade]),
+    ...(isLate ? [callsRunning(running, asked, boundMs)] : []),
+  ];
   if (first !== undefined) throw first.also({ problems: others.map(problemOf) });
 };
 
-/** Everything that a run of `call read` is made of. */
+/** What a run of `call read` is made of. */
 interface Run {
   readonly typed: TypedRead;
-  readonly words: readonly string[];
+  readonly ids: readonly string[];
   readonly form: CallForm;
   readonly read: CallReader;
   readonly results: CallResults;
@@ -64,44 +67,6 @@ interface Run {
   /** Undefined if all calls are meant. */
   readonly isMeant: ReturnType<typeof choiceMeant>;
 }
-
-/** Hands every call to the results as its turn comes. False where nobody reads what is printed any more. */
-const takeAll = async (context: Context, run: Run): Promise<boolean> => {
-  const { words, form, read, results, seen, boundMs, isMeant } = run;
-  const { wait, concurrency = usualConcurrency } = run.typed;
-  const { host, screen } = context;
-  const progress = screen.progress("reading calls");
-  const isRunning = (id: string) => progress.update(`reading calls: ${seen.asked} done, ${id} is still running`);
-  const following = wait ? { waiting: openWaiting(host, boundMs), isRunning } : undefined;
-  const stop = new AbortController();
-  const isTrouble = openPatience();
-  try {
-    const mayBeEmpty = form.kind === "summary" || isMeant !== undefined;
-    const ids = callIds(host, { words, mayBeEmpty }, stop.signal);
-    const asked = form.kind === "summary" ? once(ids) : ids;
-    const reading = {
-      run: async (id: string) => await read(id, following),
-      atOnce: concurrency,
-      endsAll: (outcome: CallOutcome) => outcome.kind === "failed" && outcome.endsAll,
-    };
-    for await (const outcome of inOrder(asked, reading)) {
-      progress.update(`reading calls: ${++seen.asked} done`);
-      note(seen, outcome);
-      if (isTrouble(outcome)) seen.stopped ??= "in-a-row";
-      if (seen.stopped === "in-a-row") break;
-      if (outcome.kind === "found" && isMeant?.(outcome.bytes) !== false) await results.take(outcome);
-      else if (outcome.kind === "found") seen.leftOut++;
-      if (screen.readerGone) return false;
-    }
-    return true;
-  } catch (thrown) {
-    if (!host.signal.aborted) await results.cut();
-    throw thrown;
-  } finally {
-    stop.abort();
-    progress.stop();
-  }
-};
 
 /** What was seen so far. */
 interface Seen {
@@ -118,6 +83,43 @@ interface Seen {
   readonly mistyped: Map<string, number>;
 }
 
+/** Hands each call to the results in its turn. False if nobody reads the output any more. */
+const takeAll = async (
+  { host, screen }: Context,
+  { typed, ids: words, form, read, results, seen, boundMs, isMeant }: Run,
+): Promise<boolean> => {
+  const progress = screen.progress("reading calls");
+  const isRunning = (id: string) => progress.update(`reading calls: ${seen.asked} done, ${id} is still running`);
+  const following = typed.wait ? { waiting: openWaiting(host, boundMs), isRunning } : undefined;
+  const stop = new AbortController();
+  const isTrouble = openPatience();
+  const reading = {
+    run: async (id: string) => await read(id, following),
+    atOnce: typed.concurrency ?? usualConcurrency,
+    endsAll: (outcome: CallOutcome) => outcome.kind === "failed" && outcome.endsAll,
+  };
+  try {
+    const isSummary = form.kind === "summary";
+    const ids = callIds(host, { words, mayBeEmpty: isSummary || isMeant !== undefined }, stop.signal);
+    for await (const outcome of inOrder(isSummary ? once(ids) : ids, reading)) {
+      progress.update(`reading calls: ${++seen.asked} done`);
+      note(seen, outcome);
+      if (isTrouble(outcome)) seen.stopped ??= "in-a-row";
+      if (seen.stopped === "in-a-row") break;
+      if (outcome.kind === "found" && isMeant?.(outcome.bytes) !== false) await results.take(outcome);
+      else if (outcome.kind === "found") seen.leftOut++;
+      if (screen.readerGone) return false;
+    }
+    return true;
+  } catch (thrown) {
+    if (!host.signal.aborted) await results.cut?.();
+    throw thrown;
+  } finally {
+    stop.abort();
+    progress.stop();
+  }
+};
+
 const note = (seen: Seen, outcome: CallOutcome): void => {
   if (outcome.kind === "missing") seen.missing.push(outcome);
   else if (outcome.kind === "failed") {
@@ -130,7 +132,7 @@ const note = (seen: Seen, outcome: CallOutcome): void => {
 };
 
 /** Says what was left out, and which fields were mistyped. */
-const sayOf = ({ asked, leftOut, mistyped, missing, failed }: Seen, { screen }: Context): void => {
+const saySeen = ({ asked, leftOut, mistyped, missing, failed }: Seen, { screen }: Context): void => {
   const found = asked - missing.length - failed.length;
   if (leftOut > 0 && leftOut === found) screen.notice(`none of ${counted(found, "call")} is one of those asked for`);
   else if (leftOut > 0) screen.notice(`${leftOut} of ${counted(found, "call")} left out: not one of those asked for`);
@@ -141,15 +143,16 @@ const sayOf = ({ asked, leftOut, mistyped, missing, failed }: Seen, { screen }: 
   screen.notice(`not of the interface's type, and shown as it came: ${fields.join(", ")}`);
 };
 
+const idsOf = (calls: readonly { readonly id: string }[]): readonly string[] => [...new Set(calls.map(({ id }) => id))];
+
 const missingFailure = ({ missing, asked }: Seen, project: string): readonly Failure[] => {
   if (missing.length === 0) return [];
   const http = missing.find((one) => one.http !== undefined)?.http;
-  const ids = [...new Set(missing.map(({ id }) => id))];
-  return [callsMissing({ ids, asked, project }, http === undefined ? {} : { http })];
+  return [callsMissing({ ids: idsOf(missing), asked, project }, http === undefined ? {} : { http })];
 };
 
-/** Calls that could not be read: those that the same command would not read either first. */
-const unread = ({ failed, asked, stopped }: Seen): readonly Failure[] => {
+/** Calls that could not be read: first those that the same command would not read either. */
+const unreadFailures = ({ failed, asked, stopped }: Seen): readonly Failure[] => {
   const [only] = failed;
   // What no call came through has nothing to do with any of them.
   if (only !== undefined && (asked === 1 || (only.endsAll && asked === failed.length))) return [only.failure];
@@ -158,16 +161,15 @@ const unread = ({ failed, asked, stopped }: Seen): readonly Failure[] => {
     const own = failed.filter(({ failure }) => failure.code === code);
     const [first] = own;
     if (first === undefined) continue;
-    const ids = [...new Set(own.map(({ id }) => id))];
     const { message: why, about: known } = first.failure;
     const { http, hint: advice } = known;
     const about = { ...(http === undefined ? {} : { http }), cause: first.failure };
-    failures.push(callsUnread(code, { ids, why, advice, asked, stopped }, about));
+    failures.push(callsUnread(code, { ids: idsOf(own), why, advice, asked, stopped }, about));
   }
   return failures;
 };
 
-/** What another failure than the one that ends the run says beside it. */
+/** A further failure, as a problem of the one that ends the run. */
 const problemOf = ({ kind, message, about: { hint } }: Failure): Problem => ({
   rule: kind,
   severity: "error",
