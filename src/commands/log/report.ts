@@ -15,6 +15,7 @@ import type { Run } from "./run.ts";
 /** The document of `log --json`; the service's answers stand in it as they came. */
 export const logDocument = (result: LogResult, target: PlanTarget | undefined): Uint8Array => {
   const answers = responses(result);
+  const measured = measuredOf(result);
   const whole = {
     status: result.status,
     model_id: result.modelId,
@@ -25,7 +26,7 @@ export const logDocument = (result: LogResult, target: PlanTarget | undefined): 
     groups: result.groups,
     trajectories: result.trajectories,
     metrics: result.metrics,
-    ...measuredFact(result),
+    ...(measured === undefined ? {} : { metrics_of: measured }),
     responses: null,
     rejects_file: result.rejectsFile,
     ledger: result.ledger,
@@ -64,29 +65,20 @@ const bodyJson = (body: Uint8Array): string => {
 };
 
 /** What became of a run of `log`, in lines. */
-export const logFacts = async ({
-  status,
-  modelId,
-  split,
-  groups,
-  trajectories,
-  unreadable,
-  requests,
-  bytes,
-  batch,
-  rejectsFile,
-  obstacle,
-}: LogResult): Promise<readonly Fact[]> => [
-  { name: "status", value: await statusText({ status, obstacle }) },
-  { name: "model", value: modelId },
-  ...(split === undefined ? [] : [{ name: "split", value: split }]),
-  ...(batch === null ? [] : [{ name: "batch", value: batch }]),
-  { name: "groups", value: `${countsText(groups, status)}${unreadableText(unreadable)}` },
-  { name: "trajectories", value: countsText(trajectories, status) },
-  { name: "requests", value: requests },
-  { name: "bytes", value: bytes },
-  ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
-];
+export const logFacts = async (result: LogResult): Promise<readonly Fact[]> => {
+  const { status, split, groups, batch, rejectsFile } = result;
+  return [
+    { name: "status", value: await statusText(result) },
+    { name: "model", value: result.modelId },
+    ...(split === undefined ? [] : [{ name: "split", value: split }]),
+    ...(batch === null ? [] : [{ name: "batch", value: batch }]),
+    { name: "groups", value: `${countsText(groups, status)}${unreadableText(result.unreadable)}` },
+    { name: "trajectories", value: countsText(result.trajectories, status) },
+    { name: "requests", value: result.requests },
+    { name: "bytes", value: result.bytes },
+    ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
+  ];
+};
 
 /** Groups that metrics are of, and those of them that are with the service: where the run did not log them all. */
 const measuredOf = ({ metrics, groups, status }: LogResult) => {
@@ -95,16 +87,11 @@ const measuredOf = ({ metrics, groups, status }: LogResult) => {
   return isAll || Object.keys(metrics).length === 0 ? undefined : measured;
 };
 
-const measuredFact = (result: LogResult) => {
-  const measured = measuredOf(result);
-  return measured === undefined ? {} : { metrics_of: measured };
-};
-
-/** Whose metrics those are, where a reader would take them for those of what was logged. */
+/** What the metrics are of, if a reader would take them for those of what was logged. */
 export const measuredText = (result: LogResult): string | undefined => {
-  const { groups, logged = 0 } = measuredOf(result) ?? {};
-  if (groups === undefined) return undefined;
-  return `all ${groups === 1 ? "1 valid group" : `${groups} valid groups`} of the input, ${logged} logged`;
+  const measured = measuredOf(result);
+  if (measured === undefined) return undefined;
+  return `all ${counted(measured.groups, "valid group")} of the input, ${measured.logged} logged`;
 };
 
 /** Where the requests of a plan would go. */
@@ -147,28 +134,13 @@ const statusText = async ({ status, obstacle }: Pick<LogResult, "status" | "obst
   return `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
 };
 
-/** How many, and what became of those that were not all logged, or not all planned. */
+/** How many, and what became of them unless all were logged, or all are planned. */
 const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]): string => {
-  const parts = fateWords
-    .filter(([fate]) => counts[fate] > 0)
-    .map(([fate, words]) => ({ count: counts[fate], text: `${counts[fate]} ${words}` }));
-  const [only] = parts;
-  if (
-    parts.length === 0 ||
-    (only?.count === read && (counts.logged === read || (status === "planned" && counts.not_sent === read)))
-  ) {
-    return String(read);
-  }
-  return `${read}: ${parts.map(({ text }) => text).join(", ")}`;
+  const fates = Object.entries(counts).filter(([, count]) => count > 0);
+  const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
+  if (fates.length === 0 || (fates.length === 1 && isAll)) return String(read);
+  return `${read}: ${fates.map(([fate, count]) => `${count} ${fate.replace("_", " ")}`).join(", ")}`;
 };
-
-const fateWords = [
-  ["logged", "logged"],
-  ["already_logged", "already logged"],
-  ["rejected", "rejected"],
-  ["unknown", "unknown"],
-  ["not_sent", "not sent"],
-] as const;
 
 /** The failure that a run ends with, and what to run next where something is left to be done. */
 export const withNext = (
@@ -260,19 +232,11 @@ const sayings = {
   unknown: "outcome unknown",
 } as const;
 
-/** Says what becomes of a file: where progress is in lines or events, as one of them. */
-export const tellEvent = (
-  screen: Screen,
-  meter: Meter,
-  {
-    event,
-    file,
-    progress,
-  }: { readonly event: FollowEvent; readonly file: string; readonly progress?: MeterForm | undefined },
-): void => {
+/** Says what becomes of a file: in the form of the progress, if that is in lines or events. */
+export const tellEvent = ({ context, meter, typed: { progress } }: Run, event: FollowEvent, file: string): void => {
   const text = followSayings[event](file);
   if (progress === "lines" || progress === "json") meter.tell({ event: `file_${event}`, text, facts: { file } });
-  else screen.notice(text);
+  else context.screen.notice(text);
 };
 
 const followSayings: Readonly<Record<FollowEvent, (file: string) => string>> = {

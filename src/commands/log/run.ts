@@ -88,7 +88,7 @@ const logFiles = async (run: Run): Promise<void> => {
 
 /** Logs what is written to a file, as it comes. */
 const logGrowing = async (run: Run, follow: FollowChoice): Promise<void> => {
-  const { context, settings, typed, meter } = run;
+  const { settings, typed, meter } = run;
   const split = settings.get("split");
   // Nobody knows yet what all of the file will say.
   if (split === undefined) throw splitMissing([]);
@@ -102,7 +102,7 @@ const logGrowing = async (run: Run, follow: FollowChoice): Promise<void> => {
     split,
     groupBy: typed.groupBy,
     judgement: judgementOf({ strict: typed.strict, allow: typed.allow }),
-    onEvent: (event) => tellEvent(context.screen, meter, { event, file: follow.file, progress: typed.progress }),
+    onEvent: (event) => tellEvent(run, event, follow.file),
     onRead: (bytes) => {
       state.bytes = bytes;
       meter.show(state);
@@ -158,18 +158,23 @@ const deliveryOf = ({ context, settings, typed, ledger, meter }: Run): Omit<Deli
     idempotency: settings.require("idempotency") === "auto",
     maxWaitMs,
     compress: compressionIn(settings),
-    onSlow: (ms, left) =>
-      context.screen.notice(
-        `the first request took ${Math.round(ms / 100) / 10} s, and ${left} more ${left === 1 ? "is" : "are"} to come: --concurrency 4 sends some at once`,
-      ),
-    onSettling: (requests) =>
-      context.screen.notice(
-        `${requests === 1 ? "a request of an earlier run, whose outcome is unknown, goes" : `${requests} requests of earlier runs, whose outcomes are unknown, go`} out again: the service knows ${requests === 1 ? "it by its key" : "them by their keys"}, and logs nothing twice`,
-      ),
-    onAway: (code) =>
-      context.screen.notice(
-        `the ledger's database is away (${code}): nothing is sent until it is back, or --max-wait is over`,
-      ),
+    onSlow: (ms, left) => {
+      const first = `the first request took ${Math.round(ms / 100) / 10} s`;
+      const more = `${left} more ${left === 1 ? "is" : "are"} to come`;
+      context.screen.notice(`${first}, and ${more}: --concurrency 4 sends some at once`);
+    },
+    onSettling: (requests) => {
+      const them = requests === 1 ? "it by its key" : "them by their keys";
+      const which =
+        requests === 1
+          ? "a request of an earlier run, whose outcome is unknown, goes"
+          : `${requests} requests of earlier runs, whose outcomes are unknown, go`;
+      context.screen.notice(`${which} out again: the service knows ${them}, and logs nothing twice`);
+    },
+    onAway: (code) => {
+      const away = `the ledger's database is away (${code})`;
+      context.screen.notice(`${away}: nothing is sent until it is back, or --max-wait is over`);
+    },
     onWait: () => context.screen.notice("another run logs the same model and split: waiting for it"),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups } = progress;
