@@ -73,43 +73,40 @@ export const placeOf = (settings: Settings, catalog: CatalogName): CatalogPlace 
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
+/** A catalog to read. */
+interface CatalogAsked {
+  readonly settings: Settings;
+  readonly catalog: CatalogName;
+  readonly source: CatalogSource;
+}
+
 /**
- * Reads a catalog. What the service answers is kept when the run is over, so that nobody waits for that.
+ * Reads a catalog. What the service answers is kept after the run, so that nobody waits for that.
  * @throws Failure `catalog-not-held` offline; what the client throws
  */
 export const readCatalog = async (
   context: Context,
-  {
-    settings,
-    catalog,
-    source,
-  }: { readonly settings: Settings; readonly catalog: CatalogName; readonly source: CatalogSource },
+  { settings, catalog, source: { offline, maxAgeMs } }: CatalogAsked,
 ): Promise<CatalogRead> => {
   const place = placeOf(settings, catalog);
   const folder = settings.dataFolder();
   const copy = folder === undefined ? undefined : readCopy(folder, place);
-  const bytes = copy !== undefined && isEnough(copy, source, context.host.now()) ? copy.read() : undefined;
-  if (copy !== undefined && bytes !== undefined) return catalogIn(context, { place, copy, bytes });
-  if (source.offline) throw catalogNotHeld(place);
-  const fetched = await fetchCatalog(context, { settings, place, copy });
+  const age = copy === undefined ? Number.NaN : context.host.now() - copy.checkedAt;
+  // A copy from the future was checked by another clock.
+  const isEnough = offline || (maxAgeMs !== undefined && age >= 0 && age <= maxAgeMs);
+  const bytes = isEnough ? copy?.read() : undefined;
+  if (copy !== undefined && bytes !== undefined) return catalogIn(context, place, { copy, bytes });
+  if (offline) throw catalogNotHeld(place);
+  const fetched = await fetchCatalog(context, settings, { place, copy });
   const now = context.host.now();
   if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, { fetched, copy, now }));
   return withoutNulls(context, { place, value: fetched.value, bytes: fetched.bytes, asOf: now });
 };
 
-const isEnough = ({ checkedAt }: CatalogCopy, { maxAgeMs, offline }: CatalogSource, now: number): boolean => {
-  const age = now - checkedAt;
-  // What is from the future was checked by a clock that nobody can hold against this one.
-  return offline || (maxAgeMs !== undefined && age >= 0 && age <= maxAgeMs);
-};
-
 const fetchCatalog = async (
   context: Context,
-  {
-    settings,
-    place,
-    copy,
-  }: { readonly settings: Settings; readonly place: CatalogPlace; readonly copy: CatalogCopy | undefined },
+  settings: Settings,
+  { place, copy }: { readonly place: CatalogPlace; readonly copy: CatalogCopy | undefined },
 ) => {
   const client = await openClient(context, settings);
   const asked = { body: undefined, ...(copy === undefined ? {} : { held: copy }) };
@@ -121,19 +118,15 @@ const fetchCatalog = async (
   return { ...reply, unchanged: reply.status === 304 };
 };
 
-/** The catalog in the bytes of a copy. @throws Failure `catalog-not-held` where there is none in them */
+/** The catalog in the bytes of a copy. @throws Failure `catalog-not-held` if they hold none */
 const catalogIn = (
   context: Context,
-  {
-    place,
-    copy: { checkedAt },
-    bytes,
-  }: { readonly place: CatalogPlace; readonly copy: CatalogCopy; readonly bytes: Uint8Array },
+  place: CatalogPlace,
+  { copy: { checkedAt }, bytes }: { readonly copy: CatalogCopy; readonly bytes: Uint8Array },
 ): CatalogRead => {
   const value = Catalog.safeParse(readDocument(bytes, "data")?.value);
   if (!value.success) throw catalogNotHeld(place);
-  const age = ageOf(context.host.now() - checkedAt);
-  const when = `${minuteOf(checkedAt)}, ${age}`;
+  const when = `${minuteOf(checkedAt)}, ${ageOf(context.host.now() - checkedAt)}`;
   context.screen.notice(`the ${place.catalog} catalog as it was at ${when}: the service was not asked`);
   return withoutNulls(context, { place, value: value.data, bytes, asOf: checkedAt });
 };
@@ -161,7 +154,7 @@ const ageOf = (ms: number): string => {
 };
 
 /** Catalogs that were read, and why others were not. */
-interface CatalogsRead {
+export interface CatalogsRead {
   readonly read: readonly CatalogRead[];
   readonly failures: readonly Failure[];
 }
