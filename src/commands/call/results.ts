@@ -172,7 +172,6 @@ const linesOf = ({ screen }: Context, form: Extract<CallForm, { kind: "trajector
       if (converted.kind === "unfit") unfit.push({ id, why: converted.why });
       else await screen.verbatim([Buffer.from(converted.line).toString(), "\n"], "json");
     },
-    end: async ({ asked }) =>
-      unfit.length === 0 ? undefined : callsUnfit({ calls: unfit, asked, into: form.kind }),
+    end: async ({ asked }) => (unfit.length === 0 ? undefined : callsUnfit({ calls: unfit, asked, into: form.kind })),
   };
 };
