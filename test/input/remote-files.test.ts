@@ -200,6 +200,12 @@ describe("an address without a file", () => {
     expect(JSON.stringify(error)).toContain(`${url}/step.jsonl`);
   });
 
+  it("is requested once if its server asks for a longer wait than --max-wait", async () => {
+    const { url, asked } = await answering(503, { "retry-after": "60" });
+    const { code, error } = await checked(["--max-wait", "1s", `${url}/step.jsonl`]);
+    expect([code, error.code, asked.length]).toEqual([5, "unavailable", 1]);
+  });
+
   it("is reported as a web page if it gives HTML", async () => {
     const { url } = await answering(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>");
     const { code, error } = await checked([`${url}/step.jsonl`]);
