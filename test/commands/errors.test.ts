@@ -183,6 +183,11 @@ describe("a failing call with --json", () => {
     },
   );
 
+  it("prints the same document for wrong words with -o json", async () => {
+    const { code, stdout, stderr } = await failing({ args: ["modles"], code: 2 }, "-o", "json");
+    expect([code, stdout, errorOf(stderr).code]).toEqual([2, "", "usage"]);
+  });
+
   it("has a test for every exit code", () => {
     const tried = [...usage, ...input, ...answered].map(({ code }) => code);
     // These have tests below, and `differs` in test/promises/unknown-requests.test.ts.

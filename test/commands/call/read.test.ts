@@ -319,6 +319,15 @@ describe("rollcall call read", () => {
     );
   });
 
+  it("reads on after eight calls that cannot be read if there are others between them", async () => {
+    const ids = Array.from({ length: 11 }, (_, at) => `c${at}`);
+    const answers = ids.map((id, at): Exchange => (at === 5 ? found(id) : { when: asksFor(id), answer: later }));
+    const { read } = await service(answers);
+    const { code, stdout, stderr } = await read([...ids, "--json", "--max-wait", "1ms", "--concurrency", "1"]);
+    expect([code, stdout]).toEqual([5, '{"calls":[{"id":"c5"}]}\n']);
+    expect(JSON.parse(stderr).error.message).toMatch(/^10 of 11 calls can't be read: /);
+  });
+
   it.each([
     ["HTML", "<html>sign in</html>"],
     ["another shape", '{"calls":[]}'],
