@@ -177,6 +177,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("link", { name: "groups", exact: true }).click();
     await page.getByText("task 88", { exact: true }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(query);
+    // Back from a group of the page before, that page is shown.
+    await page.getByText("task 100", { exact: true }).click();
+    await page.getByText("group 100 of 200").waitFor();
+    await typed(page, "p");
+    await page.getByText("group 101 of 200").waitFor();
+    await typed(page, "Escape");
+    await page.getByText("task 101", { exact: true }).waitFor();
     expect(troubles).toEqual([]);
   });
 
