@@ -1,6 +1,5 @@
 /** Kinds of JSON values by their first bytes: as bits, so that a field takes several, and in words. */
-import { nodeSize } from "../json/reader.ts";
-import { endOf, firstOf, numberAt, numbersOf, startOf, type Tabled } from "../json/table.ts";
+import { endOf, firstOf, numberAt, startOf, type Tabled } from "../json/table.ts";
 
 /** A value that is absent: no value of an object has node 0. */
 export const absent = 1;
@@ -41,7 +40,3 @@ export const describe = (text: Tabled, node: number): string => {
   const value = numberAt(text, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
-
-/** The same of a number in an array that is one node. */
-export const describeNumber = (text: Tabled, array: number, position: number): string =>
-  describe(numbersOf(text, array), (position + 1) * nodeSize);

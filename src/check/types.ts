@@ -1,14 +1,13 @@
 /** Checks the types of a trajectory's fields (interface 2.1), as tables say them. */
 import { isDateTime } from "../contract/date-time.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, numberAt, numbersIn, type Place, parsedNode, type Tabled, textOf } from "../json/table.ts";
+import { afterOf, numberAt, numbersIn, numbersOf, type Place, parsedNode, type Tabled, textOf } from "../json/table.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import {
   absent,
   arrayKind,
   booleanKind,
   describe,
-  describeNumber,
   kindAt,
   kindOf,
   nullKind,
@@ -132,7 +131,10 @@ export const checkElements = <Name extends string>(
 
 /** Tells of each number of an array that is one node. */
 export const reportNumbers = (text: Tabled, list: number, tell: (found: string, at: number) => void): void => {
-  for (let at = 0; at < numbersIn(text, list); at++) tell(describeNumber(text, list, at), at);
+  const count = numbersIn(text, list);
+  if (count === 0) return;
+  const numbers = numbersOf(text, list);
+  for (let at = 0; at < count; at++) tell(describe(numbers, (at + 1) * nodeSize), at);
 };
 
 const version = (field: string): Field => ({
