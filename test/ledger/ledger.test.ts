@@ -232,6 +232,17 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
     });
 
+    it("remembers all logged groups if their requests are more than is read at once", async () => {
+      const own = await ledger.scope(scope);
+      const calls = JSON.stringify(["c".repeat(2 ** 20)]);
+      for (const content of ["a", "b", "c"]) {
+        const id = await begin(ledger, scope, content);
+        await own.settle(id, { state: "logged", status: 200, cause: null, calls });
+      }
+      const logged = ["a", "b", "c"].map(() => "already_logged");
+      expect((await outcomesOf(scope, ["a", "b", "c", "d"])).outcomes).toEqual([...logged, "not_sent"]);
+    });
+
     it("reads back requests that exceed one reply of a database", { tags: "slow" }, async () => {
       const own = await ledger.scope(scope);
       for (const at of [1, 2, 3, 4]) {
