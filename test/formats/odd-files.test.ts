@@ -89,6 +89,13 @@ describe("rows of another tool", () => {
     );
   });
 
+  it("have their positions behind a row that is longer than a block of a file", async () => {
+    const long = { ...chat(1), id: "x".repeat(2 ** 21) };
+    const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
+    const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
+    expect(stderr).toContain("a.jsonl:3: reward: this record of openai-chat can't be converted");
+  });
+
   it("are converted up to the end of a list that is cut off, which is reported", async () => {
     const text = JSON.stringify(rows).slice(0, -20);
     const { code, errors, groups } = await convertFiles({ "a.json": text }, { args: ["--on-invalid", "skip"] });

@@ -38,7 +38,7 @@ describe("rows of chat messages", () => {
     ]);
   });
 
-  it("are grouped by key, or by prompt and step without one", async () => {
+  it("are grouped by key and step, or by prompt and step without a key", async () => {
     const rows = [
       said(1),
       said(2, { messages: [user("hi"), { role: "assistant", content: "other" }] }),
@@ -47,10 +47,11 @@ describe("rows of chat messages", () => {
       said(5, { group_id: "a" }),
       said(6, { metadata: { prompt_id: 7 } }),
       said(7, { group_id: "a", messages: [user("else"), { role: "assistant", content: "yo" }] }),
+      said(8, { group_id: "a", step: 2 }),
     ];
     const { lines } = await convertRows(rows);
     const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
-    expect(rewards).toEqual([[1, 2], [3], [4], [5, 7], [6]]);
+    expect(rewards).toEqual([[1, 2], [3], [4], [5, 7], [6], [8]]);
   });
 
   it("are refused with the number of the line of --rewards that has no reward", async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
@@ -82,6 +82,29 @@ describe("a receipt", () => {
         expect([mark, text.includes(mark) || left.has(key)]).toEqual([mark, true]);
       }
     }
+  });
+
+  it("counts a document once that is part of several trajectories", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "receipt-"));
+    const write = (name: string, message: string, more: object = {}) => {
+      const document = {
+        schema_version: "ATIF-v1.7",
+        session_id: name,
+        agent: { name: "a", version: "1" },
+        steps: [{ step_id: 1, source: "agent", message, ...more }],
+      };
+      writeFileSync(join(folder, name), JSON.stringify(document, null, 2));
+    };
+    const delegated = { observation: { results: [{ subagent_trajectory_ref: [{ trajectory_path: "sub.json" }] }] } };
+    for (const name of ["a.json", "b.json"]) write(name, "delegated", delegated);
+    write("sub.json", "of a subagent");
+    const rewards = join(folder, "rewards.lines");
+    writeFileSync(rewards, '{"id":"a.json","reward":1}\n{"id":"b.json","reward":0}\n');
+    const { code, text, receipt } = await converted(folder, ["--rewards", rewards]);
+    expect([code, text.split("of a subagent")]).toEqual([0, expect.objectContaining({ length: 3 })]);
+    const messages = receipt.carried.filter(({ path }: { path: string }) => path === "steps[].message");
+    const counts = messages.map(({ file, count }: { file: string; count: number }) => [basename(file), count]);
+    expect(Object.fromEntries(counts)).toEqual({ "a.json": 1, "b.json": 1, "sub.json": 1 });
   });
 
   it("counts by file and path, and maps each record to its trajectory and group", async () => {
