@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Database, type DatabasePart, openDatabase, tryLock } from "../../src/database/index.ts";
+import { type Database, type DatabasePart, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
@@ -250,6 +250,25 @@ describe("opening an unusable file", () => {
       kind: "folder-unusable",
       message: expect.stringMatching(/: it is a folder$/),
     });
+  });
+});
+
+describe("a lock that another holder has", () => {
+  it("is taken when it is free, and the wait is told once", async () => {
+    const file = { path: `${newPath()}.lock`, title: "a lock" };
+    const holder = tryLock(file);
+    let [elapsed, told] = [0, 0];
+    const host = {
+      ...testHost(),
+      elapsed: () => elapsed,
+      sleep: async (ms: number) => {
+        elapsed += ms;
+        if (elapsed > 500) holder?.release();
+      },
+    };
+    const lock = await waitForLock({ ...file, host, maxWaitMs: 1000, onWait: () => told++ });
+    expect([lock?.isHeld(), told]).toEqual([true, 1]);
+    lock?.release();
   });
 });
 
