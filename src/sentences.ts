@@ -4,7 +4,7 @@ import type { Problem } from "./failure.ts";
 
 /** Where a problem is, to be followed by what it is; empty where that is no place in a file. */
 export const placeOf = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
-  file === undefined ? "" : `${[nameOf(file), line, column].filter((part) => part !== undefined).join(":")}: `;
+  file === undefined ? "" : `${[inputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
 /** Where a value is that has no column, or that a service named: its file, its line and its path. */
 export const fieldOf = (problem: Problem): string => {
@@ -13,7 +13,7 @@ export const fieldOf = (problem: Problem): string => {
 };
 
 /** Standard input is typed as `-`, which says nothing in a sentence. */
-const nameOf = (file: string): string => (file === "-" ? "standard input" : file);
+export const inputName = (file: string): string => (file === "-" ? "standard input" : file);
 
 /** The way on without the groups that a service refuses. */
 export const skipRefused = "--on-refused skip sets aside the groups that it refuses and sends the others";
@@ -69,8 +69,8 @@ const systemCodes: Readonly<Record<string, string>> = {
   SQLITE_READONLY: "it can only be read",
 };
 
-/** A size in bytes, for a person. */
-export const sizeText = (bytes: number): string =>
+/** A size in a sentence, rounded to one digit: bytes below 1 KiB, at most MiB. */
+export const roundedSize = (bytes: number): string =>
   bytes < 1024
     ? `${bytes} bytes`
     : bytes < 2 ** 20

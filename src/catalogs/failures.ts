@@ -1,5 +1,6 @@
 /** Failures of lock files and of catalogs in files. */
 import { Failure, type Where } from "../failure.ts";
+import { inputName } from "../sentences.ts";
 
 /** @param wrong a newer version, no JSON, no lock file, or a value of another type at `field` */
 export const lockBroken = ({
@@ -53,10 +54,8 @@ export const lockUnwritable = ({ file, code, cause }: { file: string; code: stri
     cause,
   });
 
-const nameOf = (file: string): string => (file === "-" ? "standard input" : file);
-
 export const catalogFileUnreadable = ({ file, code, cause }: { file: string; code: string; cause: unknown }): Failure =>
-  new Failure("invalid_input", "catalog-file-unreadable", `can't read ${nameOf(file)} (${code})`, {
+  new Failure("invalid_input", "catalog-file-unreadable", `can't read ${inputName(file)} (${code})`, {
     hint: "give a file that `rollcall catalog router --json` wrote, or - for standard input",
     where: { file },
     cause,
@@ -67,7 +66,7 @@ export const catalogFileBroken = (
   where: Where = { file },
 ): Failure => {
   const fault = wrong === "no-json" ? "it is not JSON" : "it holds no list of models";
-  return new Failure("invalid_input", "catalog-file-broken", `${nameOf(file)} is no catalog: ${fault}`, {
+  return new Failure("invalid_input", "catalog-file-broken", `${inputName(file)} is no catalog: ${fault}`, {
     hint: "give what `rollcall catalog router --json` prints",
     where,
   });

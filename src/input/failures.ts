@@ -1,6 +1,6 @@
 /** Failures of opening and reading inputs. */
 import { type About, Failure } from "../failure.ts";
-import { sizeText } from "../sentences.ts";
+import { roundedSize } from "../sentences.ts";
 
 export const inputMissing = (): Failure => {
   const message = "there is nothing to read: no file is named, and standard input is a terminal";
@@ -122,7 +122,7 @@ export const remoteOdd = (
 
 /** An input was cut off, and its server gives nothing that tells the rest from that of another file. */
 export const remoteCut = (name: string, bytes: number, cause: unknown): Failure => {
-  const message = `${name} was cut off after ${sizeText(bytes)}, and its server says neither an ETag nor a date to go on by`;
+  const message = `${name} was cut off after ${roundedSize(bytes)}, and its server says neither an ETag nor a date to go on by`;
   return new Failure("unavailable", "remote-cut", message, {
     hint: "the same command again reads it from its beginning; or save it first: curl -O",
     cause,

@@ -2,7 +2,7 @@
 import { counted } from "../counted.ts";
 import { type About, Failure, type HttpFacts, isFailure } from "../failure.ts";
 import { fixOrSkip } from "../groups/failures.ts";
-import { fieldOf, rejectedWords, sizeText, skipRefused, systemWords } from "../sentences.ts";
+import { fieldOf, rejectedWords, roundedSize, skipRefused, systemWords } from "../sentences.ts";
 
 export const compressionMissing = (form: string): Failure =>
   new Failure("usage", "compression-missing", `this Node can't compress with ${form}`, {
@@ -21,7 +21,7 @@ export const followUnfit = (file: string, found: "not-a-file" | "compressed"): F
 
 export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number }): Failure => {
   const { bytes, limit, requests } = size;
-  const message = `the groups make ${requests} requests: one would be ${sizeText(bytes)}, more than ${sizeText(limit)}`;
+  const message = `the groups make ${requests} requests: one would be ${roundedSize(bytes)}, more than ${roundedSize(limit)}`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: `--max-request-size ${bytes} makes it one, where the service takes as much; without --one-request it is split`,
   });
@@ -30,13 +30,18 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
 /** A 413 of a request that is one group alone, or must not be split. @param bytes the size of the request */
 export const requestTooLarge = (bytes: number, groups: number, about: About): Failure => {
   const why = groups === 1 ? ", and one group can't be split" : "";
-  return new Failure("refused", "request-too-large", `the service takes no request of ${sizeText(bytes)} (413)${why}`, {
-    hint:
-      groups === 1
-        ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}`
-        : "without --one-request it is split between groups; or ask the service for a larger limit",
-    ...about,
-  });
+  return new Failure(
+    "refused",
+    "request-too-large",
+    `the service takes no request of ${roundedSize(bytes)} (413)${why}`,
+    {
+      hint:
+        groups === 1
+          ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}`
+          : "without --one-request it is split between groups; or ask the service for a larger limit",
+      ...about,
+    },
+  );
 };
 
 /** Something is there already at the path of the rejects file, and rollcall did not write it. */
