@@ -25,7 +25,7 @@ import { checkGroup, checkRequest, checkTrajectory, countOf, trajectoryFacts } f
 import { absent, arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
 import type { Report } from "./report.ts";
 import { roles } from "./roles.ts";
-import { type Path, type Places, pathAt, pathTo } from "./rules/places.ts";
+import { type Path, type Places, pathTo } from "./rules/places.ts";
 import type { Spot } from "./rules/problems.ts";
 import { secretsIn } from "./rules/secrets.ts";
 import { type Kinds, kindsAlone, Shape } from "./shape.ts";
@@ -278,7 +278,7 @@ export class Checker {
   }
 
   readonly #report: Report = (rule, data, node, ...steps) => {
-    const severity = this.found.problems.take(rule, data, () => this.#spotOf(node, steps));
+    const severity = this.found.problems.report(rule, data(), () => this.#spotOf(node, steps));
     if (severity === "error") this.#failed = true;
   };
 
@@ -297,25 +297,34 @@ export class Checker {
 
   /** Reports what looks like a secret in the bytes of the unit, at the values that contain it. */
   #reportSecrets(): void {
-    const { text, node, path } = this.#unit;
+    const { text, node } = this.#unit;
     const span = spanOf({ text, node });
     const secrets = secretsIn(text.bytes, span, this.#findRun);
-    if (secrets.length > 0) this.#reportEach(secrets, span, path);
+    if (secrets.length > 0) this.#reportEach(secrets);
   }
 
-  #reportEach(secrets: ReturnType<typeof secretsIn>, span: Span, path: Path): void {
+  #reportEach(secrets: ReturnType<typeof secretsIn>): void {
     const { text } = this.#unit;
     for (const { start, kind } of secrets) {
-      const spot = (): Spot => {
-        const inside = pathAt(text.bytes.subarray(span.start, span.end), start - span.start);
-        const own = this.#block.places.of(span.start + inside.start);
-        // The place is the value's, as of every finding; what is shown is the secret's.
-        return { file: this.#file, ...own, path: [...path, ...inside.path], offset: this.#block.start + start };
-      };
-      if (this.found.problems.take("secret-in-content", () => ({ kind }), spot) === "error") this.#failed = true;
+      // The position is the value's, as of every finding; what is shown is the secret's.
+      const spot = (): Spot => ({
+        ...this.#spotOf(valueAt(text, { from: this.#unit.node, byte: start }), []),
+        offset: this.#block.start + start,
+      });
+      if (this.found.problems.report("secret-in-content", { kind }, spot) === "error") this.#failed = true;
     }
   }
 }
+
+/** The innermost value in another one that contains a byte. */
+const valueAt = (text: Tabled, { from, byte }: { readonly from: number; readonly byte: number }): number => {
+  let innermost = from;
+  for (let node = from; node < afterOf(text, from) && startOf(text, node) <= byte; node += nodeSize) {
+    // What follows a key is not known.
+    if (endOf(text, node) > byte && afterOf(text, node) > 0) innermost = node;
+  }
+  return innermost;
+};
 
 const noBytes = Buffer.alloc(0);
 

@@ -19,8 +19,8 @@ import { afterOf, rootOf } from "../json/table.ts";
 import { closeBrace, endOfText, newline, openBrace, openBracket, quote, Walker } from "../json/walk.ts";
 import { Checker, hasTwiceOf, keyUses } from "./checker.ts";
 import { firstBadByte, maxTextBytes } from "./faults.ts";
-import type { Judgement } from "./rules/judgement.ts";
 import { type Path, Places } from "./rules/places.ts";
+import type { Judgement } from "./rules/rules.ts";
 
 /** How a list is taken. */
 interface ListOptions {

@@ -17,9 +17,8 @@ import { endOfText, isKey, markLength, newline, skipWhite } from "../json/walk.t
 import { type Block as CheckedBlock, Checker, keyUses } from "./checker.ts";
 import { firstBadByte, maxTextBytes, type ReportFault, reportFault } from "./faults.ts";
 import { type BrokenList, takeList } from "./lists.ts";
-import type { Judgement } from "./rules/judgement.ts";
 import { Places, type Text } from "./rules/places.ts";
-import type { RuleData, RuleName } from "./rules/rules.ts";
+import type { Judgement, RuleData, RuleName } from "./rules/rules.ts";
 
 /** How lines are taken. */
 interface LineOptions {

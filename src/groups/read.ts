@@ -2,8 +2,8 @@
 
 import { ownKeysOf } from "../check/group-key.ts";
 import { checkAgreement, ownSplit, splitsOf } from "../check/requests.ts";
-import { type Judgement, lenient } from "../check/rules/judgement.ts";
 import type { Problems } from "../check/rules/problems.ts";
+import { type Judgement, lenient } from "../check/rules/rules.ts";
 import { shortName } from "../check/rules/values.ts";
 import { isSmallSource, scanSource } from "../check/scan-source.ts";
 import type { Sharing } from "../check/sharing.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lenient } from "../../src/check/rules/judgement.ts";
+import { lenient } from "../../src/check/rules/rules.ts";
 import { Scan } from "../../src/check/scan.ts";
 import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
 import { Tally } from "../../src/groups/metrics/metrics.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lenient } from "../../src/check/rules/judgement.ts";
+import { lenient } from "../../src/check/rules/rules.ts";
 import { readSources } from "../../src/groups/read.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 import { allOf, filesOf, read } from "../support/inputs.ts";

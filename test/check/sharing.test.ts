@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Sharing } from "../../src/check/index.ts";
 import { cutsOf, type RangeResult } from "../../src/check/ranges.ts";
-import { lenient } from "../../src/check/rules/judgement.ts";
+import { lenient } from "../../src/check/rules/rules.ts";
 import { type HelperTask, minSharedBytes } from "../../src/check/sharing.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { lenient } from "../../src/check/rules/judgement.ts";
+import { lenient } from "../../src/check/rules/rules.ts";
 import { readRules } from "../project/docs/rule-page.ts";
 import { damages, type Members, textOf } from "../support/damage.ts";
 import { type Asked, allOf, filesOf, read } from "../support/inputs.ts";
@@ -39,7 +39,7 @@ const dressings: readonly ((lines: string) => string)[] = [
 ];
 
 /** The examples that are lines of a file. */
-const examples = readRules.flatMap(({ fires: { files, split, groupBy } }) =>
+const examples = readRules.flatMap(({ example: { files, split, groupBy } }) =>
   Object.values(files)
     .map((content = "\0") => bytesOf(content).trim())
     .filter((lines) => !/^\x1f|\0/.test(lines))

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lenient } from "../../src/check/rules/judgement.ts";
+import { lenient } from "../../src/check/rules/rules.ts";
 import { Scan } from "../../src/check/scan.ts";
 import { openGrowingGroups } from "../../src/groups/growing.ts";
 import { assignDedupKeys, DedupKeys } from "../../src/groups/parts/dedup-keys.ts";

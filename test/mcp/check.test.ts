@@ -109,12 +109,12 @@ describe("the tool check", () => {
     );
   });
 
-  it.each(readRules)("shows no text of the file in the message of $name", async ({ name, fires }) => {
-    const own = (await problemsIn(fires)).filter(({ rule }) => rule === name);
+  it.each(readRules)("shows no text of the file in the message of $name", async ({ name, example }) => {
+    const own = (await problemsIn(example)).filter(({ rule }) => rule === name);
     expect(own.length).toBeGreaterThan(0);
     for (const problem of own) {
       const said = quietMessage(problem);
-      for (const value of textsIn(Object.values(fires.files))) expect(said).not.toContain(value);
+      for (const value of textsIn(Object.values(example.files))) expect(said).not.toContain(value);
     }
   });
 

@@ -150,8 +150,8 @@ describe("the frame of a problem", () => {
 
 describe("the problem of each rule's example", () => {
   it("has a frame if the rule is about a value of a line", async () => {
-    for (const { name, fires } of readRules) {
-      const problem = (await problemsIn(fires)).find(({ rule }) => rule === name);
+    for (const { name, example } of readRules) {
+      const problem = (await problemsIn(example)).find(({ rule }) => rule === name);
       const isInLine = problem?.column !== undefined;
       const isWhole =
         /^(group-(no|of|in)|no-assistant|nothing-trainable|choice-without|tools-missing|policy-lags|trajectory-twice)/.test(

@@ -1,15 +1,8 @@
 /** Rules of files: what can't be read at all, and what is not JSON. */
 import { counted } from "../../counted.ts";
 import type { Fault } from "../../json/reader.ts";
-import { answer, file, good, goodGroup, messages, said, trajectory, withContent, withMembers } from "./example.ts";
 import type { PackedFault } from "./packed.ts";
-import { error, errorOfInput } from "./rule.ts";
-
-/** A trajectory on a line, as gzip packs it. */
-const packed = Buffer.from(
-  "H4sIAAAAAAAAA1XKsQqAIBAG4L3H+NdckqZbepAIOfQooRQ8o0F897agb/4aLlHlXdRxCs4fOXpR0NpQ8ikg3CoFBj6nKqmCYEe7oJsvsGrUyqn+1oy+GRR5uATQ1IcXk7fHa2oAAAA=",
-  "base64",
-);
+import { answer, error, errorOfInput, messages, said, trajectory } from "./rule.ts";
 
 /** A file that can't be used at all. */
 export const fileRules = {
@@ -17,16 +10,14 @@ export const fileRules = {
     says: "there is no such file",
     advice: "give the path of a file, or - for standard input",
     why: "A name on the command line is the path of a file, or `-` for standard input.",
-    ...said(undefined, { file: "step.jsonl" }),
-    fires: { files: { "step.jsonl": undefined } },
-    passes: good,
+    example: said(undefined, "step.jsonl"),
   }),
   "remote-missing": errorOfInput<{ said: string | undefined }>({
     says: ({ said }) => `there is nothing at this address${said === undefined ? "" : `: ${said}`}`,
     quiet: "there is nothing at this address",
     advice: "look at the address, letter by letter; one that ends in / is a folder",
     why: "The server answers that it has nothing there: no such file, bucket or dataset.",
-    ...said({ said: undefined }, { file: "https://data.example/step.jsonl" }),
+    example: said({ said: undefined }, "https://data.example/step.jsonl"),
   }),
   "glob-empty": errorOfInput<{ pattern: string; matches: number }>({
     says: ({ pattern, matches }) =>
@@ -37,23 +28,19 @@ export const fileRules = {
     advice: ({ matches }) =>
       matches === 0 ? "give the path of a file, or - for standard input" : "take the quotes away from the pattern",
     why: "Where no file fits a pattern, or quotes are around it, the shell hands it on as it is.",
-    ...said({ pattern: "step-*.jsonl", matches: 0 }, { file: "step-*.jsonl" }),
-    fires: { files: { "step-*.jsonl": undefined } },
-    passes: good,
+    example: said({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
     says: ({ code }) => `the file can't be read (${code})`,
     advice: "make it readable, or pipe it into standard input",
     why: "The system does not let the file be read.",
-    ...said({ code: "EACCES" }, { file: "step.jsonl" }),
+    example: said({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
     says: "this is a folder",
     advice: "give the files in it",
     why: "A folder is named where a file should be.",
-    ...said(undefined, { file: "." }),
-    fires: { files: { ".": undefined } },
-    passes: good,
+    example: said(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
     says: ({ files: [first, ...more] }) => {
@@ -66,88 +53,85 @@ export const fileRules = {
         ? "names were looked for that end in .jsonl, .ndjson, .json, .eval or .parquet, also with .gz or .zst behind: give the folder above, or a file"
         : "trajectories, groups and the formats of --from were looked for: say --from <format>, or give the files",
     why: "A folder is read with all folders below it. Files in it that hold no rollouts are left out, and nothing is left of this one.",
-    ...said({ files: [] }, { file: "runs" }),
+    example: said({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput({
     says: "there is nothing in it",
     advice: "give a file with a group or a trajectory on each line",
     why: "An input without a group is probably not the one that was meant.",
-    ...said(undefined, { file: "step.jsonl" }),
-    ...withContent("\n\n", `\n${goodGroup}\n\n`),
+    example: said(undefined, "step.jsonl"),
   }),
   "nothing-chosen": errorOfInput<{ by: readonly string[]; groups: number }>({
     says: ({ by, groups }) =>
       `${by.join(" and ")} ${by.length === 1 ? "leaves" : "leave"} nothing of ${groups === 1 ? "the one group" : `the ${groups} groups`} in it`,
     advice: "without the choice, `rollcall check` says which rewards and metrics there are; choose by what occurs",
     why: "A choice of which nothing is left is probably not the one that was meant.",
-    ...said({ by: ["--where"], groups: 12 }, { file: "step.jsonl" }),
+    example: said({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string }>({
     says: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: "convert it: iconv -f UTF-16 -t UTF-8",
     why: "PowerShell's `>` and some editors write UTF-16.",
-    ...said({ encoding: "UTF-16 (little-endian)" }, { file: "step.jsonl" }),
-    ...withContent(Buffer.from(`\ufeff${trajectory(1)}`, "utf16le"), `\ufeff${trajectory(1)}`),
+    example: said({ encoding: "UTF-16 (little-endian)" }, "step.jsonl"),
   }),
   "not-utf-8": error({
     says: "the bytes here are not UTF-8",
     advice: "write the file as UTF-8, or convert it with iconv",
     why: "JSON is UTF-8. Other bytes would be sent on as they are, and refused.",
-    fires: file(Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1")),
-    passes: file(messages('{"role":"user","content":"caf\u00e9"}', answer)),
+    example: Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1"),
   }),
   "not-json": errorOfInput<{ kind: string; instead: string }>({
     says: ({ kind }) => `this is ${kind}, not JSON lines`,
     advice: ({ instead }) => instead,
     why: "The first bytes say that the file is something else: Parquet, zip, tar, CSV, a pickle, a pointer of Git LFS, …",
-    said: { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
-    where: { file: "step.jsonl" },
-    ...withContent("prompt,completion,reward\n2+2?,4,1\n", goodGroup),
+    example: said(
+      { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
+      "step.jsonl",
+    ),
   }),
   "endless-device": errorOfInput({
     says: "this device has no end",
     advice: "give a file, or - for standard input",
     why: "What is read from it never ends, and is never a trajectory.",
-    ...said(undefined, { file: "/dev/zero" }),
+    example: said(undefined, "/dev/zero"),
   }),
   "unpacked-too-large": errorOfInput<{ limit: number }>({
     says: ({ limit }) =>
       `it unpacks to more than ${limit} bytes: to more than max_unpacked_size, or 1,000 times its size`,
     advice: "look at what is in it; if it is right, unpack it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
     why: "A small compressed file can hold more than a disk does: unpacking stops in time.",
-    ...said({ limit: 68_719_476_736 }, { file: "step.jsonl.gz" }),
+    example: said({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-broken": errorOfInput<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
     advice: "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
     why: "A compressed file that was cut off or damaged has lost some of its groups.",
-    ...said({ wrong: "cut" }, { file: "step.jsonl" }),
-    ...withContent(packed.subarray(0, 60), packed),
+    example: said({ wrong: "cut" }, "step.jsonl"),
   }),
   "zstd-broken": errorOfInput<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
     advice: "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
     why: "A compressed file that was cut off or damaged has lost some of its groups.",
-    ...said({ wrong: "cut" }, { file: "step.jsonl.zst" }),
+    example: said({ wrong: "cut" }, "step.jsonl.zst"),
   }),
   "zstd-unsupported": errorOfInput<{ name: string; node: string }>({
     says: ({ node }) => `this is zstd, which Node ${node} can't unpack`,
     advice: ({ name }) =>
       `unpack it into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …; or use Node 22.15 or newer`,
     why: "Node unpacks zstd from 22.15 on; the groups in the file are not read, and none of them is sent.",
-    ...said({ name: "step.jsonl.zst", node: "20.18.1" }, { file: "step.jsonl.zst" }),
+    example: said({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput<{ limit: number }>({
     says: ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
     advice: "put each group or trajectory on a line of its own",
     why: "A line is read whole, and a text can't be longer than 512 MiB.",
-    ...said({ limit: 2 ** 29 - 24 }, { file: "step.jsonl", line: 3 }),
+    example: said({ limit: 2 ** 29 - 24 }, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput<{ limit: number }>({
     says: ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
     advice: "write a group on each line",
     why: "A document of one group, or one that is no JSON, is read whole, and a text can't be longer than 512 MiB.",
-    ...said({ limit: 2 ** 29 - 24 }, { file: "step.json" }),
+    example: said({ limit: 2 ** 29 - 24 }, "step.json"),
   }),
 };
 
@@ -195,32 +179,32 @@ export const jsonRules = {
     says: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) => `${key === "reward" ? needed : "leave the key out, or write null"} ${howToFind}`,
     why: "Python's json.dumps writes NaN unless it is told not to; JSON has none, and services refuse it.",
-    ...withContent(trajectory("NaN"), trajectory(0, ',"logs":["NaN"]')),
+    example: trajectory("NaN"),
   }),
   "json-infinity": error<{ word: string; key: string | undefined }>({
     says: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) => `${key === "reward" ? needed : "write a finite number, or leave the key out"} ${howToFind}`,
     why: "Python's json.dumps writes Infinity unless it is told not to; JSON has none.",
-    ...withContent(trajectory("-Infinity"), trajectory(0, ',"logs":["-Infinity"]')),
+    example: trajectory("-Infinity"),
   }),
   "json-python": error<{ word: string }>({
     says: ({ word }) => `${word} is Python, not JSON`,
     quiet: "a word here is Python, not JSON",
     advice: "write lines with json.dumps, not with str or print",
     why: "A dictionary was printed instead of written as JSON.",
-    ...withMembers(',"metadata":{"solved":True}', ',"metadata":{"solved":true}'),
+    example: trajectory(1, ',"metadata":{"solved":True}'),
   }),
   "json-single-quotes": error({
     says: "JSON strings stand in double quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
     why: "A dictionary was printed instead of written as JSON.",
-    ...withContent("{'messages_and_choices': [], 'reward': 1}", trajectory(1, ',"logs":["it\'s"]')),
+    example: "{'messages_and_choices': [], 'reward': 1}",
   }),
   "json-comment": error({
     says: "JSON has no comments",
     advice: "leave the comment out",
     why: "JSON has no comments; JSON5 and JSONC have.",
-    ...withContent(`// step 17\n${trajectory(1)}`, trajectory(1, ',"logs":["// step 17"]')),
+    example: `// step 17\n${trajectory(1)}`,
   }),
   "json-cut-off": error<{ last: boolean; isDocument: boolean }>({
     says: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is cut off`,
@@ -231,7 +215,7 @@ export const jsonRules = {
           ? "is the run still writing? wait for it to end, or leave the line out"
           : "write each line whole",
     why: "A run that still writes, or that was killed, leaves half a line at the end.",
-    ...withContent(`${trajectory(0)}\n${trajectory(1).slice(0, 60)}`, `${trajectory(0)}\n${trajectory(1)}`),
+    example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
   "json-after": error<{ lacksBrace: boolean }>({
     says: ({ lacksBrace }) =>
@@ -241,7 +225,7 @@ export const jsonRules = {
         ? "was the beginning cut off? put the { back, or write the file again"
         : "put one JSON value on each line",
     why: "A line holds one JSON value, and so does a file that is one document.",
-    ...withContent(`${trajectory(0)} ${trajectory(1)}`, `${trajectory(0)}\n${trajectory(1)}`),
+    example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxSeen>({
     says: (seen) => syntaxWords[seen.fault](seen),
@@ -251,6 +235,6 @@ export const jsonRules = {
         ? "write the value, or leave the comma or the colon before it out"
         : syntaxAdvice[fault],
     why: "The text is not JSON for a reason that has no rule of its own.",
-    ...withContent('{"messages_and_choices":[,],"reward":1}', trajectory(1)),
+    example: '{"messages_and_choices":[,],"reward":1}',
   }),
 };

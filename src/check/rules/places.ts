@@ -1,9 +1,9 @@
-/** Where values stand for a person: line and column of a byte, and the byte of a value by its path. */
+/** Positions for a person: line and column of a byte, and the path of a value. */
 import { nodeSize } from "../../json/reader.ts";
-import { afterOf, childrenOf, firstOf, rootOf, spanOf, type Tabled, textOf } from "../../json/table.ts";
+import { afterOf, firstOf, type Tabled, textOf } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
 
-/** A place in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
+/** A position in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
 interface Position {
   readonly line: number;
   readonly column: number;
@@ -17,19 +17,19 @@ export interface Text {
   readonly start: number;
   /** Number of the line it begins on, from 1. */
   readonly line: number;
-  /** Counts the UTF-16 units that stand before it on that line; left out where none do. */
+  /** Counts the UTF-16 units before it on that line. Default: none. */
   readonly unitsBefore?: () => number;
 }
 
-/** Places of bytes of a text: counted from a mark that moves forward, so that a long text is counted once. */
+/** Positions of bytes of a text: counted from a mark that moves forward, so that a long text is counted once. */
 export class Places {
   readonly #text: Text;
   readonly #bytes: Buffer;
   #at = 0;
-  /** The first line end at or behind the mark: in a long line it is looked for once. */
+  /** The first line end at the mark or after it: in a long line it is looked for once. */
   #next: number | undefined;
   #line: number;
-  /** UTF-16 units between the start of the mark's line and the mark; counted when asked for. */
+  /** UTF-16 units between the start of the mark's line, or of the text, and a byte, counted up to there. */
   #units = 0;
   #counted = 0;
   /** The UTF-16 units between two bytes, which were counted last: a long line can have many findings. */
@@ -54,7 +54,7 @@ export class Places {
     return this.#line;
   }
 
-  /** The place of a byte at or behind the mark. */
+  /** The position of a byte at the mark or after it. */
   of(at: number): Position {
     this.#units += this.#bytes.toString("utf8", this.#counted, this.#at).length;
     this.#counted = this.#at;
@@ -95,35 +95,14 @@ export type Path = readonly (string | number)[];
 /** The path from a value to one inside of it. */
 export const pathTo = (text: Tabled, { from, node }: { readonly from: number; readonly node: number }): Path => {
   const path: (string | number)[] = [];
-  let holder = from;
-  while (holder !== node) {
-    let step: string | number = 0;
+  for (let holder = from; holder !== node; ) {
+    // An object has each key as the node before its value.
+    const keySize = firstOf(text, holder) === openBrace ? nodeSize : 0;
     let child = holder + nodeSize;
-    if (firstOf(text, holder) === openBrace) {
-      while (afterOf(text, child + nodeSize) <= node) child = afterOf(text, child + nodeSize);
-      step = textOf(text, child);
-      child += nodeSize;
-    } else {
-      let position = 0;
-      for (; afterOf(text, child) <= node; child = afterOf(text, child)) position++;
-      step = position;
-    }
-    path.push(step);
-    holder = child;
+    let position = 0;
+    for (; afterOf(text, child + keySize) <= node; child = afterOf(text, child + keySize)) position++;
+    path.push(keySize > 0 ? textOf(text, child) : position);
+    holder = child + keySize;
   }
   return path;
-};
-
-/** Path and start of the innermost value of JSON that contains a byte. */
-export const pathAt = (bytes: Buffer, byte: number): { readonly path: Path; readonly start: number } => {
-  const path: (string | number)[] = [];
-  let place = rootOf(bytes);
-  let start = 0;
-  while (place !== undefined) {
-    start = spanOf(place).start;
-    const [step, inside] = Array.from(childrenOf(place)).find(([, child]) => spanOf(child).end > byte) ?? [];
-    place = inside !== undefined && spanOf(inside).start <= byte ? inside : undefined;
-    if (place !== undefined && step !== undefined) path.push(step);
-  }
-  return { path, start };
 };

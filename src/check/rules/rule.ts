@@ -1,4 +1,4 @@
-/** What a rule is: one record of how serious it is, what it says and advises, why it is one, and an example of it. */
+/** What a rule is: one record of what it says and advises, why it is a rule, and an example; and the pieces of examples. */
 import type { Severity } from "../../failure.ts";
 
 /** A rule: what it says is made of `Data`. */
@@ -7,36 +7,15 @@ export interface Rule<Data> {
   readonly says: (data: Data) => string;
   /** What it says without anything that stood in the file; undefined if its words have nothing of it. */
   readonly quiet: string | undefined;
-  /** What to do about it. */
   readonly advice: (data: Data) => string;
-  /** Why it is a rule, in a sentence or two: its page says it beside an example. */
+  /** Why it is a rule, in a sentence or two. */
   readonly why: string;
-  /**
-   * What it is about: a value in a file; a group or a trajectory as a whole, of which no value is shown; or an input as a
-   * whole, which no rejected group can fix.
-   */
+  /** What it is about: a value; a group or trajectory as a whole, so no value is shown; an input, which no rejected group fixes. */
   readonly about: "value" | "whole" | "input";
-  readonly example: Example<Data>;
+  readonly example: Inputs | Said<Data>;
 }
 
-/**
- * Inputs that break it; what it is said of, where no text alone does: of files, requests, a service's answers, the ledger; both
- * where only files on a disk break it.
- */
-export type Example<Data> = Fired | Said<Data>;
-
-/** Inputs that break a rule, and inputs that are nearly the same and don't. */
-interface Fired {
-  readonly fires: Inputs;
-  readonly passes: Inputs;
-}
-
-interface Said<Data> extends Partial<Fired> {
-  readonly said: Data;
-  readonly where?: { readonly file: string; readonly line?: number };
-}
-
-/** The inputs of an example, and how they are read. */
+/** Inputs that break a rule, and how they are read. */
 export interface Inputs {
   /** Contents of files, by the names that they are given; undefined is a name without a file. */
   readonly files: Readonly<Record<string, string | Uint8Array | undefined>>;
@@ -46,30 +25,35 @@ export interface Inputs {
   readonly against?: string;
 }
 
+/** The data of a problem, and its position, if no text alone breaks the rule: files, requests, answers, the ledger. */
+export interface Said<Data> {
+  readonly said: Data;
+  readonly where: { readonly file?: string; readonly line?: number };
+}
+
 /** A rule as it is written down. `quiet` is left out if its words are made of counts, types and the interface's names alone. */
 interface Written<Data> {
   readonly says: string | ((data: Data) => string);
   readonly quiet?: string;
   readonly advice: string | ((data: Data) => string);
   readonly why: string;
+  /** A text is the content of the one file. */
+  readonly example: string | Uint8Array | Inputs | Said<Data>;
 }
 
 const rulesOf =
   (severity: Severity, about: Rule<undefined>["about"] = "value") =>
-  <Data = undefined>(rule: Written<Data> & Example<Data>): Rule<Data> => {
-    const { says, quiet, advice, why } = rule;
-    return {
-      severity,
-      says: typeof says === "string" ? () => says : says,
-      quiet,
-      advice: typeof advice === "function" ? advice : () => advice,
-      why,
-      about,
-      example: rule,
-    };
-  };
+  <Data = undefined>({ says, quiet, advice, why, example }: Written<Data>): Rule<Data> => ({
+    severity,
+    says: typeof says === "string" ? () => says : says,
+    quiet,
+    advice: typeof advice === "string" ? () => advice : advice,
+    why,
+    about,
+    example: typeof example === "string" || example instanceof Uint8Array ? file(example) : example,
+  });
 
-/** A rule that can't be silenced: of a value, of a group or a trajectory as a whole, of an input. */
+/** A rule that can't be silenced. */
 export const error = rulesOf("error");
 export const errorOfWhole = rulesOf("error", "whole");
 export const errorOfInput = rulesOf("error", "input");
@@ -77,3 +61,35 @@ export const errorOfInput = rulesOf("error", "input");
 /** A rule that `--strict` makes an error, and `--allow` silences. */
 export const warning = rulesOf("warning");
 export const warningOfWhole = rulesOf("warning", "whole");
+
+/** A file of the content, and how it is read. */
+export const file = (content: string | Uint8Array, how: Omit<Inputs, "files"> = {}): Inputs => ({
+  files: { "step.jsonl": content },
+  ...how,
+});
+
+/** The data of a problem, and its position. */
+export const said = <Data>(data: Data, name?: string, line?: number): Said<Data> => ({
+  said: data,
+  where: { ...(name === undefined ? {} : { file: name }), ...(line === undefined ? {} : { line }) },
+});
+
+/** A message of each side. */
+export const question = '{"role":"user","content":"2+2?"}';
+export const answer = '{"role":"assistant","content":"4"}';
+
+/** A message that calls a tool, and its result. */
+export const called =
+  '{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"search","arguments":"{}"}}]}';
+export const result = '{"role":"tool","tool_call_id":"a","content":"found"}';
+
+/** A trajectory; `more` are further members. */
+export const trajectory = (reward: string | number, more = "", turns = `${question},${answer}`): string =>
+  `{"messages_and_choices":[${turns}],"reward":${reward}${more}}`;
+
+/** A trajectory of the messages. */
+export const messages = (...all: readonly string[]): string => trajectory(1, "", all.join(","));
+
+/** A group of trajectories; one that breaks no rule. */
+export const group = (...trajectories: readonly string[]): string => `{"trajectories":[${trajectories.join(",")}]}`;
+export const goodGroup = group(trajectory(0), trajectory(1));

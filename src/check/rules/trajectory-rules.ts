@@ -1,7 +1,8 @@
-/** Rules of trajectories and their groups: what the interface asks for, and what services that were deployed ask beyond it. */
+/** Rules of trajectories and groups: what the interface and deployed services ask for, and what a training run learns from. */
 import {
   answer,
   called,
+  error,
   file,
   goodGroup,
   group,
@@ -9,10 +10,9 @@ import {
   question,
   result,
   trajectory,
-  withContent,
-  withMembers,
-} from "./example.ts";
-import { error, warning } from "./rule.ts";
+  warning,
+  warningOfWhole,
+} from "./rule.ts";
 
 /** What fixes it, looked for where somebody reads it. */
 type Found = () => string | undefined;
@@ -34,20 +34,20 @@ export const typeRules = {
     says: ({ field }) => `${field} is missing`,
     advice: ({ field, instead }) => instead() ?? shapes[field] ?? `add ${field}: the interface asks for it`,
     why: "The interface asks for the field.",
-    ...withContent(`{"messages":[${question}],"reward":1}`, trajectory(1)),
+    example: `{"messages":[${question}],"reward":1}`,
   }),
   "wrong-type": error<{ field: string; wanted: string; found: string; instead?: Found }>({
     says: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
     advice: ({ field, wanted, instead }) => instead?.() ?? shapes[field] ?? `write ${wanted}`,
     why: "The interface gives the field another type.",
-    ...withContent(trajectory('"0.5"'), trajectory(0.5)),
+    example: trajectory('"0.5"'),
   }),
   "start-time-wrong": error({
     says: "start_time must be an ISO 8601 date-time",
     advice:
       'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
     why: "The interface asks for a date and a time that there are: neither a date alone nor the 30th of February is one.",
-    ...withMembers(',"start_time":"yesterday"', ',"start_time":"2024-02-29T23:59:60.5-08:00"'),
+    example: trajectory(1, ',"start_time":"yesterday"'),
   }),
   "not-an-object": error<{ found: string }>({
     says: ({ found }) => `a line is a request, a group, a trajectory or an array of them, not ${found}`,
@@ -58,14 +58,13 @@ export const typeRules = {
           ? "there is one array too many around it"
           : `${shapes["a group"]}; ${shapes["a trajectory"]}`,
     why: "A line is none of what the interface knows.",
-    ...withContent(JSON.stringify(trajectory(1)), `[${trajectory(0)},${trajectory(1)}]`),
+    example: JSON.stringify(trajectory(1)),
   }),
   "duplicate-key": error<{ key: string }>({
     says: ({ key }) => `${key} stands twice in one object, and one of them would be lost`,
     advice: ({ key }) => (key === "split" ? "leave one of them" : "put all of them into one array"),
     why: "JSON readers keep one of two equal keys: the trajectories under the other, or its split, would be lost.",
-    fires: file(`{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`),
-    passes: file(group(trajectory(0, ',"logs":["\\"trajectories\\""]'), trajectory(1))),
+    example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
 
@@ -77,8 +76,7 @@ export const fieldRules = {
     says: ({ field }) => `a tool has no ${field}`,
     advice: 'a tool is {"type": "function", "function": {"name": …}}',
     why: "The interface lets a tool lack its type and its function a name; chat templates and many services do not.",
-    fires: file(trajectory(1, ',"tools":[{"function":{"name":"search"}}]')),
-    passes: file(trajectory(1, ',"tools":[{"type":"function","function":{"name":"search"}}]')),
+    example: trajectory(1, ',"tools":[{"function":{"name":"search"}}]'),
   }),
   "group-empty": warning<{ hasExceptions: boolean }>({
     says: ({ hasExceptions }) =>
@@ -88,74 +86,72 @@ export const fieldRules = {
         ? "keep it, so that exception_rate counts what failed, with --allow group-empty where that is meant; without it the rate is too low"
         : "leave it out",
     why: "A group without trajectories counts, and teaches nothing. Where all of its rollouts failed, they count as its exceptions.",
-    ...withContent(group(), goodGroup),
+    example: group(),
   }),
   "null-field": warning<{ field: string }>({
     says: ({ field }) => `${field} is null`,
     advice: leaveOut,
     why: "Some services refuse null where a field may be left out.",
-    ...withMembers(',"tools":null', ',"tools":[]'),
+    example: trajectory(1, ',"tools":null'),
   }),
   "reward-not-finite": warning({
     says: "the reward is too large for a number, and left out of the metrics",
     advice: "write a finite number",
     why: "A number such as 1e400 is JSON, and no double.",
-    ...withContent(trajectory("1e400"), trajectory("1e300")),
+    example: trajectory("1e400"),
   }),
   "metric-not-finite": warning<{ key: string }>({
     says: ({ key }) => `the metric ${key} is too large for a number, and left out of the metrics`,
     quiet: "a metric is too large for a number, and left out of the metrics",
     advice: "write a finite number, or leave the key out",
     why: "A number such as 1e400 is JSON, and no double.",
-    ...withMembers(',"metrics":{"loss":1e400}', ',"metrics":{"loss":1e300}'),
+    example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
     says: ({ key }) => `a trajectory has ${key} of its own, and counts as one that came to its end, with its reward`,
     advice:
       'a rollout that failed is no trajectory: leave it out, and count it in its group: {"trajectories": […], "exceptions": ["…"]}; where its reward counts, put the text into metadata',
     why: "One rollout is one thing: with a reward a trajectory, without one an exception. `exception_rate` counts the `exceptions` of groups alone, and a reward that nothing earned spoils the baseline of its group.",
-    fires: file(trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"')),
-    passes: file(trajectory(0, ',"exception":null')),
+    example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
   "metric-type": warning<{ key: string; found: string }>({
     says: ({ key, found }) => `the metric ${key} is ${found}, not a number or a boolean, and left out of the metrics`,
     quiet: "a metric is not a number or a boolean, and left out of the metrics",
     advice: "write a number, leave the key out, or put it into metadata",
     why: "A metric is a number or a boolean: nothing else has a mean.",
-    ...withMembers(',"metrics":{"solved":"yes"}', ',"metrics":{"solved":true}'),
+    example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
     says: ({ key }) => `a metric can't be called ${key}, which is calculated, and is left out of the metrics`,
     quiet: "a metric has the name of one that is calculated, and is left out of the metrics",
     advice: "give it another name",
     why: "`reward`, `reward_std_dev` and `exception_rate` are calculated.",
-    ...withMembers(',"metrics":{"reward":1}', ',"metrics":{"rewards":1}'),
+    example: trajectory(1, ',"metrics":{"reward":1}'),
   }),
   "metadata-nested": warning<{ key: string; found: string }>({
     says: ({ key, found }) => `metadata.${key} is ${found}: metadata holds strings, numbers, booleans and null`,
     quiet: "a value of metadata is nested: metadata holds strings, numbers, booleans and null",
     advice: "write it as a string",
     why: "Services refuse lists and objects in metadata.",
-    ...withMembers(',"metadata":{"task":{"id":3}}', ',"metadata":{"task_id":3}'),
+    example: trajectory(1, ',"metadata":{"task":{"id":3}}'),
   }),
   "log-type": warning<{ found: string }>({
     says: ({ found }) => `a log is ${found}, not a string`,
     advice: "write it as a string",
     why: "Services refuse logs that are not strings.",
-    ...withMembers(',"logs":[{"step":1}]', ',"logs":["step 1"]'),
+    example: trajectory(1, ',"logs":[{"step":1}]'),
   }),
   "message-type": warning<{ found: string }>({
     says: ({ found }) => `a message or choice is ${found}, not an object`,
     advice: 'a message is {"role": …, "content": …}',
     why: "A message is an object with a role, a choice one with a message.",
-    ...withContent(messages('"2+2?"', answer), messages(question, answer)),
+    example: messages('"2+2?"', answer),
   }),
   "role-missing": warning<{ instead: Found }>({
     says: "a message has no role, and is no choice",
     advice: ({ instead }) => instead() ?? "give it a role, or put it into a choice's message",
     why: "Services tell messages apart by their role.",
-    fires: file(messages('{"from":"human","value":"2+2?"}', answer)),
-    passes: file(messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`)),
+    example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
   "role-unknown": warning<{ role: string; suggestion: Found }>({
     says: ({ role }) => `the role ${role} is unknown`,
@@ -167,47 +163,188 @@ export const fieldRules = {
         : `did you mean ${meant}?`;
     },
     why: "Services refuse roles that they do not know: a slip, or the name another framework has for it.",
-    fires: file(messages('{"role":"human","content":"2+2?"}', answer)),
-    passes: file(messages('{"role":"developer","content":"Be short."}', question, answer)),
+    example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
   "tool-call-id-missing": warning({
     says: "a tool message has no tool_call_id",
     advice: "give it the id of the call that it answers",
     why: "A tool's result names the call that it answers.",
-    fires: file(messages(question, called, '{"role":"tool","content":"found"}', answer)),
-    passes: file(messages(question, called, result, answer)),
+    example: messages(question, called, '{"role":"tool","content":"found"}', answer),
   }),
   "content-type": warning<{ found: string }>({
     says: ({ found }) => `content is ${found}, not a string, an array of parts or null`,
     advice: "write it as text (in Python: json.dumps makes text of it)",
     why: "Content is a string, an array of parts, or null.",
-    fires: file(messages('{"role":"user","content":{"text":"2+2?"}}', answer)),
-    passes: file(messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer)),
+    example: messages('{"role":"user","content":{"text":"2+2?"}}', answer),
   }),
   "tool-calls-null": warning({
     says: "tool_calls is null, which only a choice's message may have",
     advice: leaveOut,
     why: "Services refuse `tool_calls: null` in a message; in a choice's message it is usual.",
-    fires: file(messages(question, '{"role":"assistant","content":"4","tool_calls":null}')),
-    passes: file(
-      messages(
-        question,
-        '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4","tool_calls":null}}',
-      ),
-    ),
+    example: messages(question, '{"role":"assistant","content":"4","tool_calls":null}'),
   }),
   "tool-calls-type": warning<{ found: string }>({
     says: ({ found }) => `tool_calls is ${found}, not an array`,
     advice: "make it an array of calls",
     why: "Tool calls are an array.",
-    fires: file(messages(question, '{"role":"assistant","content":"4","tool_calls":{}}')),
-    passes: file(messages(question, '{"role":"assistant","content":"4","tool_calls":[]}')),
+    example: messages(question, '{"role":"assistant","content":"4","tool_calls":{}}'),
   }),
   "history-type": warning<{ found: string }>({
     says: ({ found }) => `an additional history is ${found}, not an object with messages_and_choices`,
     advice: 'write it as {"messages_and_choices": […]}',
     why: "An additional history holds messages of its own.",
-    fires: file(trajectory(1, ',"additional_histories":["2+2?"]')),
-    passes: file(trajectory(1, `,"additional_histories":[{"messages_and_choices":[${question}]}]`)),
+    example: trajectory(1, ',"additional_histories":["2+2?"]'),
+  }),
+};
+
+export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
+
+export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
+
+/** Thirty trajectories, and the reward of the last. */
+export const rewards = (last: number): string =>
+  Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
+
+/** A group of each policy version. */
+export const versions = (...all: readonly number[]): string =>
+  all
+    .map((version, at) =>
+      group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
+    )
+    .join("\n");
+
+/** It looks like a key, but not in this file. */
+const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
+
+/** Rules of the training signal: they cost people runs, and no service tells them. */
+export const signalRules = {
+  "group-no-signal": warningOfWhole<{ trajectories: number }>({
+    says: ({ trajectories }) =>
+      `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal: there is nothing to learn from it`,
+    advice: "make the task harder or easier, or leave such groups out",
+    why: "Most trainers learn from how the rewards of a group differ. Where they are equal, the group is paid for and not used.",
+    example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
+  }),
+  "group-of-one": warningOfWhole<{ key: string | undefined }>({
+    says: () => "the group has one trajectory: there is nothing to compare its reward with",
+    advice: ({ key }) =>
+      key === undefined
+        ? "sample several trajectories of each prompt; --group-by puts those with the same key into one group"
+        : `--group-by ${key} would group them: several of those alone have the same`,
+    why: "Most trainers learn from how the rewards of a group differ, and one reward differs from none.",
+    example: trajectory(1),
+  }),
+  "reward-outlier": warning<{ reward: number; median: number }>({
+    says: ({ reward, median }) =>
+      `the reward ${reward} is far outside the others of the file, whose median is ${median}`,
+    quiet: "the reward is far outside the others of the file",
+    advice: "look at the trajectory: one such reward outweighs all others in the mean",
+    why: "A reward that is thirty times as far from the median as is usual in the file decides the whole step by itself.",
+    example: rewards(5000),
+  }),
+  "policy-order": warning<{ initial: number; final: number }>({
+    says: ({ initial, final }) => `final_policy_version ${final} is below initial_policy_version ${initial}`,
+    quiet: "final_policy_version is below initial_policy_version",
+    advice: "a policy's version only grows: the two may have changed places",
+    why: "A policy's version grows while a trajectory is sampled, if it changes at all.",
+    example: trajectory(1, ',"initial_policy_version":8,"final_policy_version":7'),
+  }),
+  "policy-mixed": warning<{ least: number; most: number }>({
+    says: ({ least, most }) => `the group mixes the policy versions ${least} to ${most}`,
+    quiet: "the group mixes policy versions",
+    advice: "their rewards are compared as if one policy had earned them: sample a group with one version",
+    why: "A trajectory is held against the others of its group. Where an older policy sampled some of them, part of the difference is the policy's age.",
+    example: group(trajectory(0, ',"final_policy_version":7'), trajectory(1, ',"final_policy_version":8')),
+  }),
+  "policy-lags": warningOfWhole<{ version: number; newest: number; line: number }>({
+    says: ({ version, newest, line }) =>
+      `the group is of policy version ${version}, older than version ${newest} before it in the file (line ${line})`,
+    quiet: "the group is of an older policy version than one before it in the file",
+    advice: "trajectories of an older policy may be stale: leave them out, or log them with their own step",
+    why: "Groups of an older policy than those before them in the file are off-policy data: left over, or merged from another run.",
+    example: versions(7, 8, 7),
+  }),
+  "tool-call-unanswered": warning<{ name: string | undefined }>({
+    says: ({ name }) =>
+      name === undefined
+        ? "the call of a tool without a name has no result"
+        : `the call of the tool ${name} has no result`,
+    quiet: "the call of a tool has no result",
+    advice: "add the tool message with its tool_call_id",
+    why: "A call that has no result, and is not what the trajectory ends with, was lost on the way.",
+    example: messages(question, called, answer),
+  }),
+  "last-call-unanswered": warning<{ name: string }>({
+    says: ({ name }) => `the trajectory ends with a call of the tool ${name}, whose earlier calls have results`,
+    quiet: "the trajectory ends with a call of a tool whose earlier calls have results",
+    advice:
+      "was the rollout cut off? add the result, or leave the call out; a call that ends a rollout on purpose is of a tool of its own",
+    why: "A rollout that was cut off before its tool answered looks like one that ended there.",
+    example: messages(question, called, result, called),
+  }),
+  "tool-unlisted": warning<{ name: string; suggestion: () => string | undefined }>({
+    says: ({ name }) => `the tool ${name} is called, and tools does not list it`,
+    quiet: "a tool is called that tools does not list",
+    advice: ({ suggestion }) => {
+      const meant = suggestion();
+      return meant === undefined ? "list it in tools" : `did you mean ${meant}?`;
+    },
+    why: "The model called a tool that it was not offered: a slip of the recording, or of the model.",
+    example: trajectory(1, tools("web_search"), `${question},${called}`),
+  }),
+  "no-assistant": warningOfWhole({
+    says: "the trajectory has no assistant turn: the policy says nothing in it",
+    advice: "messages of the role assistant, or choices, are what is learned from",
+    why: "What is learned from are the turns of the model.",
+    example: messages(question),
+  }),
+  "nothing-trainable": warningOfWhole<{ all: boolean }>({
+    says: ({ all }) =>
+      `${all ? "no trajectory" : "the trajectory"} has ${all ? "a" : "no"} choice: a trainer finds no sampled turn to learn from`,
+    advice:
+      'write each turn that the model sampled as a choice: {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", …}}',
+    why: "Trainers learn from the turns that the policy sampled, which are choices. A plain message, of the assistant too, is one that was given to it, so that a trajectory without a choice adds nothing.",
+    example: trajectory(1),
+  }),
+  "choice-without-logprobs": warningOfWhole<{ all: boolean }>({
+    says: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
+    advice:
+      "record them while sampling (in the OpenAI API: logprobs=True), or make sure that the trainer goes without: many leave such choices out",
+    why: "Many trainers hold each token against the probability that it was sampled with, and leave out choices that lack it.",
+    example: messages(question, choice()),
+  }),
+  "tools-missing": warningOfWhole<{ all: boolean }>({
+    says: ({ all }) => `tools are called, and ${all ? "no trajectory has" : "the trajectory has no"} tools`,
+    advice:
+      'put the definitions that the model was given into tools: [{"type": "function", "function": {"name": …, "parameters": …}}]',
+    why: "The tools are part of the prompt that the model saw: without them a trainer computes the probabilities of another prompt.",
+    example: messages(question, called, result, answer),
+  }),
+  "trajectory-twice": warningOfWhole<{ place: string }>({
+    says: ({ place }) => `the trajectory is, byte for byte, the one at ${place}`,
+    quiet: "the trajectory is, byte for byte, another one of the input",
+    advice: "leave one of them out, unless the policy is deterministic",
+    why: "The same trajectory twice counts twice: a file was written twice, or a sampler's seed never changed.",
+    example: group(trajectory(0), trajectory(1), trajectory(0)),
+  }),
+  "group-in-both": warningOfWhole<{ place: string }>({
+    says: ({ place }) => `the group is, byte for byte, the one at ${place}, which belongs to another split`,
+    quiet: "the group stands, byte for byte, in another split too",
+    advice: "leave it out of one of them: what was trained on tests nothing",
+    why: "A split that was trained on tests nothing (`rollcall check --split train train.jsonl --against val.jsonl`).",
+    example: file(goodGroup, { against: `\n${goodGroup}` }),
+  }),
+  "start-time-zone": warning<{ found: string }>({
+    says: ({ found }) => `start_time ${found} has no zone, so that nobody can say when it was`,
+    quiet: "start_time has no zone, so that nobody can say when it was",
+    advice: ({ found }) => `add one: ${found}Z is UTC`,
+    why: "A time without a zone is another moment on every machine.",
+    example: trajectory(1, ',"start_time":"2025-11-01T09:30:00"'),
+  }),
+  "secret-in-content": warning<{ kind: string }>({
+    says: ({ kind }) => `this looks like ${kind}`,
+    advice: "take it out before it is logged, and revoke it: whoever reads the trajectories can use it",
+    why: "Agents read files and environments, and what they read is logged. Key formats of well-known services are looked for; what is found is never printed.",
+    example: messages(question, `{"role":"assistant","content":"export KEY=${key}"}`),
   }),
 };

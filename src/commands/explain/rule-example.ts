@@ -1,6 +1,6 @@
 /** Shows the problem of a rule's example: reads the example as a file is read, but from memory. */
 
-import { type Example, type Inputs, problemOf, type RuleData, type RuleName, ruleOf } from "../../check/index.ts";
+import { type Inputs, problemOf, type RuleName, ruleOf } from "../../check/index.ts";
 import type { Problem } from "../../failure.ts";
 import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
@@ -8,9 +8,9 @@ import { problemsToShow } from "../inputs/shown-problems.ts";
 
 /** The problem on a rule's page, as a person sees it. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
-  const example: Example<RuleData<Name>> = ruleOf(name).example;
+  const { example } = ruleOf(name);
   if ("said" in example) return problemOf(name, example.said, example.where);
-  const { files, against, ...how } = example.fires;
+  const { files, against, ...how } = example;
   const reading = await readTexts(files, how);
   if (against !== undefined) await reportAgainst(reading, await readTexts({ "val.jsonl": against }, how));
   const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);

@@ -1,7 +1,7 @@
 /** Makes a reading of what is kept of another: the same parts of the same files, new lines only for changed groups. */
 import { createHash } from "node:crypto";
-import { lenient } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
+import { lenient } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
 import type { Host } from "../../host.ts";
 import { fileOf, memoryBytes, type Origin, openSpool, type Source, type Spool } from "../../input/index.ts";
@@ -34,7 +34,7 @@ export const chooseOf = async (reading: Reading, options: ChooseOptions): Promis
   try {
     const { read, from } = await readKept(reading, { ...options, selection, lines });
     const { problems } = read.found;
-    problems.merge(reading.problems.errorsWith(() => ({})).pack(), 0);
+    problems.merge(reading.problems.pack("error"), 0);
     const [firstCut = 0] = cut.keys();
     if (cut.size > 0) {
       problems.report("baseline-changed", { groups: cut.size }, () => spotOfGroup(reading, firstCut));

@@ -1,6 +1,7 @@
 /** What was found in a range of a source, and how it is added to what was found before it. */
-import type { Judgement } from "../../check/rules/judgement.ts";
+
 import { type PackedProblems, Problems } from "../../check/rules/problems.ts";
+import type { Judgement } from "../../check/rules/rules.ts";
 import { type Extremes, mergeExtremes, newExtremes } from "../metrics/extremes.ts";
 import { Tally, type TallyData } from "../metrics/metrics.ts";
 import { Parts, type PartsData } from "./parts.ts";

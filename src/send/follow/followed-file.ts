@@ -1,8 +1,8 @@
 /** A file that is followed, and the later files of its name: they are read as far as their lines are complete. */
 
 import { checkAgreement } from "../../check/requests.ts";
-import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems } from "../../check/rules/problems.ts";
+import type { Judgement } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
 import type { Failure } from "../../failure.ts";
 import { codeOf } from "../../files.ts";

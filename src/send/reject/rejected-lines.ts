@@ -1,7 +1,7 @@
 /** The lines of rejected groups, byte for byte, with the reasons of each. */
 
-import type { Judgement } from "../../check/rules/judgement.ts";
 import { Problems, problemOf } from "../../check/rules/problems.ts";
+import type { Judgement } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
 import { type Problem, problemFacts } from "../../failure.ts";
 import {

@@ -1,8 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { ruleNames, rules, subjectOf } from "../../../src/check/index.ts";
+import { ruleNames, subjectOf } from "../../../src/check/index.ts";
 import { hasZstd, newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
 
@@ -30,9 +31,6 @@ const unreadable = (folder: string): string => {
   return file;
 };
 
-const firing = (name: "glob-empty" | "utf-16" | "not-json" | "gzip-broken" | "zstd-broken"): string | Uint8Array =>
-  Object.values("fires" in rules[name].example ? (rules[name].example.fires?.files ?? {}) : {})[0] ?? "";
-
 const zstd = readFileSync("test/input/two-groups.jsonl.zst");
 
 /** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
@@ -49,12 +47,16 @@ const situations: readonly (readonly [rule: string, what: string, make: (folder:
   ["input-empty", "a file of blank lines", (folder) => fileIn(folder, "\n \n")],
   ["input-empty", "a pipe that its writer leaves empty", pipeIn],
   ["input-empty", "standard input with nothing in it", () => "-"],
-  ["utf-16", "a file of another encoding", (folder) => fileIn(folder, firing("utf-16"))],
-  ["not-json", "a table", (folder) => fileIn(folder, firing("not-json"))],
+  ["utf-16", "a file of another encoding", (folder) => fileIn(folder, Buffer.from("\ufeff{}", "utf16le"))],
+  ["not-json", "a table", (folder) => fileIn(folder, "prompt,completion,reward\n2+2?,4,1\n")],
   ["not-json", "a Parquet file", (folder) => fileIn(folder, "PAR1\u0015\u0004PAR1", "it.parquet")],
   ["not-json", "a database", (folder) => fileIn(folder, `SQLite format 3\0${"x".repeat(600)}`, "it.db")],
   ["endless-device", "a device without an end", () => "/dev/zero"],
-  ["gzip-broken", "a gzip file that was cut off", (folder) => fileIn(folder, firing("gzip-broken"), "it.jsonl.gz")],
+  [
+    "gzip-broken",
+    "a gzip file that was cut off",
+    (folder) => fileIn(folder, gzipSync(readFileSync(good)).subarray(0, 60), "it.jsonl.gz"),
+  ],
   hasZstd
     ? ["zstd-broken", "a zstd file that was cut off", (folder) => fileIn(folder, zstd.subarray(0, 30), "it.zst")]
     : ["zstd-unsupported", "a zstd file", (folder) => fileIn(folder, zstd, "it.zst")],

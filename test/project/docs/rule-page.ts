@@ -12,14 +12,13 @@ import { testHost } from "../../support/host.ts";
 /** A rule whose example is read. */
 export interface ReadRule {
   readonly name: RuleName;
-  readonly fires: Inputs;
-  readonly passes: Inputs;
+  readonly example: Inputs;
 }
 
 /** The rules that reading fires. */
 export const readRules: readonly ReadRule[] = ruleNames.flatMap((name) => {
-  const { fires, passes } = rules[name].example;
-  return fires === undefined || passes === undefined ? [] : [{ name, fires, passes }];
+  const { example } = rules[name];
+  return "files" in example ? [{ name, example }] : [];
 });
 
 /** The problems of inputs, as they are shown. */
