@@ -1,22 +1,21 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/cli/index.ts";
 import { program } from "../../src/program.ts";
-import { newFolder } from "../support/inputs.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { formatsPage } from "./docs/formats.ts";
-
-const hasPython = spawnSync("python3", ["--version"], { stdio: "ignore" }).status === 0;
 
 /** All pages, by path. */
 const pages = [
   "README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "SECURITY.md",
+  "CODE_OF_CONDUCT.md",
   ...readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => join("docs", name)),
@@ -30,47 +29,25 @@ describe("the console blocks of a page", { tags: "slow" }, () => {
   });
 });
 
-describe("docs/recipes.md", () => {
+describe("docs/recipes.md and examples/", () => {
   const recipes = readFileSync("docs/recipes.md", "utf8");
   const blocks = (language: string): readonly string[] =>
     Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
-  it("names only options that exist", async () => {
+  it("name only options that exist", async () => {
     const commands = await describeCommands(program);
     const known = new Set(commands.flatMap(({ options }) => options.map(({ name }) => name)));
-    const named =
-      [...blocks("sh"), ...blocks("yaml"), ...blocks("python")].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
+    const examples = readdirSync("examples").map((name) => readFileSync(join("examples", name), "utf8"));
+    const named = [...blocks("sh"), ...examples].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it.skipIf(!hasShell("bash"))("has shell blocks that bash can parse", () => {
+  it.skipIf(!hasShell("bash"))("have shell blocks that bash can parse", () => {
     for (const block of blocks("sh")) {
       expect(spawnSync("bash", ["-n"], { input: block, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
     }
   });
-
-  const [loop = ""] = blocks("python");
-  const train = (PATH: string) =>
-    spawnSync("python3", ["-"], {
-      input: `import os\n${loop}\nos.environ["PATH"] = ${JSON.stringify(PATH)}\nlog_step(1, "a")\nlog_step(2, "b")\nprint(left)\n`,
-      encoding: "utf8",
-    });
-
-  it.skipIf(!hasPython)(
-    "has a Python recipe that continues the training if rollcall is missing, killed or successful",
-    { tags: "slow" },
-    () => {
-      const folder = newFolder();
-      const kept = { status: 0, stdout: expect.stringMatching(/\n\[\(1, 'a'\), \(2, 'b'\)\]\n$/) };
-      expect(train(folder)).toMatchObject(kept);
-      // A killed process prints nothing.
-      writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
-      expect(train(folder)).toMatchObject(kept);
-      writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
-      expect(train(folder)).toMatchObject({ status: 0, stdout: "[]\n" });
-    },
-  );
 });
 
 describe("docs/commands.md", () => {
@@ -97,7 +74,7 @@ describe("docs/decisions/", () => {
 describe("a page", () => {
   it.each(pages)("names only files that exist: %s", (page) => {
     const named = readFileSync(page, "utf8").matchAll(
-      /(?<![\w/.-])((?:src|test|bin|build|bench|docs|completions)\/[\w./-]*\w)/g,
+      /(?<![\w/.-])((?:src|test|bin|build|bench|docs|examples|completions)\/[\w./-]*\w)/g,
     );
     const paths = Array.from(named, ([path]) => path);
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);

@@ -67,7 +67,7 @@ const checkoutToWriteIn = (): string => {
 const usualPort = "8700";
 
 /** A search path on which `rollcall` is the built program and `node` the one that runs the tests. */
-const pathWithRollcall = (): string => {
+export const pathWithRollcall = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "bin-"));
   const program = join(folder, "rollcall");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Logs what another program prints, such as the client of a bucket, and lists what was logged:
+#   examples/pipe.sh 'aws s3 cp s3://rollouts/run-7/step-17.jsonl.gz -' [option of rollcall log]...
+set -eu
+source=$1
+shift
+sh -c "$source" | rollcall log my-model --split train --rejects rejected.jsonl --json "$@" |
+  node -e 'for (const { body } of JSON.parse(require("fs").readFileSync(0)).responses) console.log(body.call_ids.join("\n"))'
