@@ -10,7 +10,7 @@ export const commands = command({
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
     const { codeTopics } = await import("./explain/topics.ts");
-    const { outputs } = await import("./schema/schemas.ts");
+    const { outputs } = await import("./schema/outputs.ts");
     const [root, ...rows] = await describeCommands(program);
     const others = {
       name: "rollcall",

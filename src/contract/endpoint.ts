@@ -72,6 +72,8 @@ export const fillPath = (path: string, values: Readonly<Record<string, string>>)
 /** What a JSON Schema says of a field beside its type. */
 interface FieldNote {
   readonly description?: string;
+  /** Its name in the `$defs` of a document. */
+  readonly id?: string;
   /** A number of which the interface says that it is whole. */
   readonly whole?: true;
 }

@@ -26,6 +26,8 @@ const rooms: Readonly<Record<string, Room>> = {
   program: { opens: "cli commands" },
   commands: {
     opens: "calls catalogs cli client connect context contract mcp output service settings trajectories view",
+    // Only the schemas of what is printed, which `rollcall schema` loads.
+    owns: "zod",
   },
   cli: { opens: "context output", owns: "commander" },
   connect: { opens: "client context contract service settings" },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/schemas.ts";
+import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/outputs.ts";
 import { commandIn, faultsIn, outputFaults } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";

@@ -1,14 +1,8 @@
 /** Holds what a run printed as JSON against the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { commandsIn, wholeTree } from "../../src/cli/index.ts";
-import {
-  asItCame,
-  documentSchema,
-  lineSchema,
-  type Output,
-  outputs,
-  type Schema,
-} from "../../src/commands/schema/schemas.ts";
+import { asItCame, documentSchema, lineSchema, type Output, outputs } from "../../src/commands/schema/outputs.ts";
+import type { JsonObject } from "../../src/json/walk.ts";
 import { program } from "../../src/program.ts";
 
 /** What a run was asked for in words, and what it printed. */
@@ -92,7 +86,7 @@ const validatorOf = (output: Output, form: "json" | "jsonl", service: boolean) =
 };
 
 /** A schema that lets the service's own objects hold anything. */
-const withoutServiceTypes = (schema: Schema): Schema => {
+const withoutServiceTypes = (schema: JsonObject): JsonObject => {
   const loosened = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(loosened);
     if (typeof value !== "object" || value === null) return value;

@@ -53,7 +53,7 @@ const filterWords =
 
 /** The next word of a name that words before begin. */
 const outputWords: Source = async ({ taken }) => {
-  const { outputs } = await import("../schema/schemas.ts");
+  const { outputs } = await import("../schema/outputs.ts");
   const begun = [...taken, ""].join(" ");
   const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
   return words([...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))]);

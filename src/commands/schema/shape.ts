@@ -1,72 +1,121 @@
-/** What JSON Schemas are made of. */
+/** What schemas of documents are made of: zod with descriptions, so that a document's type and its JSON Schema are one. */
+import * as z from "zod/mini";
+import { fieldNotes, type Schema } from "../../contract/endpoint.ts";
+import { entrySchemas } from "../../contract/entries.ts";
+import { isObject, type JsonObject } from "../../json/walk.ts";
 
-/** A JSON Schema of draft 2020-12, or a part of one. */
-export type Schema = Readonly<Record<string, unknown>>;
+/**
+ * Outputs by the words of the command that prints each, such as `ledger status`, or by the name of another document: a sentence,
+ * its schema, and that of one line of `-o jsonl` if a line is not the document itself.
+ */
+export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** What one output is, and what holds for it. */
-export interface Output {
-  /** Words of the command that prints it, such as `ledger status`, or the name of another document. */
-  readonly name: string;
-  /** What it is, in a few words. */
-  readonly about: string;
-  readonly schema: Schema;
-  /** One line of `-o jsonl`, where that is not the document itself. */
-  readonly line?: Schema;
-}
+/** A schema with a sentence. */
+export const about = <Of extends Schema>(sentence: string, schema: Of): Of => {
+  const noted = schema.clone();
+  fieldNotes.add(noted, { description: sentence });
+  return noted;
+};
 
-/** A part with a sentence of what it is. */
-export const about = (description: string, schema: Schema): Schema => ({ description, ...schema });
+/** A schema that is in the document's `$defs`, by a name. */
+export const shared = <Of extends Schema>(id: string, schema: Of): Of => {
+  const noted = schema.clone();
+  fieldNotes.add(noted, { ...fieldNotes.get(schema), id });
+  return noted;
+};
 
-/** A text. */
-export const text: Schema = { type: "string" };
-/** Yes or no. */
-export const flag: Schema = { type: "boolean" };
-/** Any number. */
-export const number: Schema = { type: "number" };
-/** How many, or how much. */
-export const count: Schema = { type: "integer", minimum: 0 };
-/** A place in a text, from 1. */
-export const place: Schema = { type: "integer", minimum: 1 };
-/** A moment as `toISOString` writes it: RFC 3339, in UTC. */
-export const moment: Schema = { type: "string", format: "date-time" };
-/** Anything that JSON can hold. */
-export const anything: Schema = {};
+/** What is not always there. */
+export const maybe = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
-/** One of some words. */
-export const oneOf = (...words: readonly (string | null)[]): Schema => ({ enum: words });
-
-/** What has several shapes. */
-export const either = (...shapes: readonly Schema[]): Schema => ({ anyOf: shapes });
-
-/** Any number of parts of one kind. */
-export const list = (items: Schema): Schema => ({ type: "array", items });
-
-/** A part that may be null. */
-export const nullable = (schema: Schema): Schema =>
-  typeof schema.type === "string" && schema.enum === undefined
-    ? { ...schema, type: [schema.type, "null"] }
-    : { anyOf: [schema, { type: "null" }] };
-
+export const text = z.string();
+export const flag = z.boolean();
+export const number = z.number();
+export const count = z.int().check(z.minimum(0));
+/** A position in a text, from 1. */
+export const position = z.int().check(z.minimum(1));
+/** A time as `toISOString` writes it: RFC 3339, in UTC. */
+export const time = z.iso.datetime();
+export const anything = z.unknown();
+export const { looseObject: open, nullable, optional, strictObject: object, union: either } = z;
+export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
+export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 /** An object with any names, and values of one kind. */
-export const named = (values: Schema): Schema => ({ type: "object", additionalProperties: values });
+export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
-/** An object made by rollcall: these keys, those of `optional` not always, and no others. */
-export const object = (
-  required: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema => ({
-  type: "object",
-  properties: { ...required, ...optional },
-  required: Object.keys(required),
-  additionalProperties: false,
-});
+/** Several keys with the same schema. */
+export const all = <Of extends Schema, Name extends string>(
+  schema: Of,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
 
-/** An object of the service's own: any of these keys, and others. */
-export const open = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
-  type: "object",
-  properties,
-  ...(required.length === 0 ? {} : { required }),
-});
+export const placeKeys = {
+  file: maybe("as it was named; - is standard input", text),
+  line: optional(position),
+  column: maybe("in UTF-16 units of the line", position),
+};
 
-/** A part that stands in `$defs`. */
-export const shared = (name: string): Schema => ({ $ref: `#/$defs/${name}` });
+/** The keys of a problem (promises.md, "Output"). */
+export const problemKeys = {
+  rule: about("name of the rule: what --allow and explain take", text),
+  severity: oneOf("error", "warning"),
+  message: text,
+  ...placeKeys,
+  path: maybe("keys and positions that lead to the value", list(either([text, z.int()]))),
+  advice: maybe("what to do", text),
+  from: maybe("service: it is the service that refused this", oneOf("service")),
+};
+
+/** One thing that is wrong with an input. */
+export const problem = about("one thing that is wrong", object(problemKeys));
+
+const sharedProblem = shared("problem", problem);
+export const problems = list(sharedProblem);
+
+/** Problems of an error document, and of `ledger verify`. */
+export const fewProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
+
+/** The JSON Schema, a part of one of draft 2020-12, of what is sent or printed. */
+export const jsonSchemaOf = (schema: Schema): JsonObject => {
+  const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    metadata: fieldNotes,
+    override({ zodSchema, jsonSchema }) {
+      const entry = entrySchemas.get(zodSchema);
+      const read = entry === undefined ? tidied(jsonSchema) : { type: "array", items: jsonSchemaOf(entry) };
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+      Object.assign(jsonSchema, read);
+    },
+  });
+  return own;
+};
+
+/** Says the same in fewer words: without bounds of JavaScript, and without leave for what is left open. */
+const tidied = (schema: JsonObject): JsonObject => {
+  const { description, whole, const: only, ...own } = { ...schema, ...merged(schema) };
+  const words = only === undefined ? own.enum : [only];
+  const changes = {
+    ...(own.type === undefined ? {} : { anyOf: undefined }),
+    ...(whole === true ? { type: ["integer", "null"] } : {}),
+    ...(words === undefined ? {} : { type: undefined, enum: words }),
+    // The expression of a date-time has 300 characters, and says no more.
+    ...(own.format === undefined ? {} : { pattern: undefined }),
+    ...(own.minimum === Number.MIN_SAFE_INTEGER ? { minimum: undefined } : {}),
+    ...(own.maximum === Number.MAX_SAFE_INTEGER ? { maximum: undefined } : {}),
+    ...(own.properties === undefined || own.additionalProperties === false ? {} : { additionalProperties: undefined }),
+    propertyNames: undefined,
+    readOnly: undefined,
+  };
+  const read = Object.entries({ description, ...own, ...changes });
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+};
+
+/** A value or null, and what is read whatever comes, as one schema. */
+const merged = ({ anyOf, ...own }: JsonObject): JsonObject => {
+  const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
+  if (!isObject(first) || !isObject(other) || more.length > 0) return {};
+  if (Object.keys(other).length === 0) return { ...own, ...first };
+  const isPlain = Object.keys(first).length === 1 && Object.keys(other).length === 1;
+  if (typeof first.type !== "string" || !(isPlain || other.type === "null")) return {};
+  return { ...own, ...first, type: [first.type, other.type] };
+};

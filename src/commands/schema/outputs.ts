@@ -1,0 +1,247 @@
+/** Every output of `--json`, and its JSON Schema. Here are those about rollcall itself, its failures and its events. */
+import { exitCodes } from "../../failure.ts";
+import { modelsOutputs } from "./models.ts";
+import * as s from "./shape.ts";
+import { about, all, anything, count, flag, list, maybe, nullable, object, oneOf, optional, text } from "./shape.ts";
+import { trajectoriesOutputs } from "./trajectories.ts";
+
+export { asItCame } from "./models.ts";
+
+const use = oneOf("log", "inference", "calls");
+const code = oneOf(...Object.keys(exitCodes));
+
+const credential = object({
+  use,
+  origin: about("null where the use has no address", nullable(text)),
+  state: oneOf("ready", "command", "elsewhere", "missing", "no address"),
+  from: about("where the credential comes from", nullable(text)),
+  username: nullable(text),
+  check: about(
+    "whether the service took it; untried where no read takes it, null where it was not asked",
+    oneOf("taken", "refused", "silent", "untried", null),
+  ),
+});
+
+const login = object({
+  profile: text,
+  saved: list(object({ use, origin: text })),
+  checked: about("whether the service took the key", flag),
+  next: about("the command to try", text),
+});
+
+const setting = object({
+  name: text,
+  value: about("as it was written; null where it is not set", nullable(text)),
+  source: oneOf("command line", "environment", "profile", "default", null),
+  from: about("the option, the variable or the file", nullable(text)),
+  problem: about("why the value can't be used", nullable(text)),
+});
+
+const profile = object({
+  name: text,
+  in_use: about("whether a command with the same options takes it", flag),
+  base_url: about("null where none is saved", nullable(text)),
+  keys: about("the uses that a key is saved for", list(use)),
+});
+
+const projects = about("that it is for; none: all", list(text));
+
+/** A person's key of the local service. */
+const key = object({
+  name: text,
+  projects,
+  uses: list(use),
+  created: s.time,
+  revoked: about("null while it is taken", nullable(s.time)),
+});
+
+const finding = object({
+  check: about("name of the check", text),
+  status: oneOf("ok", "warning", "error", "skipped"),
+  message: text,
+  fix: maybe("what to do about it", text),
+  code: maybe("the error code of a run that needs this; only of errors", code),
+  facts: maybe("what was found", s.named(anything)),
+});
+
+const topic = object({
+  name: text,
+  kind: oneOf("code", "rule"),
+  about: text,
+  code: about("the error code; null for a rule", nullable(code)),
+  exit_codes: list(count),
+  severity: about("null but for a rule", oneOf("error", "warning", null)),
+  example: maybe("how a problem of the rule is shown; null for a code", nullable(text)),
+});
+
+const valueKeys = {
+  name: about("what stands for it in the usage", text),
+  kind: oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
+  choices: about("the only values there are; null where it can be others", nullable(list(text))),
+};
+
+const option = s.shared(
+  "option",
+  object({
+    name: text,
+    short: nullable(text),
+    about: text,
+    value: about("null for an option that takes none", nullable(object(valueKeys))),
+    default: nullable(text),
+    repeatable: about("whether several values are taken, one each time", flag),
+    group: about("the heading it stands under in the help", nullable(text)),
+  }),
+);
+
+const command = object({
+  name: about("its words behind rollcall", text),
+  ...all(text, "about", "usage"),
+  arguments: list(object({ ...valueKeys, about: text, ...all(flag, "required", "repeatable") })),
+  options: about("its own; those of the program are every command's too", list(option)),
+  verbs: about("the last words of the commands below it", list(text)),
+  examples: about("lines that can be pasted", list(text)),
+  schema: about("what rollcall schema knows its output by; null where it prints no document", nullable(text)),
+});
+
+const commands = object({
+  ...all(text, "name", "version", "about"),
+  options: list(option),
+  exit_codes: list(object({ exit_code: count, code: nullable(code), when: text })),
+  commands: list(command),
+});
+
+const listed = object({
+  name: about("what rollcall schema takes", text),
+  about: text,
+  file: about("its file in the package", text),
+  line_file: about("that of a line of -o jsonl, where it is not the document", nullable(text)),
+});
+
+const schemas = s.either([object({ schemas: list(listed) }), s.open(all(text, "$schema", "$id"))]);
+
+const error = object({
+  code: about("what kind of failure it is", code),
+  message: about("what happened, and where", text),
+  exit_code: oneOf(
+    ...Object.values(exitCodes).flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit))),
+  ),
+  retryable: about("whether the same command again can get further", flag),
+  cause: maybe("the code of what stopped a run that ends with a code of its own", code),
+  hint: maybe("what to do", text),
+  where: maybe(
+    "where it has its cause, as far as known",
+    object({ ...s.placeKeys, ...all(optional(text), "setting", "option", "environment") }),
+  ),
+  http: maybe(
+    "the exchange that failed",
+    object({
+      ...all(text, "method", "url"),
+      status: optional(count),
+      said: maybe("what the service said, at most 2000 characters of it", text),
+    }),
+  ),
+  problems: optional(s.fewProblems),
+  next: maybe("the next command to run, as it is typed", text),
+});
+
+const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
+
+/** An event of `--progress json`. */
+const event = s.either([
+  object({
+    event: oneOf("fetching", "checking", "sending", "following"),
+    bytes: count,
+    ...all(nullable(count), "of_bytes", "groups"),
+  }),
+  object({
+    event: oneOf(...outcomes.map((outcome) => `request_${outcome}`)),
+    again: about("whether it is tried again", flag),
+    ...all(count, "groups", "bytes"),
+    reason: about("the status that was answered, or the code of what was in the way", text),
+    requests: about("requests that have an outcome", count),
+    of_requests: about("all that there are so far", count),
+  }),
+  object({ event: oneOf("notice", "debug"), message: text }),
+  object({ event: oneOf("warning"), ...s.problemKeys }),
+  object({ event: oneOf("file_waiting", "file_moved", "file_rewritten"), file: text }),
+]);
+
+const rejected = object({ ...s.problemKeys, rejects_line: maybe("the line of the rejects file", s.position) });
+
+/** Those of the commands in the order of the help, then those that several commands print. */
+const documents: s.Outputs = {
+  ...trajectoriesOutputs,
+  ...modelsOutputs,
+  "auth login": ["for which uses and origins the key was saved", login],
+  "auth logout": ["the uses whose key is forgotten", object({ profile: text, removed: list(use) })],
+  "auth status": [
+    "which credential goes with which use",
+    object({ profile: text, credentials: list(credential) }),
+    credential,
+  ],
+  "config list": [
+    "every setting, and where its value comes from",
+    object({ profile: text, settings: list(setting) }),
+    setting,
+  ],
+  "config get": ["one setting", setting],
+  "config path": ["where the settings are saved", object({ settings: text })],
+  "config export": ["the settings of a profile, by name: what config import reads", s.named(anything)],
+  "profile list": ["the profiles that are saved", object({ profiles: list(profile) }), profile],
+  "profile use": ["the profile that is used where none is named", object({ profile: text })],
+  "profile delete": [
+    "what was forgotten with a profile",
+    object({ deleted: text, settings: list(text), keys: list(use) }),
+  ],
+  "profile rename": ["the profile's names, and the account that it keeps", object(all(text, "from", "to", "account"))],
+  "serve keys add": [
+    "a key of the local service, which is shown this once",
+    object({ ...all(text, "name", "key"), projects, uses: list(use) }),
+  ],
+  "serve keys list": ["the keys of the local service", object({ keys: list(key) }), key],
+  "serve keys revoke": ["whose key was revoked", object({ revoked: text })],
+  doctor: [
+    "what is right and what is wrong, with its fix",
+    object({ status: about("the worst of them", oneOf("ok", "warning", "error")), findings: list(finding) }),
+    finding,
+  ],
+  commands: ["the whole command tree, with the options of every command and the exit codes", commands, command],
+  explain: [
+    "what codes and rules mean; with a name, those of that name and an example",
+    object({ topics: list(topic) }),
+    topic,
+  ],
+  schema: ["the schemas that there are; with a name, that schema", schemas, listed],
+  error: ["the line on standard error, on any exit code but 0", object({ error })],
+  problem: ["one thing that is wrong, as results and errors hold it", s.problem],
+  rejected: ["a line of the reasons beside a rejects file", rejected],
+  event: ["a line of --progress json on standard error", event],
+};
+
+/** Every output. */
+export const outputs = Object.entries(documents).map(([name, [about, schema, line]]) => ({
+  name,
+  about,
+  schema,
+  line,
+}));
+export type Output = (typeof outputs)[number];
+
+/** The schema of an output as a document of its own: the file of the package, below `schemas/`, and what is in it. */
+export const documentSchema = ({ name, about: description, schema }: Output) =>
+  published(nameOfFile(name), { title: `rollcall ${name}`, description, ...s.jsonSchemaOf(schema) });
+
+/** The schema of one line of `-o jsonl`: the document's own if a line is the document. */
+export const lineSchema = (output: Output): ReturnType<typeof documentSchema> => {
+  const { name, line } = output;
+  if (line === undefined) return documentSchema(output);
+  const title = `rollcall ${name}, one line of -o jsonl`;
+  return published(`${nameOfFile(name)}.line`, { title, ...s.jsonSchemaOf(line) });
+};
+
+const nameOfFile = (name: string): string => name.replaceAll(" ", "-");
+
+const published = (name: string, schema: Readonly<Record<string, unknown>>) => ({
+  file: `schemas/${name}.json`,
+  schema: { $schema: "https://json-schema.org/draft/2020-12/schema", $id: `urn:rollcall:schema:${name}`, ...schema },
+});
