@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 import { kernel } from "./build/kernel.ts";
 
 export default defineConfig({
-  plugins: [kernel()],
+  // The script of `view` is drawn by a browser only, from the built program.
+  plugins: [kernel(), { name: "page", load: (id) => (id.endsWith("?page") ? 'export default "";' : undefined) }],
   test: {
     // Most tests wait for programs or timers, so twice as many files as cores keep the cores busy.
     maxWorkers: 2 * availableParallelism(),

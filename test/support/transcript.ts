@@ -110,9 +110,12 @@ const openStage = (folder: string, service: Service) => {
     await expect.poll(() => isOver || addressIn(printed()) !== undefined, { interval: 5 }).toBe(true);
     if (isOver) return [...marked(">", base.printed()), ...marked("!", base.said()), `= ${await ended}`];
     const [, url = "", token] = addressIn(printed()) ?? [];
+    if (token !== undefined) await untilRead(url, token);
     let told = 0;
     const news = () => {
-      const all = [...marked(">", base.printed()), ...marked("!", base.said())];
+      // What `view` says while it reads may come before, or after, that it serves.
+      const said = marked("!", base.said());
+      const all = [...marked(">", base.printed()), ...(told === 0 && token !== undefined ? said.toSorted() : said)];
       const since = all.slice(told);
       told = all.length;
       return since;
@@ -136,11 +139,15 @@ const openStage = (folder: string, service: Service) => {
     if (serving === undefined) throw new Error("nothing serves");
     const { url, token, news } = serving;
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const response = await fetch(url + path, {
+    if (token !== undefined) await untilRead(url, token);
+    const request = {
       method,
       headers: { ...bearer, ...Object.fromEntries(headers.map((header) => header.split(": "))) },
       ...(body === "" ? {} : { body }),
-    });
+    };
+    const address = url + path.replace(/(?<=\?query=).*/, encodeURIComponent);
+    let response = await fetch(address, request);
+    while ((await response.clone().text()).includes('"searched":{"share":0')) response = await fetch(address, request);
     const told = ["retry-after", "idempotency-key", "www-authenticate", "allow"].flatMap((name) => {
       const value = response.headers.get(name);
       return value === null ? [] : [`${name}: ${value}`];
@@ -240,6 +247,10 @@ const openStage = (folder: string, service: Service) => {
         return [];
       case "cat":
         return existsSync(first) ? marked(">", readFileSync(first, "utf8")) : ["> (there is no such file)"];
+      case "data":
+        return readFileSync(first, "utf8")
+          .split("\n")
+          .flatMap((one) => (one.startsWith('<script type="application/json"') ? [`> ${visible(one)}`] : []));
       case "ls":
         return readdirSync(first || ".")
           .sort()
@@ -267,6 +278,13 @@ interface Serving {
   readonly news: () => readonly string[];
   readonly stop: () => Promise<readonly string[]>;
 }
+
+/** Waits until `view` has read and measured everything, which it does in the background. */
+const untilRead = async (url: string, token: string): Promise<void> => {
+  for (let state = ""; !state.includes('"phase":"read"'); ) {
+    state = await (await fetch(`${url}/api/state`, { headers: { authorization: `Bearer ${token}` } })).text();
+  }
+};
 
 const addressIn = (text: string): readonly (string | undefined)[] | undefined =>
   /(http:\/\/127\.0\.0\.1:\d+)(?:\/#token=([\w-]+))?/.exec(text) ?? undefined;
