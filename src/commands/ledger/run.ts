@@ -4,6 +4,7 @@ import { contradiction } from "../../cli/index.ts";
 import { isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
+import { problemFacts } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
 import type { Reading } from "../../groups/index.ts";
 import {
@@ -96,7 +97,7 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
       status: same ? "verified" : "differs",
       groups: countsOf(standing),
       files: standing.files,
-      problems,
+      problems: problems.map(problemFacts),
     });
   } else if (same)
     context.screen.notice(counted(read, "group: logged exactly once", "groups: each logged exactly once"));
