@@ -1,8 +1,8 @@
 /** Recognizes what a value of the input is (a request, a group, a trajectory, an array of them), checks it, and adds it to the index. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { rewardTolerance } from "../groups/metrics/constants.ts";
-import { lookAtReward } from "../groups/metrics/extremes.ts";
+import { rewardTolerance } from "../groups/metrics/metrics.ts";
+import { lookAtReward } from "../groups/metrics/sketch.ts";
 import type { Found } from "../groups/parts/found.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";

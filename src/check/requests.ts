@@ -1,7 +1,7 @@
 /** Compares the requests of the input: they have one split and one set of own keys. */
 
 import type { Shape } from "../groups/parts/found.ts";
-import { type OwnKeys, type RequestFacts, type Requests, sameSpelling } from "../groups/parts/requests.ts";
+import { type OwnKeys, type RequestFacts, type Requests, sameSpelling } from "../groups/parts/found.ts";
 import { lineText } from "./rules/places.ts";
 import type { Problems } from "./rules/problems.ts";
 

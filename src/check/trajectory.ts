@@ -1,13 +1,13 @@
 /** Goes over a trajectory that has the types of the interface: what is unusual in it, and what the metrics need of it. */
 import {
+  isCalculated,
   withChoice,
   withLogprobs,
   withoutChoice,
   withoutLogprobs,
   withoutTools,
   withTools,
-} from "../groups/metrics/constants.ts";
-import { isCalculated } from "../groups/metrics/metrics.ts";
+} from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
 import { afterOf, factOf, firstOf, nodeOfKey, numberAt, numbersIn, type Tabled, textOf } from "../json/table.ts";
 import {
@@ -35,7 +35,7 @@ export class TrajectoryFacts implements Turns {
   reward = 0;
   /** The newest policy version in it; NaN if it names none. */
   version = Number.NaN;
-  /** What it has to train on, and what it lacks, in bits (groups/metrics/constants.ts). */
+  /** What it has to train on, and what it lacks, in bits (groups/metrics/metrics.ts). */
   training = 0;
   /** Its metrics that have a mean: their names, and in that order their values. */
   names: readonly string[] = noNames;

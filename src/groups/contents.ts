@@ -27,7 +27,7 @@ export const partOf = (
 
 /** The parts of a group, in their order. */
 export const partsOf = (read: GroupsRead, group: number): readonly GroupPart[] =>
-  Array.from(read.groups.partsOf(group)).flatMap((at) => partOf(read, at) ?? []);
+  read.groups.partsOf(group).flatMap((at) => partOf(read, at) ?? []);
 
 /** Bytes that are read at once: many groups, if they are adjacent. */
 const windowBytes = 2 ** 20;
@@ -36,23 +36,40 @@ const windowBytes = 2 ** 20;
 export class Window {
   #source: Source | undefined;
   #start = 0;
-  #bytes = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
 
   /** As many bytes from an offset on, as far as there are any. */
   async at(source: Source, start: number, length: number): Promise<Buffer> {
-    const end = start + length;
-    if (this.#source !== source || start < this.#start || end > this.#start + this.#bytes.length) {
-      const room = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
+    if (!this.#has(source, start, length)) {
+      const room = this.#roomFor(source, start, length);
       this.#bytes = room.subarray(0, await source.bytes.read(room, start));
-      this.#source = source;
-      this.#start = start;
     }
-    return this.#bytes.subarray(start - this.#start, end - this.#start);
+    return this.#bytes.subarray(start - this.#start, start - this.#start + length);
+  }
+
+  /** The same, synchronously. */
+  now(source: Source, start: number, length: number): Buffer {
+    if (!this.#has(source, start, length)) {
+      const room = this.#roomFor(source, start, length);
+      this.#bytes = room.subarray(0, source.bytes.readNow(room, start));
+    }
+    return this.#bytes.subarray(start - this.#start, start - this.#start + length);
   }
 
   /** The bytes of a part. @throws Failure `input-changed` if they are not those that were read */
   async of(own: GroupPart): Promise<Buffer> {
     return unchanged(await this.at(own.source, own.part.start, own.part.length), own);
+  }
+
+  #has(source: Source, start: number, length: number): boolean {
+    const isAfter = this.#source === source && start >= this.#start;
+    return isAfter && start + length <= this.#start + this.#bytes.length;
+  }
+
+  #roomFor(source: Source, start: number, length: number): Buffer {
+    this.#source = source;
+    this.#start = start;
+    return Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
   }
 }
 
@@ -107,21 +124,24 @@ export async function* groupLines(read: GroupsRead): AsyncGenerator<Buffer, void
   }
 }
 
-/** Where the trajectories are in the bytes of a part; of what is not a group, all of it is one. */
-export const trajectorySpans = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly Span[] =>
-  kind === "group" ? trajectoriesIn(bytes).map(spanOf) : [{ start: 0, end: bytes.length }];
-
-const trajectoriesIn = (group: Uint8Array): readonly Place[] => elementsOf(memberAt(rootOf(group), "trajectories"));
-
-/** The trajectories in the bytes of a part, with nothing but some members. */
-export const membersIn = (bytes: Uint8Array, { kind }: Part, names: readonly string[]): readonly JsonObject[] => {
-  const all = kind === "group" ? trajectoriesIn(bytes) : [rootOf(bytes)];
-  const memberOf = (trajectory: Place | undefined, name: string): readonly (readonly [string, unknown])[] => {
-    const value = memberAt(trajectory, name);
-    return value === undefined ? [] : [[name, parsedAt(value)]];
-  };
-  return all.map((trajectory) => Object.fromEntries(names.flatMap((name) => memberOf(trajectory, name))));
+/** The trajectories in the bytes of a part, in its table; of what is not a group, all of it is one. */
+export const trajectoriesIn = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly Place[] => {
+  const root = rootOf(bytes);
+  return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
+
+/** Where the trajectories are in the bytes of a part: of what can't be read, all of it. */
+export const trajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
+  part.kind === "group" ? trajectoriesIn(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
+
+/** A trajectory, or a group, with nothing but some members. */
+export const membersAt = (place: Place, names: readonly string[]): JsonObject =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = memberAt(place, name);
+      return value === undefined ? [] : [[name, parsedAt(value)] as const];
+    }),
+  );
 
 /** A trajectory as it is in the input. */
 export interface TrajectoryLooked {
@@ -160,7 +180,7 @@ interface PartRead {
   readonly bytes: Buffer;
 }
 
-/** The parts of valid groups that are of a kind, in their order. */
+/** The parts of valid groups that are of a kind, in their order. @throws Failure `input-changed`; the signal's reason */
 async function* readParts(read: GroupsRead, kind: Part["kind"], signal: AbortSignal): AsyncGenerator<PartRead, void> {
   const { groups, found } = read;
   const window = new Window();
@@ -173,32 +193,28 @@ async function* readParts(read: GroupsRead, kind: Part["kind"], signal: AbortSig
   }
 }
 
-/** The rewards of a group. */
+/** The rewards of a group, in the order of its trajectories, and all of the group if it had to be read. */
 interface GroupRewards {
   readonly group: number;
-  /** In the order of its trajectories. */
   readonly rewards: readonly number[];
-  /** All of the group, if it had to be read. */
   readonly bytes: Buffer | undefined;
 }
 
-/** The rewards of the valid groups: those that are in the index, then those that are read. @throws Failure `input-changed`; the signal's reason */
+/** The rewards of the valid groups: those that are in the index, then those that are read. @throws as `readParts` */
 export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGenerator<GroupRewards, void> {
   const { groups, found } = read;
-  const { parts } = found;
+  const { reward } = found.parts.columns;
   for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group) || parts.kindOf(groups.firstOf(group)) !== "trajectory") continue;
-    const rewards = Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at));
-    yield { group, rewards, bytes: undefined };
+    if (!groups.isValid(group) || !groups.isBare(group)) continue;
+    yield { group, rewards: groups.partsOf(group).map((at) => reward.at(at)), bytes: undefined };
   }
   for await (const { group, part, bytes } of readParts(read, "group", signal)) {
-    const values = membersIn(bytes, part, ["reward"]);
-    const rewards = values.map(({ reward }) => (typeof reward === "number" ? reward : Number.NaN));
-    yield { group, rewards, bytes };
+    const values = trajectoriesIn(bytes, part).map((one) => membersAt(one, ["reward"]).reward);
+    yield { group, rewards: values.map((value) => (typeof value === "number" ? value : Number.NaN)), bytes };
   }
 }
 
-/** The bare trajectories of valid groups, as in the files. @throws Failure `input-changed`; the signal's reason */
+/** The bare trajectories of valid groups, as in the files. @throws as `readParts` */
 export const singleTrajectories = (read: GroupsRead, signal: AbortSignal): AsyncGenerator<PartRead, void> =>
   readParts(read, "trajectory", signal);
 
@@ -207,18 +223,12 @@ const compressed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;
 
 /** The file and the lines that contain a group and nothing else; undefined if it is not on lines of its own. */
 export const linesOf = async (
-  read: GroupsRead & { readonly chosenFrom?: unknown },
+  read: GroupsRead,
   group: number,
 ): Promise<{ readonly file: string; readonly lines: readonly number[] } | undefined> => {
   const own = partsOf(read, group);
   const [first] = own;
-  if (
-    first === undefined ||
-    read.chosenFrom !== undefined ||
-    first.source.origin !== undefined ||
-    compressed.test(first.source.name)
-  )
-    return undefined;
+  if (first === undefined || first.source.origin !== undefined || compressed.test(first.source.name)) return undefined;
   for (const one of own) if (one.source !== first.source || !(await isWholeLine(one))) return undefined;
   return { file: first.source.name, lines: own.map(({ part }) => part.line) };
 };

@@ -3,8 +3,7 @@ import { hash } from "node:crypto";
 import { lineText, type Path } from "../check/rules/places.ts";
 import { readRange } from "../input/index.ts";
 import { partOf, trajectorySpans } from "./contents.ts";
-import type { Column } from "./parts/column.ts";
-import { DigestTable } from "./parts/digests.ts";
+import { type Column, DigestTable } from "./parts/column.ts";
 import type { Parts } from "./parts/parts.ts";
 import { type GroupsRead, locatingInOrder, placeOfPart, reportOfGroup, spotOfGroup } from "./positions.ts";
 
@@ -34,18 +33,16 @@ export const reportTwice = async (read: GroupsRead, signal?: AbortSignal): Promi
       signal?.throwIfAborted();
       bytesRead += parts.columns.length.at(part);
       if (bytesRead > maxReadAgain) return;
-      digests = { part, all: await digestsIn(read, part) };
+      // If the file changed meanwhile, none of it comes twice.
+      digests = { part, all: await digestsIn(read, part).catch(() => []) };
     }
     const digest = digests.all[at];
-    if (digest === undefined) continue;
-    const first = firsts.get(digest);
-    if (first === undefined) {
-      firsts.set(digest, again);
-      continue;
-    }
-    const place = [lineText(placeOfPart(read, first.part)), pathOf(first).join(".")].filter((text) => text !== "");
-    const data = { place: place.join(", ") };
-    await reportOfGroup(inOrder, "trajectory-twice", { data, group, part, path: pathOf(again) });
+    const first = digest === undefined ? undefined : firsts.get(digest);
+    if (first !== undefined) {
+      const place = [lineText(placeOfPart(read, first.part)), pathOf(first).join(".")].filter((text) => text !== "");
+      const data = { place: place.join(", ") };
+      await reportOfGroup(inOrder, "trajectory-twice", { data, group, part, path: pathOf(again) });
+    } else if (digest !== undefined) firsts.set(digest, again);
   }
 };
 
@@ -76,16 +73,12 @@ const repeatedAmong = (prints: Column): ReadonlySet<number> => {
   return repeated;
 };
 
-/** Digests of the bytes of a part's trajectories; none if the file changed meanwhile. */
+/** Digests of the bytes of a part's trajectories. */
 const digestsIn = async (read: GroupsRead, position: number): Promise<readonly string[]> => {
   const own = partOf(read, position);
-  try {
-    if (own === undefined) return [];
-    const bytes = await readRange(own.source.bytes, own.part);
-    return trajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
-  } catch {
-    return [];
-  }
+  if (own === undefined) return [];
+  const bytes = await readRange(own.source.bytes, own.part);
+  return trajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
 };
 
 /** Reports groups of a reading that are, byte for byte, groups of another. */

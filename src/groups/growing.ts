@@ -1,11 +1,9 @@
 /** Groups of a file that is still written: which of them are complete, and which lines come too late. */
 import { hash } from "node:crypto";
-import { Column } from "./parts/column.ts";
-import type { InputKeys } from "./parts/dedup-keys.ts";
-import { Digests, DigestTable, digestBytes } from "./parts/digests.ts";
+import type { InputKeys } from "./dedup-keys.ts";
+import { Column, Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Found } from "./parts/found.ts";
-import { type Grouped, type GroupingOptions, openGrouping } from "./parts/grouping.ts";
-import { openDigest } from "./parts/groups.ts";
+import { type Grouped, type GroupingOptions, openDigest, openGrouping } from "./parts/groups.ts";
 
 /** How the groups of a growing file become complete. */
 export interface GrowingOptions extends GroupingOptions {
@@ -56,14 +54,12 @@ export const openGrowingGroups = (options: GrowingOptions) => {
     const last = ended.find(key);
     if (last === undefined) return;
     const data = { id: key, line: line.at(groups.firstOf(last)) };
-    const spot = () => ({ file, line: line.at(part) });
-    const severity = isAdjacent
-      ? problems.report("group-changed", data, spot)
-      : problems.report("group-scattered", data, spot);
+    const spot = { file, line: line.at(part) };
+    const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, () => spot);
     if (severity === "error") reject(group);
   };
   const finish = (group: number, digest: Uint8Array): void => {
-    keys.assign(group, digest);
+    keys.add(group, digest);
     onComplete(group);
   };
   const complete = (key: string): void => {
@@ -81,7 +77,6 @@ export const openGrowingGroups = (options: GrowingOptions) => {
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(state.digest.copy().digest().subarray(0, digestBytes)));
   };
-  /** Completes all groups: nothing more will be written of them. */
   const completeAll = (): void => {
     for (const key of grouping.open.keys()) complete(key);
   };
@@ -98,7 +93,7 @@ export const openGrowingGroups = (options: GrowingOptions) => {
       const before = unreadable;
       unreadable = parts.kindOf(part) === "unreadable" ? line.at(part) : undefined;
       if (key === undefined) {
-        finish(group, Uint8Array.from(groups.digestOf(group)));
+        finish(group, groups.digestOf(group));
         return;
       }
       if (isNew) reportAgain(key, grouped);
@@ -128,6 +123,7 @@ export const openGrowingGroups = (options: GrowingOptions) => {
     completeSent(): void {
       for (const key of grouping.open.keys()) if (isComplete(key)) complete(key);
     },
+    /** Completes all groups: nothing more will be written of them. */
     completeAll,
   };
 };
@@ -144,12 +140,10 @@ const openEnded = () => {
       return position === undefined ? undefined : groups.at(position);
     },
     set: (key: string, group: number): void => {
-      const known = table.find(digestOf(key));
-      if (known === undefined) {
-        digests.append(digestOf(key));
-        table.add(groups.length);
-        groups.push(group);
-      } else groups.set(known, group);
+      digests.append(digestOf(key));
+      const position = table.add(digests.count - 1);
+      groups.length = digests.count;
+      groups.set(position, group);
     },
   };
 };

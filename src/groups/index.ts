@@ -2,9 +2,8 @@
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Reading } from "./read.ts";
 
-export type { Sought } from "./choose/search.ts";
-export type { Choosing } from "./choose/selection.ts";
-export type { RewardsKnown } from "./choose/where.ts";
+export type { Choosing } from "./choose/choose.ts";
+export type { RewardsKnown, Sought } from "./choose/where.ts";
 export {
   beginningOf,
   type GroupPart,
@@ -19,18 +18,16 @@ export {
   unchanged,
   Window,
 } from "./contents.ts";
-export { groupReporter, hasNoChoice, hasNoSignal, outsideOf, reportAmong } from "./dataset.ts";
+export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
 export { reportAgainst } from "./duplicates.ts";
+export { groupReporter, hasNoChoice, hasNoSignal, outsideOf, reportAmong } from "./findings.ts";
 export { type GrowingGroups, type GrowingOptions, openGrowingGroups } from "./growing.ts";
 export { closeGroup, drawnOf, takeBackGroups } from "./measures.ts";
 export { momentsOf } from "./metrics/sums.ts";
-export { Column } from "./parts/column.ts";
-export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./parts/dedup-keys.ts";
-export { Digests, DigestTable } from "./parts/digests.ts";
+export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { type Found, nothingFound } from "./parts/found.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
-export type { Part } from "./parts/parts.ts";
-export { aboutOf, firstFileOf, type GroupsRead, locate, spotOfGroup, unreadableIn } from "./positions.ts";
+export { aboutOf, firstFileOf, type GroupsRead, locate, spotOfGroup } from "./positions.ts";
 export {
   invalidInput,
   type LeftOutBy,
@@ -38,6 +35,7 @@ export {
   type ReadOptions,
   readSources,
   readTrajectories,
+  unreadableIn,
 } from "./read.ts";
 
 /** Parses an expression before anything is read. @throws Failure `where-wrong` */
@@ -46,12 +44,12 @@ export const checkWhere = async (text: string): Promise<void> =>
 
 /** Searches the groups of a reading. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
 export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
-  await (await import("./choose/search.ts")).searchGroups(...asked);
-type Search = typeof import("./choose/search.ts").searchGroups;
+  await (await import("./choose/where.ts")).searchGroups(...asked);
+type Search = typeof import("./choose/where.ts").searchGroups;
 
 /**
  * Chooses among the groups of a reading, which is closed with the choice.
- * @throws Failure `where-wrong`, `spool-failed`, `input-changed`; the signal's reason
+ * @throws Failure `where-wrong`, `input-changed`; the signal's reason
  */
 export const chooseOf = async (reading: Reading, options: ChooseOptions): Promise<Reading> =>
   await (await import("./choose/choose.ts")).chooseOf(reading, options);

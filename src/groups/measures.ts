@@ -1,20 +1,20 @@
 /** The metrics of groups as wholes: added with the last trajectory, taken back if a group is invalid or refused. */
 import { inputChanged } from "../input/index.ts";
 import { checkAgain, partsOf, rangeOf } from "./contents.ts";
-import { hasNoSignal } from "./dataset.ts";
+import { hasNoSignal } from "./findings.ts";
 import { medianOf, newSketch, spreadOf, weightsOf } from "./metrics/sketch.ts";
 import type { GroupsRead } from "./positions.ts";
 
 /** Adds the facts about groups as wholes, and takes back invalid trajectories. @throws Failure `input-changed` */
 export const closeGroups = async (read: GroupsRead): Promise<void> => {
-  const { groups, found } = read;
+  const { groups } = read;
   for (let group = 0; group < groups.count; group++) {
-    const isClosed = groups.isValid(group) && found.parts.kindOf(groups.firstOf(group)) !== "trajectory";
-    if (!isClosed) await closeGroup(read, group);
+    // A valid group on a line was closed when it was read.
+    if (!groups.isValid(group) || groups.isBare(group)) await closeGroup(read, group);
   }
 };
 
-/** The same for one group. A valid group on a line was closed when it was read. @throws Failure `input-changed` */
+/** The same for one group. @throws Failure `input-changed` */
 export const closeGroup = async (read: GroupsRead, group: number): Promise<void> => {
   if (read.groups.isValid(group)) closeBare(read, group, 1);
   else await subtractParts(read, group);
@@ -30,9 +30,8 @@ export const takeBackGroups = async (read: GroupsRead, refused: readonly number[
 
 /** Closes a group whose trajectories are parts of their own, or opens it again. */
 const closeBare = ({ found: { parts, tally }, groups }: GroupsRead, group: number, sign: 1 | -1): void => {
-  if (parts.kindOf(groups.firstOf(group)) !== "trajectory") return;
-  const rewards: number[] = [];
-  for (const part of groups.partsOf(group)) rewards.push(parts.columns.reward.at(part));
+  if (!groups.isBare(group)) return;
+  const rewards = groups.partsOf(group).map((part) => parts.columns.reward.at(part));
   tally.closeGroup({ rewards, exceptions: 0 }, sign);
 };
 
@@ -71,9 +70,8 @@ export const drawnOf = (read: GroupsRead) => {
       { name: "turns", distribution: distributionOf(turns) },
       { name: "characters", distribution: distributionOf(characters) },
     ],
-    metrics: Array.from(byName)
-      .filter(([, { sketch }]) => sketch !== undefined)
-      .map(([name, { sketch }]) => ({ name, distribution: distributionOf(sketch) }))
+    metrics: [...byName]
+      .flatMap(([name, { sketch }]) => (sketch === undefined ? [] : [{ name, distribution: distributionOf(sketch) }]))
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 };

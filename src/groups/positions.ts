@@ -14,8 +14,6 @@ export interface GroupsRead {
   readonly sources: readonly Source[];
   readonly found: Found;
   readonly groups: Groups;
-  /** True if all parts count as those of one file, which says what is usual. */
-  readonly isOneFile?: boolean;
   /** Finds positions. Default: `locate`. */
   readonly find?: typeof locate;
 }
@@ -28,9 +26,7 @@ export const locate = async (
 
 /** Finds positions like `locate`, each at or after the one before: each part is read and walked over once. */
 export const locatingInOrder = (): typeof locate => {
-  let last:
-    | { readonly source: Source; readonly start: number; readonly find: (path: Path) => Promise<Spot> }
-    | undefined;
+  let last: { readonly source: Source; readonly start: number; find(path: Path): Promise<Spot> } | undefined;
   return async (source, { part, path }) => {
     if (last?.source !== source || last.start !== part.start) {
       last = { source, start: part.start, find: await openLocator(source, part) };
@@ -39,30 +35,25 @@ export const locatingInOrder = (): typeof locate => {
   };
 };
 
-const openLocator = async (
-  { name, bytes: source, origin }: Source,
-  part: Part,
-): Promise<(path: Path) => Promise<Spot>> => {
+const openLocator = async (source: Source, part: Part): Promise<(path: Path) => Promise<Spot>> => {
+  const { name: file, origin } = source;
   const { start, line } = part;
   if (origin !== undefined) {
-    return async (path) => ({ ...(await origin.spotOf(line, path)), readAt: `${name}:${line}`, readPath: path });
+    return async (path) => ({ ...(await origin.spotOf(line, path)), readAt: `${file}:${line}`, readPath: path });
   }
-  const bytes = await readRange(source, part);
-  const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source, part) });
+  const bytes = await readRange(source.bytes, part);
+  const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source.bytes, part) });
   const root = rootOf(bytes);
   return async (path) => {
     const at = root === undefined ? 0 : spanOf(deepestAt(root, path)).start;
     places.mark(at);
-    return { file: name, ...places.of(at), path };
+    return { file, ...places.of(at), path };
   };
 };
 
 /** The position of a value of a part. The part itself need not be read for its own. */
-export const spotOf = async (
-  { sources, found, find = locate }: GroupsRead,
-  position: number,
-  path: Path,
-): Promise<Spot> => {
+export const spotOf = async (read: GroupsRead, position: number, path: Path): Promise<Spot> => {
+  const { sources, found, find = locate } = read;
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
@@ -90,13 +81,9 @@ export const spotToKeep = async (
 export const reportOfGroup = async <Name extends RuleName>(
   read: GroupsRead,
   rule: Name,
-  {
-    data,
-    group,
-    part = read.groups.firstOf(group),
-    path = [],
-  }: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
+  about: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
 ): Promise<void> => {
+  const { data, group, part = read.groups.firstOf(group), path = [] } = about;
   const spot = await spotToKeep(read, { rule, part, path: () => path });
   if (read.found.problems.report(rule, data, () => spot) === "error") read.groups.reject(group);
 };
@@ -104,10 +91,6 @@ export const reportOfGroup = async <Name extends RuleName>(
 /** The first file of what was read, or the first that it was made of, as it was named. */
 export const firstFileOf = ({ sources: [first] }: Pick<GroupsRead, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
-
-/** The file that a part counts as one of: its source, or the only one. */
-export const fileNumberOf = ({ found, isOneFile = false }: GroupsRead, part: number): number =>
-  isOneFile ? 0 : found.parts.columns.source.at(part);
 
 /** The file and line of a part. */
 export const placeOfPart = (
@@ -123,29 +106,16 @@ export const placeOfPart = (
 export const spotOfGroup = (read: GroupsRead, group: number): { readonly file: string; readonly line: number } =>
   placeOfPart(read, read.groups.firstOf(group));
 
-/** Lines that can't be read, or records of another tool whose group is unknown: each of them counts as a group. */
-export const unreadableIn = ({
-  found: { parts },
-  conversion,
-}: GroupsRead & { readonly conversion?: { readonly unplaced: number } | undefined }): number => {
-  if (conversion !== undefined) return conversion.unplaced;
-  let lines = 0;
-  for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "unreadable") lines++;
-  return lines;
-};
-
 /** The last part of a source that begins at or before a line or an offset; undefined if none does. */
-export const partAt = (
+const partAt = (
   { columns, count }: Parts,
   source: number,
   { line = -1, offset }: { readonly line?: number | undefined; readonly offset?: number | undefined },
 ): number | undefined => {
-  const isBefore = (at: number): boolean =>
-    columns.source.at(at) === source
-      ? offset === undefined
-        ? columns.line.at(at) <= line
-        : columns.start.at(at) <= offset
-      : columns.source.at(at) < source;
+  const isBefore = (at: number): boolean => {
+    if (columns.source.at(at) !== source) return columns.source.at(at) < source;
+    return offset === undefined ? columns.line.at(at) <= line : columns.start.at(at) <= offset;
+  };
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -174,8 +144,8 @@ export const aboutOf = ({ sources, found, groups }: GroupsRead, problem: Problem
   const part = source < 0 ? undefined : partAt(found.parts, source, at);
   if (part === undefined) return undefined;
   const group = groups.groupOf(part);
-  const isAlone = found.parts.kindOf(part) !== "group";
-  const trajectory = isAlone ? groups.partsOf(group).indexOf(part) : stepAfter(path, "trajectories");
+  const isGroup = found.parts.kindOf(part) === "group";
+  const trajectory = isGroup ? stepAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
   const message = trajectory === undefined ? undefined : stepAfter(path, "messages_and_choices");
   return { group, trajectory, message };
 };

@@ -13,59 +13,58 @@ import { type Conversion, conversionAs, type ForeignChoice } from "../formats/in
 import type { Host } from "../host.ts";
 import { inputChanged, openInputs, placeOfLine, type RemoteAccess, Shrunk, type Source } from "../input/index.ts";
 import { partOf, partValue } from "./contents.ts";
-import { type Outside, outsideOf, reportInDoubt, reportScattered, reportWholes } from "./dataset.ts";
 import { inputInvalid, splitMissing, type ValidGroups } from "./failures.ts";
+import { type Outside, outsideOf, reportInDoubt, reportScattered, reportWholes } from "./findings.ts";
 import { closeGroups } from "./measures.ts";
-import { newExtremes } from "./metrics/extremes.ts";
-import { digestBytes } from "./parts/digests.ts";
-import { type Found, nothingFound } from "./parts/found.ts";
-import { openGrouping, type Scattered } from "./parts/grouping.ts";
-import { Groups } from "./parts/groups.ts";
+import { newExtremes } from "./metrics/sketch.ts";
+import { digestBytes } from "./parts/column.ts";
+import { type Found, nothingFound, type OwnKeys } from "./parts/found.ts";
+import { Groups, openGrouping, type Scattered } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
-import type { OwnKeys } from "./parts/requests.ts";
 import type { GroupsRead } from "./positions.ts";
 
-/** How inputs are read. */
-export interface ReadOptions {
-  readonly host: Host;
-  /** Paths; `-`, or no path at all, is standard input. */
-  readonly files: readonly string[];
+/** How open sources are read. */
+export interface SourceOptions {
+  readonly signal: AbortSignal;
   /** The split in force; undefined if none is given. */
   readonly split: string | undefined;
   /** True if a split must be known in the end: the given one, or the one that all inputs have. */
   readonly splitNeeded: boolean;
   /** Key that puts trajectories into one group, at any position. */
   readonly groupBy: string | undefined;
-  /** Decompressed bytes that a compressed input may have. */
-  readonly maxUnpackedBytes: number;
   /** How strictly findings are judged. Default: warnings warn. */
   readonly judgement?: Judgement | undefined;
   /** How the reading of large files is shared among threads. Default: as suits the machine. */
   readonly sharing?: Sharing;
+  /** True if nothing is sent, chosen or compared, so that no part is marked (parts/parts.ts). */
+  readonly isOnlyLookedAt?: boolean;
+  /** Called while other threads begin to read: loads the code that is needed next. */
+  readonly meanwhile?: () => Promise<void>;
+  /** Called with the progress of reading. */
+  readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
+}
+
+/** How inputs are read. */
+export interface ReadOptions extends Omit<SourceOptions, "signal"> {
+  readonly host: Host;
+  /** Paths; `-`, or no path at all, is standard input. */
+  readonly files: readonly string[];
+  /** Decompressed bytes that a compressed input may have. */
+  readonly maxUnpackedBytes: number;
   /** True if the other inputs are read although one can't be opened. */
   readonly goesOn?: boolean;
   /** How inputs of other tools are read. Default: as rollcall's format. */
   readonly foreign?: ForeignChoice | undefined;
   /** How inputs at addresses are fetched. Default: an address is the name of a file. */
   readonly remote?: RemoteAccess | undefined;
-  /** True if nothing is sent, chosen or compared, so that no part is marked (parts/parts.ts). */
-  readonly isOnlyLookedAt?: boolean;
-  /** Called while other threads begin to read: loads the code that is needed next. */
-  readonly meanwhile?: () => Promise<void>;
   /** Called once all inputs are open, before the first is read; what it throws ends the run. */
   readonly onOpened: () => void;
-  /** Called with the progress of reading. */
-  readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
-}
-
-/** What an option filtered out. */
-interface LeftOut {
-  readonly trajectories: number;
-  readonly groups: number;
 }
 
 /** What was filtered out, by option. */
-export type LeftOutBy = Readonly<Partial<Record<"where" | "best" | "sample" | "shard", LeftOut>>>;
+export type LeftOutBy = Readonly<
+  Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
+>;
 
 /** What was read: the index of all groups, the metrics of the valid ones, and what is wrong. Must be closed. */
 export interface Reading extends GroupsRead {
@@ -88,23 +87,35 @@ export interface Reading extends GroupsRead {
   close(): Promise<void>;
 }
 
+/** Lines that can't be read, or records of another tool whose group is unknown: each of them counts as a group. */
+export const unreadableIn = ({
+  found: { parts },
+  conversion,
+  unreadable,
+}: Pick<Reading, "found" | "conversion" | "unreadable">): number => {
+  let lines = 0;
+  for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "unreadable") lines++;
+  return unreadable ?? conversion?.unplaced ?? lines;
+};
+
 /** Opens and reads inputs to their end. @throws Failure `input-invalid` if one can't be opened; `split-missing`, … */
 export const readTrajectories = async (options: ReadOptions): Promise<Reading> => {
+  const { foreign, files, goesOn = false, host, splitNeeded } = options;
   const { sources, problems, conversion, others, repeated } = await openInputs({
     ...options,
-    ...conversionAs(options.foreign),
+    ...conversionAs(foreign),
   });
   const close = async () => {
     for (const { bytes } of sources) await bytes.close();
   };
   try {
-    if (problems.errors > 0 && (options.goesOn !== true || sources.length === 0))
-      throw invalidInput(problems, options.files, { unsent: options.splitNeeded });
+    if (problems.errors > 0 && (!goesOn || sources.length === 0))
+      throw invalidInput(problems, files, { unsent: splitNeeded });
     options.onOpened();
-    const read = await readSources(sources, { ...options, signal: options.host.signal });
+    const read = await readSources(sources, { ...options, signal: host.signal });
     read.problems.merge(problems.pack(), 0);
     if (conversion !== undefined) read.problems.merge(conversion.broken.pack(), 0);
-    if (conversion !== undefined) await tellInInput(read.problems, sources);
+    await tellInInput(read);
     return { ...read, conversion, others, repeated, close };
   } catch (thrown) {
     await close();
@@ -112,17 +123,19 @@ export const readTrajectories = async (options: ReadOptions): Promise<Reading> =
   }
 };
 
-/** Moves problems of converted groups to the records that they came from. */
-const tellInInput = async (problems: Problems, sources: readonly Source[]): Promise<void> =>
-  await problems.move(async ({ file, line = 1, path = [], readAt }) => {
-    const source = sources.find(({ name }) => name === file);
-    if (source?.origin === undefined || readAt !== undefined) return undefined;
-    const spot = await source.origin.spotOf(line, path);
+/** Moves problems of composed groups to what they were made of. */
+export const tellInInput = async ({ problems, sources }: Pick<Reading, "problems" | "sources">): Promise<void> => {
+  const byName = new Map(sources.flatMap((source) => (source.origin === undefined ? [] : [[source.name, source]])));
+  if (byName.size === 0) return;
+  await problems.move(async ({ file = "", line = 1, path = [], readAt }) => {
+    const source = readAt === undefined ? byName.get(file) : undefined;
+    const spot = await source?.origin?.spotOf(line, path);
+    if (source === undefined || spot === undefined) return undefined;
     // A row of Parquet has no line.
-    const place = placeOfLine(source, line);
-    if (spot.file === undefined) return { ...place, ...spot, readPath: path };
-    return place.readAt === undefined ? spot : { ...spot, readAt: place.readAt, readPath: path };
+    const place = spot.file === undefined ? placeOfLine(source, line) : {};
+    return { ...place, ...spot, readAt: `${source.name}:${line}`, readPath: path };
   });
+};
 
 /** The failure for invalid input. */
 export const invalidInput = (
@@ -135,62 +148,57 @@ export const invalidInput = (
     problems.sorted(files).filter(({ severity }) => severity === "error"),
   );
 
-/** How open sources are read. */
-export interface SourceOptions extends Omit<ReadOptions, "host" | "files" | "maxUnpackedBytes" | "onOpened"> {
-  readonly signal: AbortSignal;
-}
-
 /** Reads open sources to their end. @throws Failure `split-missing`, `input-changed`; the signal's reason */
 export const readSources = async (
   sources: readonly Source[],
   options: SourceOptions,
 ): Promise<Omit<Reading, "close">> => {
-  const { groupBy, split: given, signal } = options;
+  const { groupBy, split: given, signal, sharing, meanwhile } = options;
   const judgement = judgementFor(sources, options.judgement);
   const isMarked = options.isOnlyLookedAt !== true;
   const found = nothingFound(judgement, { isMarked });
-  const groups = new Groups(found.parts);
+  const { parts, problems, requests, shapes } = found;
+  const groups = new Groups(parts);
   const read: GroupsRead = { sources, found, groups };
+  const byKey = groupBy !== undefined;
+  const requireSplit = (isKnown: boolean): void => {
+    if (options.splitNeeded && !isKnown) throw splitMissing(splitsOf(requests));
+  };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const outside: Outside[] = [];
   const scattered: Scattered[] = [];
   let before = 0;
-  let grouping = openGrouping({ found, groups, byKey: groupBy !== undefined });
+  let grouping = openGrouping({ found, groups, byKey });
   for (const [index, source] of sources.entries()) {
-    if (groupBy === undefined) grouping = openGrouping({ found, groups, byKey: false });
-    const first = found.parts.count;
+    if (!byKey) grouping = openGrouping({ found, groups, byKey });
+    const first = parts.count;
     let grouped = first;
-    const onRead = (bytes: number, soFar: Found) => {
-      if (options.splitNeeded && given === undefined && !isRequestsOnly(soFar))
-        throw splitMissing(splitsOf(soFar.requests));
+    const onRead = (bytes: number) => {
+      requireSplit(given !== undefined || isRequestsOnly(found));
       grouping.take(grouped);
-      grouped = found.parts.count;
+      grouped = parts.count;
       options.onProgress({ bytes: before + bytes, of });
     };
-    found.problems.of(source.name);
-    const isSmall = isSmallSource(source, options.sharing);
+    problems.of(source.name);
+    const isSmall = isSmallSource(source, sharing);
     const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
-    const { sharing, meanwhile } = options;
     const how = { index, found: own, groupBy, judgement, isMarked, sharing, meanwhile, signal };
     await scanSource(source, { ...how, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
     });
-    if (isMarked) setOriginDigests(found.parts, source, first);
-    if (found.parts.count === first) found.problems.report("input-empty", undefined, () => ({ file: source.name }));
+    if (isMarked) setOriginDigests(parts, source, first);
+    if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
     outside.push(...outsideOf(own));
-    if (groupBy === undefined) scattered.push(...grouping.scattered);
+    if (!byKey) scattered.push(...grouping.scattered);
     before += source.bytes.size;
   }
-  const { problems, requests, shapes, parts } = found;
   const hasKey = groupBy === undefined || (await checkGroupKey(read, groupBy));
   checkAgreement({ requests, shapes, split: given, problems, file: onlyFileOf(sources) });
   const split = given ?? ownSplit(requests, shapes);
-  if (options.splitNeeded && split === undefined) throw splitMissing(splitsOf(found.requests));
-  for (let group = 0; !hasKey && group < groups.count; group++) {
-    if (parts.kindOf(groups.firstOf(group)) === "trajectory") groups.reject(group);
-  }
+  requireSplit(split !== undefined);
+  for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   await reportScattered(read, scattered);
-  await reportInDoubt(read, groupBy !== undefined);
+  await reportInDoubt(read, byKey);
   await reportWholes(read, { outside, signal });
   // They were compared.
   parts.prints.reset();
@@ -198,11 +206,11 @@ export const readSources = async (
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** Of what was converted, the position of each problem is looked for in its record: of no more than a person reads. */
+/** Of what was composed, the position of each problem is looked for in what it was made of: of no more than a person reads. */
 const judgementFor = (sources: readonly Source[], judgement: Judgement = lenient): Judgement =>
   sources.some(({ origin }) => origin !== undefined) ? { ...judgement, setsAside: false } : judgement;
 
-/** Has the ledger know the groups of a converted source, from a part on, by what they were made of. */
+/** Has the ledger know the groups of a composed source, from a part on, by what they were made of. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++) {
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
@@ -212,6 +220,9 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source
 /** Trajectories that are looked at for the keys that they have, and the keys that are named. */
 const maxLookedAt = 20;
 const maxNamed = 8;
+
+/** Keys that no group can be told by. */
+const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
 
 /** True if any trajectory has the key that was asked for; that none has is said once, instead of for each. */
 const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> => {
@@ -231,9 +242,6 @@ const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> =>
   problems.report("group-key-nowhere", { key, others: [...others].slice(0, maxNamed) }, () => spot);
   return false;
 };
-
-/** Keys that no group can be told by. */
-const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
 
 const onlyFileOf = (sources: readonly Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;

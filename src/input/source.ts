@@ -67,7 +67,7 @@ export interface Origin {
 
 /** Returns the text of a file that a position names: a source, or a file that a source was made of. */
 export const textOf = (sources: readonly Source[], file: string): Bytes | undefined =>
-  sources.find(({ name }) => name === file)?.bytes ??
+  sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((own) => own !== undefined);
 
 /** Returns the first file of a source, as it was given. */

@@ -2,11 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lenient } from "../../src/check/rules/rules.ts";
 import { Scan } from "../../src/check/scan.ts";
+import { assignDedupKeys, DedupKeys } from "../../src/groups/dedup-keys.ts";
 import { openGrowingGroups } from "../../src/groups/growing.ts";
-import { assignDedupKeys, DedupKeys } from "../../src/groups/parts/dedup-keys.ts";
-import { Digests, DigestTable } from "../../src/groups/parts/digests.ts";
-import { openGrouping } from "../../src/groups/parts/grouping.ts";
-import { Groups } from "../../src/groups/parts/groups.ts";
+import { Digests, DigestTable } from "../../src/groups/parts/column.ts";
+import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 
 /** A line: a trajectory with a key, one without, or what can't be read. */

@@ -7,8 +7,8 @@ import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Database, tryLock } from "../../src/database/index.ts";
-import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/parts/dedup-keys.ts";
-import { Digests } from "../../src/groups/parts/digests.ts";
+import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
+import { Digests } from "../../src/groups/parts/column.ts";
 import type { EntryState } from "../../src/ledger/entries.ts";
 import { lockOf } from "../../src/ledger/file-writer.ts";
 import {

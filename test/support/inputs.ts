@@ -112,7 +112,7 @@ export const picturedOf = ({ reward, turns, characters, byName }: Tally) => ({
 export const allOf = ({ found, groups, problems, ownKeys }: Reading, files: readonly string[]) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
-  digests: Buffer.from(groups.digests().slice(0, groups.count)).toString("hex"),
+  digests: Buffer.from(groups.digests().at(0, groups.count)).toString("hex"),
   metrics: found.tally.metrics("train"),
   picture: picturedOf(found.tally),
   counts: problems.counts,

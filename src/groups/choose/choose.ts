@@ -1,244 +1,311 @@
-/** Makes a reading of what is kept of another: the same parts of the same files, new lines only for changed groups. */
+/** Chooses groups and trajectories: what is kept becomes sources whose lines are composed, when they are read, of parts of the inputs. */
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { crc32 } from "node:zlib";
 import { Problems } from "../../check/rules/problems.ts";
-import { lenient } from "../../check/rules/rules.ts";
-import { Scan } from "../../check/scan.ts";
 import type { Host } from "../../host.ts";
-import { fileOf, memoryBytes, type Origin, openSpool, type Source, type Spool } from "../../input/index.ts";
-import { newline, type Span } from "../../json/walk.ts";
-import { bytesOf, lineOfGroup, partOf, partsOf, trajectorySpans, Window } from "../contents.ts";
-import { outsideOf, reportWholes } from "../dataset.ts";
-import { closeGroups } from "../measures.ts";
-import { newExtremes } from "../metrics/extremes.ts";
-import { digestBytes } from "../parts/digests.ts";
-import { nothingFound } from "../parts/found.ts";
-import { Groups } from "../parts/groups.ts";
-import { firstFileOf, type GroupsRead, locate, spotOfGroup, unreadableIn } from "../positions.ts";
-import type { Reading, ReadOptions } from "../read.ts";
-import { type Choosing, type Selection, select } from "./selection.ts";
+import { type Bytes, fileOf, inputChanged, type Origin, type Source, textOf } from "../../input/index.ts";
+import { onOneLine } from "../../json/walk.ts";
+import { bytesOf, partOf, partsOf, trajectorySpans, Window } from "../contents.ts";
+import { Column } from "../parts/column.ts";
+import { groupClosing, groupOpening } from "../parts/groups.ts";
+import { aboutOf, locate, spotOfGroup } from "../positions.ts";
+import { type LeftOutBy, type Reading, type ReadOptions, readSources, tellInInput, unreadableIn } from "../read.ts";
+import { openWhere, rewardOf } from "./where.ts";
+
+/** What is wanted of an input; all of it if nothing is given. */
+export interface Choosing {
+  /** An expression that is true of the trajectories that are wanted. */
+  readonly where?: string | undefined;
+  /** How many trajectories of each group, those with the highest rewards. */
+  readonly best?: number | undefined;
+  /** How many groups; the seed decides which. */
+  readonly sample?: number | undefined;
+  readonly seed: string;
+  /** One of how many parts, from 1, that groups fall into by their digests: each group is in exactly one. */
+  readonly shard?: { readonly part: number; readonly of: number } | undefined;
+}
 
 /** How a reading is made of what is wanted. */
-export interface ChooseOptions extends Pick<ReadOptions, "host" | "splitNeeded" | "judgement" | "onProgress"> {
+export interface ChooseOptions extends Pick<ReadOptions, "judgement" | "onProgress"> {
+  readonly host: Pick<Host, "signal">;
   readonly choosing: Choosing;
 }
 
 /**
  * Chooses among the groups of a reading, which is closed with the choice.
- * @throws Failure `where-wrong`, `spool-failed`, `input-changed`; the signal's reason
+ * @throws Failure `where-wrong`, `input-changed`; the signal's reason
  */
-export const chooseOf = async (reading: Reading, options: ChooseOptions): Promise<Reading> => {
-  const { choosing, host } = options;
-  const selection = await select(reading, choosing, host.signal);
-  const { cut, leftOut } = selection;
-  const lines = openLines(reading, host);
-  try {
-    const { read, from } = await readKept(reading, { ...options, selection, lines });
-    const { problems } = read.found;
-    problems.merge(reading.problems.pack("error"), 0);
-    const [firstCut = 0] = cut.keys();
-    if (cut.size > 0) {
-      problems.report("baseline-changed", { groups: cut.size }, () => spotOfGroup(reading, firstCut));
-    }
-    const isEmpty = from.length === 0 && reading.groups.count > 0;
-    // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
-    if (isEmpty && choosing.shard === undefined) {
-      const [only, ...more] = reading.sources;
-      const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
-      const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
-      problems.report("nothing-chosen", { by, groups: reading.groups.count }, () => place);
-    }
-    const { split, conversion, others, ownKeys } = reading;
-    return {
-      ...{ ...read, problems, split, conversion, others, ownKeys, leftOut },
-      sources: isEmpty ? [] : read.sources,
-      unreadable: unreadableIn(reading),
-      chosenFrom: (group) => from[group] ?? group,
-      close: async () => {
-        await lines.close();
-        await reading.close();
-      },
-    };
-  } catch (thrown) {
-    await lines.close();
-    throw thrown;
-  }
-};
-
-/** Bytes up to which each reward counts to find those far outside: as of a file that is read at once. */
-const maxExactBytes = 2 ** 18;
-
-/** Where the bytes of a part are, and what its group is known by. */
-interface Place {
-  readonly bytes: Buffer;
-  readonly source: Source;
-  /** Position of the source. */
-  readonly index: number;
-  readonly start: number;
-  readonly line: number;
-  readonly digest: Uint8Array;
-}
-
-/**
- * Makes an index of the parts that are kept. They are checked again, so metrics and warnings are those of the choice.
- * `from` has the number that each group had.
- */
-const readKept = async (
+export const chooseOf = async (
   reading: Reading,
-  {
-    selection: { kept, cut },
-    lines,
-    host: { signal },
-    judgement = lenient,
-    onProgress,
-  }: ChooseOptions & { readonly selection: Selection; readonly lines: ReturnType<typeof openLines> },
-): Promise<{ readonly read: GroupsRead; readonly from: readonly number[] }> => {
-  const before = reading.groups;
-  let of = 0;
-  for (let group = 0; group < before.count; group++) if (kept[group] === 1) of += before.bytesOf(group) + 1;
-  const all = nothingFound({ ...judgement, setsAside: false });
-  const found = { ...all, extremes: newExtremes(of <= maxExactBytes ? Number.POSITIVE_INFINITY : undefined) };
-  const { parts, problems } = found;
-  const groups = new Groups(parts);
-  const from: number[] = [];
-  /** The number that each group has now, from 1. */
-  const numbers = new Uint32Array(before.count);
-  /** Puts the last part into its group. */
-  const place = (group: number): void => {
-    const [part, known] = [parts.count - 1, numbers[group] ?? 0];
-    if (known > 0) groups.add(known - 1, part);
-    else numbers[group] = groups.begin(part, { isKeyed: false }) + 1;
-    if (known === 0) from.push(group);
-  };
-  const take = async (group: number, { bytes, source, index, start, line, digest }: Place): Promise<void> => {
-    problems.of(source.name);
-    const own = { ...found, problems: new Problems(problems.judgement, problems.enough) };
-    const alone = { name: source.name, bytes: memoryBytes([]), touched: source.touched };
-    const scan = new Scan(alone, { index, groupBy: undefined, judgement, found: own });
-    const at = parts.count;
-    scan.takeLines({ kind: "lines", bytes, start, last: false });
-    parts.forgetKeys();
-    parts.columns.line.set(at, line);
-    parts.digests.set(at, digest);
-    place(group);
-    const part = parts.at(at);
-    await own.problems.move(async ({ path = [] }) => await locate(source, { part, path }));
-    problems.merge(own.problems.pack(), 0);
-  };
-  const window = new Window();
-  const changed = new Set<number>();
-  for (let at = 0, bytes = 0; at < reading.found.parts.count; at++) {
-    const group = before.groupOf(at);
-    const own = partOf(reading, at);
-    if (kept[group] !== 1 || own === undefined) continue;
-    signal.throwIfAborted();
-    const { source, part } = own;
-    const digest = reading.found.parts.digests.at(at);
-    if (!before.isValid(group)) {
-      // It counts as a group without trajectories.
-      parts.push({ ...part, kind: "unreadable", valid: false, equal: false, trajectories: 0, reward: 0 }, digest);
-      place(group);
-    } else if (before.firstOf(group) === at && (cut.has(group) || (await isOnLines(reading, group, window)))) {
-      changed.add(group);
-      await take(group, await lines.add(group, cut.get(group)));
-    } else if (!changed.has(group)) {
-      await take(group, { ...part, source, index: part.source, bytes: await window.of(own), digest });
-    }
-    bytes += part.length + 1;
-    onProgress({ bytes: Math.min(bytes, of), of });
+  { choosing, host: { signal }, judgement, onProgress }: ChooseOptions,
+): Promise<Reading> => {
+  const selection = await select(reading, choosing, signal);
+  const { kept, cut, leftOut } = selection;
+  const { sources, lineOf, requireUnchanged } = await composeSources(reading, selection, signal);
+  const how = { groupBy: undefined, split: reading.split, splitNeeded: false };
+  const read = await readSources(sources, { ...how, judgement, signal, onProgress });
+  requireUnchanged(read);
+  const { problems } = read;
+  await tellInInput(read);
+  const errors = new Problems(reading.problems.judgement);
+  errors.merge(reading.problems.pack("error"), 0);
+  await errors.move(async (problem) => {
+    const group = aboutOf(reading, problem)?.group;
+    return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
+  });
+  problems.merge(errors.pack(), 0);
+  const [firstCut = 0] = cut.keys();
+  if (cut.size > 0) problems.report("baseline-changed", { groups: cut.size }, () => spotOfGroup(reading, firstCut));
+  // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
+  if (kept.length === 0 && reading.groups.count > 0 && choosing.shard === undefined) {
+    const [only, ...more] = reading.sources;
+    const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
+    const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
+    problems.report("nothing-chosen", { by, groups: reading.groups.count }, () => place);
   }
-  const read = { sources: await lines.sources(), found, groups, isOneFile: true };
-  await reportWholes(read, { outside: outsideOf(found), signal });
-  parts.prints.reset();
-  await closeGroups(read);
-  return { read, from };
+  const { split, conversion, others, ownKeys, found } = reading;
+  return {
+    ...{ ...read, split, conversion, others, ownKeys, leftOut },
+    found: { ...read.found, shapes: found.shapes },
+    unreadable: unreadableIn(reading),
+    chosenFrom: (group) => kept[group] ?? group,
+    close: reading.close,
+  };
 };
 
-/** True if a group goes over several lines: on a line of its own its bytes change. */
-const isOnLines = async (reading: Reading, group: number, window: Window): Promise<boolean> => {
-  for (const own of partsOf(reading, group)) if ((await window.of(own)).includes(newline)) return true;
-  return false;
-};
-
-/** A group whose bytes change, and the positions of the trajectories that are kept. */
-interface Changed {
-  readonly group: number;
-  readonly positions: readonly number[];
+/** What is kept of the groups of a reading. */
+interface Selection {
+  /** Numbers of the groups that are kept. Invalid groups are kept, and stay invalid. */
+  readonly kept: readonly number[];
+  /** Positions of the trajectories that are kept of each group that loses some. */
+  readonly cut: ReadonlyMap<number, readonly number[]>;
+  /** What is left out, by the option that does it. */
+  readonly leftOut: LeftOutBy;
 }
 
-/** Bytes that are held before they are written. */
-const maxHeld = 2 ** 20;
+/** Bytes of a digest that decide the shard of its group: as many as a number holds exactly. */
+const lotBytes = 6;
 
-/** Opens new lines: of groups that lost trajectories, or that go over several lines. */
-const openLines = (reading: Reading, host: Host) => {
-  const lines: Changed[] = [];
-  const name = `${firstFileOf(reading)} (as chosen)`;
-  const origin = originOf(reading, lines);
-  const unwritten = { name, bytes: memoryBytes([]), touched: async () => false, origin };
-  const index = reading.sources.length;
-  let keeper: Spool | undefined;
-  let held: Buffer[] = [];
-  let [size, written] = [0, 0];
-  const flush = async () => {
-    keeper ??= await openSpool(host);
-    await keeper.write(Buffer.concat(held));
-    held = [];
-    written = size;
+/** Selects groups. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
+const select = async (reading: Reading, choosing: Choosing, signal: AbortSignal): Promise<Selection> => {
+  const { groups } = reading;
+  const { where, best, shard } = choosing;
+  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
+  const leftOut: { readonly [Option in keyof LeftOutBy]: { trajectories: number; groups: number } } =
+    Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
+  const leave = (by: keyof LeftOutBy, trajectories: number, whole: number): void => {
+    const left = leftOut[by];
+    if (left === undefined) return;
+    left.trajectories += trajectories;
+    left.groups += whole;
   };
-  return {
-    /** Adds the line of a group: all of it, or some of its trajectories. */
-    async add(group: number, cut: readonly number[] | undefined): Promise<Place> {
-      const whole = await lineOfGroup(reading, group);
-      const spans = trajectorySpans(whole, { kind: "group" });
-      const positions = cut ?? spans.map((_, at) => at);
-      const bytes = cut === undefined ? whole : lineWith(whole, spans, cut);
-      const start = size;
-      lines.push({ group, positions });
-      held.push(bytes, Buffer.from("\n"));
-      size += bytes.length + 1;
-      if (size - written >= maxHeld) await flush();
-      const digest = cut === undefined ? reading.groups.digestOf(group) : digestOfCut(reading, { group, positions });
-      return { bytes, source: unwritten, index, start, line: lines.length, digest };
-    },
-    /** The sources of the reading, and the new lines if there are any. */
-    async sources(): Promise<readonly Source[]> {
-      if (size > written) await flush();
-      return keeper === undefined ? reading.sources : [...reading.sources, { ...unwritten, bytes: keeper.bytes() }];
-    },
-    close: async () => await keeper?.discard(),
-  };
+  const sampled = sampleOf(reading, choosing);
+  const isOfShard = (group: number): boolean =>
+    shard === undefined || Buffer.from(groups.digestOf(group)).readUIntBE(0, lotBytes) % shard.of === shard.part - 1;
+  const see = where === undefined && best === undefined ? undefined : openWhere(reading, where);
+  const kept: number[] = [];
+  const cut = new Map<number, readonly number[]>();
+  for (let group = 0; group < groups.count; group++) {
+    signal.throwIfAborted();
+    const count = groups.trajectoriesOf(group);
+    const isSampled = sampled?.has(group) !== false;
+    if (!groups.isValid(group)) kept.push(group);
+    else if (!isSampled || !isOfShard(group)) leave(isSampled ? "shard" : "sample", count, 1);
+    else if (see === undefined) kept.push(group);
+    else {
+      const { trajectories, isWanted } = await see(group);
+      const wanted = trajectories.map((_, at) => at).filter(isWanted);
+      leave("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
+      const byReward = wanted.toSorted((a, b) => rewardOf(trajectories[b]) - rewardOf(trajectories[a]) || a - b);
+      const positions = byReward.slice(0, best).sort((a, b) => a - b);
+      leave("best", wanted.length - positions.length, 0);
+      if (positions.length > 0 || count === 0) kept.push(group);
+      if (positions.length > 0 && positions.length < count) cut.set(group, positions);
+    }
+  }
+  return { kept, cut, leftOut };
 };
 
-/** A group's line with some of its trajectories, and all else as it was. */
-const lineWith = (line: Buffer, spans: readonly Span[], positions: readonly number[]): Buffer => {
-  const kept = positions.flatMap((at, index) => {
-    const own = line.subarray(spans[at]?.start, spans[at]?.end);
-    return index === 0 ? [own] : [Buffer.from(","), own];
+/** Groups that chance chooses: those whose digests come first with the seed, at any position. */
+const sampleOf = ({ groups }: Reading, { sample, seed }: Choosing): ReadonlySet<number> | undefined => {
+  if (sample === undefined) return undefined;
+  const drawn = Array.from({ length: groups.count }, (_, group) => group)
+    .filter((group) => groups.isValid(group))
+    .map((group) => {
+      const lot = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
+      return { group, lot };
+    });
+  const first = drawn.sort((a, b) => (a.lot < b.lot ? -1 : a.lot > b.lot ? 1 : a.group - b.group)).slice(0, sample);
+  return new Set(first.map(({ group }) => group));
+};
+
+/** Bytes of a line: of our own, or a range of a source, whose line ends become blanks. */
+type Piece = Buffer | { readonly source: Source; readonly start: number; readonly length: number };
+
+const comma = Buffer.from(",");
+const lineEnd = Buffer.from("\n");
+
+/** Stands for an invalid group, which is not read again. */
+const brokenLine = [Buffer.from("!"), lineEnd];
+
+/** The lines of a source: the group of each, its offset, and its checksum. */
+interface Lines {
+  readonly groups: Column;
+  readonly starts: Column;
+  readonly checksums: Column;
+  size: number;
+}
+
+/** Makes a source of each one in which groups begin that are kept: a line for each of them. */
+const composeSources = async (reading: Reading, { kept, cut }: Selection, signal: AbortSignal) => {
+  const { groups, found, sources } = reading;
+  const all = sources.map((): Lines => {
+    return { groups: new Column("u32"), starts: new Column("f64"), checksums: new Column("u32"), size: 0 };
   });
-  return Buffer.concat([line.subarray(0, spans[0]?.start), ...kept, line.subarray(spans.at(-1)?.end)]);
-};
-
-/** The digest of a group that lost trajectories: of what it was made of, and which are left. */
-const digestOfCut = (reading: Reading, { group, positions }: Changed): Uint8Array => {
-  const own = partOf(reading, reading.groups.firstOf(group));
-  const made = own?.source.origin?.digestOf(own.part.line, positions);
-  const whole = createHash("sha256").update(reading.groups.digestOf(group));
-  return (made ?? whole.update(positions.join(" ")).digest()).subarray(0, digestBytes);
-};
-
-/** Where the new lines come from: for positions, and for what is written if the service refuses their groups. */
-const originOf = (reading: Reading, lines: readonly Changed[]): Origin => {
-  const changedAt = (line: number): Changed => lines[line - 1] ?? { group: 0, positions: [] };
+  const window = new Window();
+  const piecesOf = openPieces(reading, cut);
+  const lineOf = new Column("u32");
+  lineOf.length = groups.count;
+  const sourceOf = (group: number): number => found.parts.columns.source.at(groups.firstOf(group));
+  for (const group of kept) {
+    signal.throwIfAborted();
+    const lines = all[sourceOf(group)];
+    if (lines === undefined) continue;
+    for (const part of groups.isValid(group) ? partsOf(reading, group) : []) await window.of(part);
+    lines.groups.push(group);
+    lines.starts.push(lines.size);
+    lineOf.set(group, lines.groups.length);
+    let checksum = 0;
+    for (const piece of piecesOf(group, window)) {
+      const bytes = bytesOfPiece(piece, window);
+      if (bytes !== lineEnd)
+        checksum = crc32(bytes.includes(lineEnd) ? onOneLine(Buffer.from(bytes)) : bytes, checksum);
+      lines.size += piece.length;
+    }
+    lines.checksums.push(checksum);
+  }
+  const used = all.flatMap((lines, index) => {
+    const source = sources[index];
+    if (source === undefined || lines.size === 0) return [];
+    const bytes = openLines(lines, (group) => piecesOf(group, new Window()));
+    return [{ lines, source: { ...source, bytes, origin: originOf(reading, { source, lines, cut }) } }];
+  });
   return {
-    files: [],
-    isBroken: () => false,
-    placeOf: (line) => spotOfGroup(reading, changedAt(line).group),
-    digestOf: (line) => reading.groups.digestOf(changedAt(line).group),
+    sources: used.map(({ source }) => source),
+    /** The line of a group. */
+    lineOf: (group: number): string => `${sources[sourceOf(group)]?.name}:${lineOf.at(group)}`,
+    /** @throws Failure `input-changed` if lines were read that are not those that were composed */
+    requireUnchanged: ({ found: { parts } }: Pick<Reading, "found">): void => {
+      for (let at = 0; at < parts.count; at++) {
+        const { lines, source } = used[parts.columns.source.at(at)] ?? {};
+        const checksum = lines?.checksums.at(parts.columns.line.at(at) - 1);
+        if (source !== undefined && checksum !== parts.columns.checksum.at(at)) throw inputChanged(source.name);
+      }
+    },
+  };
+};
+
+const bytesOfPiece = (piece: Piece, window: Window): Buffer =>
+  Buffer.isBuffer(piece) ? piece : window.now(piece.source, piece.start, piece.length);
+
+/** Opens what gives the pieces of a group's line; of a group on a line that loses trajectories, its bytes are read for it. */
+const openPieces = (reading: Reading, cut: Selection["cut"]) => {
+  const { groups } = reading;
+  const joined = (pieces: readonly Piece[]): readonly Piece[] =>
+    pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
+  return (group: number, window: Window): readonly Piece[] => {
+    if (!groups.isValid(group)) return brokenLine;
+    const positions = cut.get(group);
+    const parts = partsOf(reading, group);
+    const ranges = parts.map(({ source, part: { start, length } }) => ({ source, start, length }));
+    const [whole] = ranges;
+    if (groups.isBare(group) || whole === undefined) {
+      const own = positions?.flatMap((at) => ranges[at] ?? []) ?? ranges;
+      return [groupOpening, ...joined(own), groupClosing, lineEnd];
+    }
+    if (positions === undefined) return [whole, lineEnd];
+    const spans = trajectorySpans(bytesOfPiece(whole, window), { kind: "group" });
+    const rangeOf = (from = 0, to = 0) => ({ ...whole, start: whole.start + from, length: Math.max(0, to - from) });
+    return [
+      rangeOf(0, spans[0]?.start),
+      ...joined(positions.map((at) => rangeOf(spans[at]?.start, spans[at]?.end))),
+      rangeOf(spans.at(-1)?.end, whole.length),
+      lineEnd,
+    ];
+  };
+};
+
+/** The bytes of lines, which are read piece by piece from where they are. */
+const openLines = ({ groups, starts, size }: Lines, piecesOf: (group: number) => readonly Piece[]): Bytes => {
+  const window = new Window();
+  const readNow = (into: Buffer, at: number): number => {
+    let filled = 0;
+    for (let line = lineAt(starts, at); line < starts.length && filled < into.length; line++) {
+      let end = starts.at(line);
+      for (const piece of piecesOf(groups.at(line))) {
+        const from = at + filled - end;
+        end += piece.length;
+        const length = Math.min(piece.length - from, into.length - filled);
+        if (length <= 0) continue;
+        const range = Buffer.isBuffer(piece)
+          ? piece.subarray(from, from + length)
+          : { ...piece, start: piece.start + from, length };
+        const copied = bytesOfPiece(range, window).copy(into, filled);
+        if (!Buffer.isBuffer(piece)) onOneLine(into.subarray(filled, filled + copied));
+        filled += copied;
+        if (copied < length) return filled;
+      }
+    }
+    return filled;
+  };
+  const read = async (into: Buffer, at: number): Promise<number> => {
+    // Others get their turn.
+    await setImmediate();
+    return readNow(into, at);
+  };
+  return { size, read, readNow, close: async () => undefined };
+};
+
+/** The last line that begins at or before an offset. */
+const lineAt = (starts: Column, offset: number): number => {
+  let [low, high] = [0, starts.length];
+  while (low + 1 < high) {
+    const middle = (low + high) >>> 1;
+    if (starts.at(middle) <= offset) low = middle;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Where composed lines come from: for positions, and for what is written if the service refuses their groups. */
+const originOf = (
+  reading: Reading,
+  { source, lines, cut }: { readonly source: Source; readonly lines: Lines; readonly cut: Selection["cut"] },
+): Origin => {
+  const { groups } = reading;
+  const groupAt = (line: number): number => lines.groups.at(line - 1);
+  return {
+    files: source.origin?.files ?? [source.name],
+    isBroken: (line) => !groups.isValid(groupAt(line)),
+    placeOf: (line) => spotOfGroup(reading, groupAt(line)),
+    digestOf: (line) => {
+      const group = groupAt(line);
+      const positions = cut.get(group);
+      const digest = groups.digestOf(group);
+      if (positions === undefined) return digest;
+      // Of what it was made of, and what is left.
+      const own = partOf(reading, groups.firstOf(group));
+      const made = own?.source.origin?.digestOf(own.part.line, positions);
+      return made ?? createHash("sha256").update(digest).update(positions.join(" ")).digest();
+    },
     spotOf: async (line, path) => {
-      const { group, positions } = changedAt(line);
+      const group = groupAt(line);
       const [list, at, ...inside] = path;
-      const position = list === "trajectories" && typeof at === "number" ? (positions[at] ?? at) : undefined;
+      const kept = cut.get(group);
+      const position = list === "trajectories" && typeof at === "number" ? (kept?.[at] ?? at) : undefined;
       const parts = partsOf(reading, group);
-      const isBare = parts[0]?.part.kind === "trajectory";
+      const isBare = groups.isBare(group);
       const own = parts[isBare ? (position ?? 0) : 0];
       if (own === undefined) return {};
       const there = position === undefined ? path : ["trajectories", position, ...inside];
@@ -246,12 +313,12 @@ const originOf = (reading: Reading, lines: readonly Changed[]): Origin => {
     },
     recordsOf: async (line) => {
       const records: Buffer[] = [];
-      for (const own of partsOf(reading, changedAt(line).group)) {
+      for (const own of partsOf(reading, groupAt(line))) {
         const { origin } = own.source;
         records.push(...(origin === undefined ? [await bytesOf(own)] : await origin.recordsOf(own.part.line)));
       }
       return records;
     },
-    textOf: () => undefined,
+    textOf: (file) => textOf(reading.sources, file),
   };
 };

@@ -1,26 +1,20 @@
-/** `--where`: a CEL expression over a trajectory and its group, true for trajectories that are wanted. */
-
+/** `--where`: a CEL expression over a trajectory and its group, true for trajectories that are wanted; and searches by it, or by a text. */
+import { setImmediate } from "node:timers/promises";
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { lineText } from "../../check/rules/places.ts";
+import { inputChanged } from "../../input/index.ts";
+import { spellingsOf } from "../../json/spellings.ts";
+import { elementsOf, memberAt, rootOf } from "../../json/table.ts";
 import { isObject, type JsonObject, memberOf } from "../../json/walk.ts";
-import { membersIn, partsOf, Window } from "../contents.ts";
+import { membersAt, partOf, partsOf, trajectoriesIn, Window } from "../contents.ts";
 import { whereWrong } from "../failures.ts";
 import { momentsOf } from "../metrics/sums.ts";
-import { spotOfGroup } from "../positions.ts";
-import type { Reading } from "../read.ts";
+import { type GroupsRead, spotOfGroup } from "../positions.ts";
 
-/** What an expression sees of a group. */
-interface GroupFacts {
-  /** Its position in the input, from 1. */
-  readonly number: number;
-  /** Trajectories, and exceptions in place of others. */
-  readonly size: number;
-  readonly exceptions: number;
-  readonly reward_mean: number;
-  readonly reward_std_dev: number;
-  readonly reward_min: number;
-  readonly reward_max: number;
-}
+/** Facts about a group that an expression sees; its number is from 1. */
+type GroupFacts = Readonly<
+  Record<"number" | "size" | "exceptions" | "reward_mean" | "reward_std_dev" | "reward_min" | "reward_max", number>
+>;
 
 /** Fields of a trajectory that an expression sees: those that are empty if absent, and those that are null. */
 const listFields = ["tools", "metrics", "metadata", "logs"] as const;
@@ -75,32 +69,53 @@ const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
 /** The rewards of a group if they are known already. */
 export type RewardsKnown = (group: number) => Float64Array | undefined;
 
-/** What is seen of a group, no more of which is read and parsed than the expression may look at. */
+/** What is seen of a group: of its trajectories the members that the expression names. */
 interface SeenGroup {
   readonly trajectories: readonly JsonObject[];
   /** True if the expression is true of the trajectory at a position. @throws Failure `where-wrong` */
   readonly isWanted: (at: number) => boolean;
 }
 
+/** Matches what an expression says of a group if it may be about its exceptions. */
+const mayMeanExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
+
 /**
  * Opens an expression over the valid groups of a reading, one after the other; without one, all are wanted.
  * @throws Failure `where-wrong`; the function: `input-changed`
  */
 export const openWhere = (
-  reading: Reading,
+  reading: GroupsRead,
   where: string | undefined,
   rewardsKnown: RewardsKnown = () => undefined,
 ): ((group: number) => Promise<SeenGroup>) => {
   const isTrue = where === undefined ? undefined : parseWhere(where);
-  const see = openGroups(reading, where ?? "", rewardsKnown);
+  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where ?? "");
+  const named = [...listFields, ...plainFields].filter(isNamed);
+  const members = [...named, ...(isNamed("messages") ? ["messages_and_choices"] : [])];
+  const needsExceptions = mayMeanExceptions.test(where ?? "");
+  const window = new Window();
+  const read = async (group: number) => {
+    const known = members.length > 0 || needsExceptions ? undefined : rewardsKnown(group);
+    if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
+    const trajectories: JsonObject[] = [];
+    let exceptions = 0;
+    for (const own of partsOf(reading, group)) {
+      const bytes = await window.of(own);
+      for (const one of trajectoriesIn(bytes, own.part)) trajectories.push(membersAt(one, [...members, "reward"]));
+      if (needsExceptions && own.part.kind === "group") {
+        exceptions = elementsOf(memberAt(rootOf(bytes), "exceptions")).length;
+      }
+    }
+    return { trajectories, exceptions };
+  };
   return async (group) => {
-    const { trajectories, exceptions } = await see(group);
+    const { trajectories, exceptions } = await read(group);
     if (isTrue === undefined) return { trajectories, isWanted: () => true };
     const { mean, deviation, least, most } = momentsOf(trajectories.map(rewardOf).filter(Number.isFinite));
     const facts = {
       number: group + 1,
       size: trajectories.length,
-      exceptions: Array.isArray(exceptions) ? exceptions.length : 0,
+      exceptions,
       reward_mean: mean,
       reward_std_dev: deviation,
       reward_min: least,
@@ -117,37 +132,67 @@ export const rewardOf = (trajectory: JsonObject | undefined): number => {
   return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;
 };
 
-/** Matches what an expression can say of a group without its exceptions. */
-const withoutExceptions = /\bgroup\s*\.\s*(?:number|size|reward_(?:mean|std_dev|min|max))\b/g;
+/** What is looked for: a case-sensitive substring, or CEL that is true for one of a group's trajectories. */
+export interface Sought {
+  readonly text?: string | undefined;
+  readonly where?: string | undefined;
+}
 
-/** Opens what reads the members of groups that an expression may look at: those that it names, even in a string. */
-const openGroups = (
-  reading: Reading,
-  where: string,
-  rewardsKnown: RewardsKnown,
-): ((group: number) => Promise<{ readonly trajectories: readonly JsonObject[]; readonly exceptions?: unknown }>) => {
-  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
-  const members = [...listFields, ...plainFields].filter(isNamed);
-  // If most members are needed, whole lines are parsed.
-  const isWhole = isNamed("messages") || /\bgroup\b/.test(where.replaceAll(withoutExceptions, ""));
-  const window = new Window();
-  return async (group) => {
-    const known = isWhole || members.length > 0 ? undefined : rewardsKnown(group);
-    if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })) };
-    const trajectories: JsonObject[] = [];
-    for (const own of partsOf(reading, group)) {
-      const bytes = await window.of(own);
-      if (!isWhole) {
-        trajectories.push(...membersIn(bytes, own.part, [...members, "reward"]));
-        continue;
-      }
-      const value: unknown = JSON.parse(bytes.toString("utf8"));
-      if (own.part.kind === "group" && isObject(value))
-        return { trajectories: objectsIn(value.trajectories), exceptions: value.exceptions };
-      trajectories.push(...objectsIn([value]));
-    }
-    return { trajectories };
+/** How a search reports: each group that was found, in their order, and a share from 0 to 1. */
+interface SearchOptions {
+  readonly signal: AbortSignal;
+  readonly rewardsKnown: RewardsKnown;
+  /** May be called more than once for a group with several parts. */
+  found(group: number): void;
+  progress(share: number): void;
+}
+
+/** Trajectories, and bytes, that are searched before others get their turn. */
+const trajectoriesAtOnce = 100;
+const bytesAtOnce = 2 ** 22;
+
+/** Searches all groups. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
+export const searchGroups = async (
+  reading: GroupsRead,
+  { text = "", where }: Sought,
+  { signal, rewardsKnown, found, progress }: SearchOptions,
+): Promise<void> => {
+  const { groups } = reading;
+  const { parts } = reading.found;
+  if (text === "" && where === undefined) return;
+  const see = where === undefined ? undefined : openWhere(reading, where, rewardsKnown);
+  const isWanted = async (group: number): Promise<boolean> => {
+    if (see === undefined) return true;
+    if (!groups.isValid(group)) return false;
+    const { trajectories, isWanted } = await see(group);
+    return trajectories.some((_, at) => isWanted(at));
   };
+  const hasText = openText(reading, text);
+  for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
+    trajectories += parts.columns.trajectories.at(at);
+    bytes += parts.columns.length.at(at);
+    if (trajectories >= trajectoriesAtOnce || bytes >= bytesAtOnce) {
+      [trajectories, bytes] = [0, 0];
+      progress(at / parts.count);
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    const group = groups.groupOf(at);
+    // A text is looked for in each part, and an expression is about all of them.
+    const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
+    if (isCandidate && (await isWanted(group))) found(group);
+  }
 };
 
-const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+/** Opens the search for a text in parts, one after the other. */
+const openText = (reading: GroupsRead, text: string): ((part: number) => Promise<boolean>) => {
+  const needles = spellingsOf(text).map((spelled) => Buffer.from(spelled));
+  const window = new Window();
+  return async (position) => {
+    const own = partOf(reading, position);
+    if (own === undefined) return false;
+    const bytes = await window.at(own.source, own.part.start, own.part.length);
+    if (bytes.length < own.part.length) throw inputChanged(own.source.name);
+    return needles.some((needle) => bytes.includes(needle));
+  };
+};

@@ -1,8 +1,18 @@
 /** The metrics of trajectories (promises.md, "Metrics"): tallied by group, merged, exact until the end. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
-import { rewardTolerance } from "./constants.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
-import { boundsOf, deviation, ExactSum, type SumData } from "./sums.ts";
+import { addToSum, boundsOf, deviation, type ExactSum, meanOfSum, mergeSum, newSum } from "./sums.ts";
+
+/** Rewards that differ by no more are equal (promises.md, "Metrics"). */
+export const rewardTolerance = 1e-12;
+
+/** What trajectories have to train on, and what they lack, in bits: a choice, its logprobs, tools that are called. */
+export const withChoice = 1;
+export const withoutChoice = 2;
+export const withLogprobs = 4;
+export const withoutLogprobs = 8;
+export const withTools = 16;
+export const withoutTools = 32;
 
 /** The fields of a trajectory that metrics are made of (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
@@ -13,9 +23,8 @@ interface ReadTrajectory {
   /** Metrics that have a mean, and in that order their finite values. Names are compared with those before as an object. */
   readonly names: readonly string[];
   readonly metrics: readonly number[];
-  /** Messages and choices. */
+  /** Messages and choices, and characters of their content. */
   readonly turns: number;
-  /** Characters of their content. */
   readonly characters: number;
   /** Choices, and those that have logprobs. */
   readonly choices: number;
@@ -28,12 +37,6 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 /** True if a key of `metrics` has the name of something that is calculated; it is skipped. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-/** A metric's value as a number: a boolean is 0 or 1; undefined for what is not a finite number. */
-const metricValue = (value: unknown): number | undefined => {
-  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
-  return typeof value === "boolean" ? Number(value) : undefined;
-};
-
 /** Metrics whose distribution is kept; of more, only the means are. */
 const maxPictured = 200;
 
@@ -44,34 +47,43 @@ interface Series {
   readonly sketch: Sketch | undefined;
 }
 
-interface SeriesData extends Pick<Series, "count" | "sketch"> {
-  readonly sum: SumData;
-}
+const newSeries = (sketch?: Sketch): Series => ({ sum: newSum(), count: 0, sketch });
+
+const addValue = (series: Series, value: number): void => {
+  addToSum(series.sum, value);
+  series.count++;
+};
+
+const addPictured = (series: Series, value: number): void => {
+  addValue(series, value);
+  if (series.sketch !== undefined) addTo(series.sketch, value);
+};
+
+const mergeSeries = (into: Series, { sum, count, sketch }: Series, sign: 1 | -1): void => {
+  mergeSum(into.sum, sum, sign);
+  into.count += sign * count;
+  if (sign === 1 && into.sketch !== undefined && sketch !== undefined) mergeSketch(into.sketch, sketch);
+};
+
+const meanOf = ({ sum, count }: Series): number => meanOfSum(sum, count);
+
+const counts = ["trajectories", "groups", "trainable", "exceptions"] as const;
 
 /** A tally as data: another thread gets this of it. */
-export interface TallyData
-  extends Pick<Tally, "trajectories" | "groups" | "trainable" | "exceptions" | "turns" | "characters" | "sampled"> {
-  readonly reward: SeriesData;
-  readonly deviations: SeriesData;
-  readonly byName: ReadonlyMap<string, SeriesData>;
-}
-
-/** The facts about a group as a whole. */
-interface ClosedGroup {
-  readonly rewards: readonly number[];
-  /** Exceptions that took the place of trajectories. */
-  readonly exceptions: number;
-}
+export type TallyData = Pick<
+  Tally,
+  (typeof counts)[number] | "reward" | "deviations" | "byName" | "turns" | "characters" | "sampled"
+>;
 
 /** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
 export class Tally {
-  /** Trajectories, groups and trainable groups that were added, and exceptions that took the place of trajectories. */
   trajectories = 0;
   groups = 0;
   trainable = 0;
+  /** Exceptions that took the place of trajectories. */
   exceptions = 0;
-  readonly reward = newSeries({ isPictured: true });
-  readonly deviations = newSeries({ isPictured: false });
+  readonly reward = newSeries(newSketch());
+  readonly deviations = newSeries();
   readonly byName = new Map<string, Series>();
   /** Distributions of lengths. */
   readonly turns = newSketch();
@@ -83,7 +95,7 @@ export class Tally {
   #names: readonly string[] = [];
   #named: readonly Series[] = [];
 
-  /** Names of metrics that were counted. */
+  /** Number of metrics that were counted. */
   get names(): number {
     return this.byName.size;
   }
@@ -91,24 +103,25 @@ export class Tally {
   /** Adds a trajectory of a group that is closed later, but not to the distributions. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addValue(this.reward, reward, false);
+    if (Number.isFinite(reward)) addValue(this.reward, reward);
     for (const [key, given] of Object.entries(metrics ?? {})) {
-      const value = metricValue(given);
-      if (value !== undefined && !calculatedNames.has(key)) addValue(this.#series(key), value, false);
+      const value: unknown = typeof given === "boolean" ? Number(given) : given;
+      if (typeof value !== "number" || !Number.isFinite(value) || isCalculated(key)) continue;
+      addValue(this.#series(key), value);
     }
   }
 
   /** Adds a trajectory of a group that is closed later, to the distributions too. */
   addMeasured({ reward, names, metrics, turns, characters, choices, scored }: ReadTrajectory): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addValue(this.reward, reward, true);
+    if (Number.isFinite(reward)) addPictured(this.reward, reward);
     if (names !== this.#names) {
       this.#names = names;
       this.#named = names.map((name) => this.#series(name));
     }
     for (let at = 0; at < this.#named.length; at++) {
       const series = this.#named[at];
-      if (series !== undefined) addValue(series, metrics[at] ?? 0, true);
+      if (series !== undefined) addPictured(series, metrics[at] ?? 0);
     }
     addTo(this.turns, turns);
     addTo(this.characters, characters);
@@ -116,12 +129,15 @@ export class Tally {
   }
 
   /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */
-  closeGroup({ rewards, exceptions }: ClosedGroup, sign: 1 | -1 = 1): void {
+  closeGroup(
+    { rewards, exceptions }: { readonly rewards: readonly number[]; readonly exceptions: number },
+    sign: 1 | -1 = 1,
+  ): void {
     this.groups += sign;
     this.exceptions += sign * exceptions;
     const finite = rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
-    this.deviations.sum.add(sign * deviation(finite));
+    addToSum(this.deviations.sum, sign * deviation(finite));
     this.deviations.count += sign;
     const { least, most } = boundsOf(finite);
     if (most - least > rewardTolerance) this.trainable += sign;
@@ -135,69 +151,47 @@ export class Tally {
     this.#addSampled(other.sampled);
   }
 
-  #addSampled({ choices, scored, trajectories }: Tally["sampled"]): void {
-    this.sampled.choices += choices;
-    this.sampled.scored += scored;
-    this.sampled.trajectories += trajectories;
-  }
-
   /** Takes back the metrics of a tally that was added; the distributions stay. */
   subtract(other: TallyData): void {
     this.#add(other, -1);
   }
 
   #add(other: TallyData, sign: 1 | -1): void {
-    for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const) {
-      this[count] += sign * other[count];
-    }
-    addSeries(this.reward, other.reward, sign);
-    addSeries(this.deviations, other.deviations, sign);
-    for (const [key, series] of other.byName) addSeries(this.#series(key), series, sign);
+    for (const count of counts) this[count] += sign * other[count];
+    mergeSeries(this.reward, other.reward, sign);
+    mergeSeries(this.deviations, other.deviations, sign);
+    for (const [key, series] of other.byName) mergeSeries(this.#series(key), series, sign);
+  }
+
+  #addSampled({ choices, scored, trajectories }: Tally["sampled"]): void {
+    this.sampled.choices += choices;
+    this.sampled.scored += scored;
+    this.sampled.trajectories += trajectories;
   }
 
   /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
-    const own = new Map<string, number>();
-    if (this.reward.count > 0) own.set("reward", meanOf(this.reward));
-    own.set("reward_std_dev", this.deviations.count === 0 ? 0 : meanOf(this.deviations));
     const tried = this.trajectories + this.exceptions;
-    if (tried > 0) own.set("exception_rate", this.exceptions / tried);
-    for (const [key, series] of [...this.byName].sort(byKey)) if (series.count > 0) own.set(key, meanOf(series));
-    const counts = {
+    const means = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
+    const own: readonly (readonly [string, number])[] = [
+      ...(this.reward.count > 0 ? [["reward", meanOf(this.reward)] as const] : []),
+      ["reward_std_dev", this.deviations.count === 0 ? 0 : meanOf(this.deviations)],
+      ...(tried > 0 ? [["exception_rate", this.exceptions / tried] as const] : []),
+      ...means.map(([key, series]) => [key, meanOf(series)] as const),
+    ];
+    return {
+      ...Object.fromEntries(own.map(([key, value]) => [prefix + key, value])),
       "data/step_num_scenarios": this.groups,
       "data/step_num_trajectories": this.trajectories,
       "data/step_num_groups_submitted": this.groups,
       ...(split === "train" ? { "data/step_num_groups_trainable": this.trainable } : {}),
     };
-    return Object.fromEntries([...[...own].map(([key, value]) => [prefix + key, value]), ...Object.entries(counts)]);
   }
 
   #series(key: string): Series {
-    const series = this.byName.get(key) ?? newSeries({ isPictured: this.names < maxPictured });
+    const series = this.byName.get(key) ?? newSeries(this.names < maxPictured ? newSketch() : undefined);
     if (series.count === 0) this.byName.set(key, series);
     return series;
   }
 }
-
-const newSeries = ({ isPictured }: { readonly isPictured: boolean }): Series => ({
-  sum: new ExactSum(),
-  count: 0,
-  sketch: isPictured ? newSketch() : undefined,
-});
-
-const addValue = (series: Series, value: number, isPictured: boolean): void => {
-  series.sum.add(value);
-  series.count++;
-  if (isPictured && series.sketch !== undefined) addTo(series.sketch, value);
-};
-
-const addSeries = (into: Series, { sum, count, sketch }: SeriesData, sign: 1 | -1): void => {
-  into.sum.merge(sum, sign);
-  into.count += sign * count;
-  if (sign === 1 && into.sketch !== undefined && sketch !== undefined) mergeSketch(into.sketch, sketch);
-};
-
-const meanOf = ({ sum, count }: Series): number => sum.mean(count);
-
-const byKey = ([a]: readonly [string, Series], [b]: readonly [string, Series]): number => (a < b ? -1 : a > b ? 1 : 0);

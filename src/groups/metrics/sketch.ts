@@ -31,8 +31,6 @@ export interface Sketch {
   buckets: Uint32Array | undefined;
 }
 
-const double = new DataView(new ArrayBuffer(8));
-
 /** A sketch of nothing. */
 export const newSketch = (maxValues = maxCounted): Sketch => ({
   maxValues,
@@ -88,25 +86,25 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
   if (from.buckets !== undefined && into.buckets === undefined) toBuckets(into);
   for (const [value, times] of from.values ?? []) count(into, value, times);
   if (from.buckets === undefined || into.buckets === undefined) return;
-  const last = bucketOf(from.most);
-  for (let at = bucketOf(from.least); at <= last; at++) {
+  for (let at = bucketOf(from.least); at <= bucketOf(from.most); at++) {
     into.buckets[at] = (into.buckets[at] ?? 0) + (from.buckets[at] ?? 0);
   }
 };
+
+const double = new DataView(new ArrayBuffer(8));
 
 const bucketOf = (value: number): number => {
   double.setFloat64(0, value);
   const at = ((double.getUint32(0) & 0x7fffffff) >>> bucketBits) - (exponentBias + minExponent) * bucketsPerOctave;
   if (at < 0) return bucketsOfSide;
-  return value < 0
-    ? bucketsOfSide - 1 - Math.min(at, bucketsOfSide - 1)
-    : bucketsOfSide + 1 + Math.min(at, bucketsOfSide - 1);
+  const distance = 1 + Math.min(at, bucketsOfSide - 1);
+  return value < 0 ? bucketsOfSide - distance : bucketsOfSide + distance;
 };
 
 /** The middle of a bucket. */
 const middleOf = (bucket: number): number => {
   if (bucket === bucketsOfSide) return 0;
-  const at = bucket > bucketsOfSide ? bucket - bucketsOfSide - 1 : bucketsOfSide - 1 - bucket;
+  const at = Math.abs(bucket - bucketsOfSide) - 1;
   const octave = Math.floor(at / bucketsPerOctave);
   const size = 2 ** (minExponent + octave) * (1 + ((at % bucketsPerOctave) + 0.5) / bucketsPerOctave);
   return bucket > bucketsOfSide ? size : -size;
@@ -124,9 +122,7 @@ export const weightsOf = ({ values, buckets, least, most }: Sketch): readonly We
     return Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => a.value - b.value);
   }
   const weights: Weight[] = [];
-  const last = bucketOf(most);
-  for (let bucket = bucketOf(least); bucket <= last; bucket++) {
-    const count = buckets?.[bucket] ?? 0;
+  for (const [bucket, count] of buckets?.entries() ?? []) {
     if (count > 0) weights.push({ value: Math.min(most, Math.max(least, middleOf(bucket))), count });
   }
   return weights;
@@ -146,16 +142,65 @@ export const medianOf = (weights: readonly Weight[]): number => {
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** The first value up to which so many values stand. */
+/** The first value up to which there are so many values. */
 const valueAt = (weights: readonly Weight[], many: number): number => {
   let passed = 0;
-  for (const { value, count } of weights) {
+  const found = weights.find(({ count }) => {
     passed += count;
-    if (passed >= many) return value;
-  }
-  return weights.at(-1)?.value ?? 0;
+    return passed >= many;
+  });
+  return (found ?? weights.at(-1))?.value ?? 0;
 };
 
 /** Population standard deviation. */
 export const spreadOf = ({ count, squares }: Sketch): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);
+
+/** A reward, and the trajectory that has it: the position of its part, and its own in that. */
+interface PlacedReward {
+  readonly reward: number;
+  readonly part: number;
+  readonly trajectory: number;
+}
+
+/** The rewards of one source: what is usual there is known of each source alone. */
+export interface Extremes {
+  readonly rewards: Sketch;
+  /** The smallest rewards, the smallest first, and the largest ones, the largest first. */
+  readonly smallest: PlacedReward[];
+  readonly largest: PlacedReward[];
+}
+
+/** Extremes of nothing. @param maxValues different rewards up to which each is counted */
+export const newExtremes = (maxValues?: number): Extremes => ({
+  rewards: newSketch(maxValues),
+  smallest: [],
+  largest: [],
+});
+
+/** Rewards kept at each end. */
+const maxKept = 16;
+
+/** Adds the finite reward of a trajectory. */
+export const lookAtReward = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
+  const { rewards, smallest, largest } = extremes;
+  addTo(rewards, reward);
+  const [least, most] = [smallest[maxKept - 1]?.reward ?? Number.NaN, largest[maxKept - 1]?.reward ?? Number.NaN];
+  if (!(reward >= least && reward <= most)) insertAtEnds(extremes, { reward, part, trajectory });
+};
+
+/** Inserts a reward after equal ones. */
+const insertAtEnds = ({ smallest, largest }: Extremes, placed: PlacedReward): void => {
+  for (const [list, sign] of [[smallest, 1] as const, [largest, -1] as const]) {
+    const after = list.findIndex(({ reward }) => sign * placed.reward < sign * reward);
+    list.splice(after < 0 ? list.length : after, 0, placed);
+    if (list.length > maxKept) list.pop();
+  }
+};
+
+/** Adds those of a later range, whose first part has a position. */
+export const mergeExtremes = (into: Extremes, from: Extremes, firstPart: number): void => {
+  mergeSketch(into.rewards, from.rewards);
+  const kept = new Set([...from.smallest, ...from.largest]);
+  for (const placed of kept) insertAtEnds(into, { ...placed, part: placed.part + firstPart });
+};

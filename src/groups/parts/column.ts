@@ -1,9 +1,6 @@
-/** Columns of numbers that grow, and can be changed in place. */
+/** Columns of numbers that grow and can be changed in place, and digests in such a column, each found by its bytes. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
-
-/** Any double, a whole number below 2^32, a whole number below 256. */
-type ColumnType = keyof typeof arrays;
 
 /** Adjacent numbers. */
 type Values = Float64Array | Uint32Array | Uint8Array;
@@ -22,14 +19,15 @@ export type ColumnData = Pick<Column, "blocks" | "length">;
 
 /** A column in blocks: growing copies nothing. A block that contains nothing but the default takes no memory. */
 export class Column {
-  readonly #type: ColumnType;
+  /** Any double, a whole number below 2^32, a whole number below 256. */
+  readonly #type: keyof typeof arrays;
   readonly #default: number;
   /** A block may be shorter than its part of the column: what it lacks is the default. */
   readonly blocks: (Values | undefined)[] = [];
   /** May be increased: the new numbers are the default. */
   length = 0;
 
-  constructor(type: ColumnType, byDefault = 0) {
+  constructor(type: keyof typeof arrays, byDefault = 0) {
     this.#type = type;
     this.#default = byDefault;
   }
@@ -96,5 +94,119 @@ export class Column {
     larger.set(this.blocks[index] ?? []);
     this.blocks[index] = larger;
     return larger;
+  }
+}
+
+/** Bytes of a digest: half a SHA-256, which no two of a million parts share by chance. */
+export const digestBytes = 16;
+const digestWords = digestBytes / 4;
+
+/** Digests side by side: a million take 16 MB. */
+export class Digests {
+  #words: Column;
+  #isBorrowed: boolean;
+
+  constructor(words = new Column("u32"), { isBorrowed = false } = {}) {
+    this.#words = words;
+    this.#isBorrowed = isBorrowed;
+  }
+
+  get count(): number {
+    return this.#words.length / digestWords;
+  }
+
+  /** The same digests, to be changed without changing these: copied with the first change. */
+  borrowed(): Digests {
+    return new Digests(this.#words, { isBorrowed: true });
+  }
+
+  /** Adds adjacent digests. */
+  append(digests: Uint8Array): void {
+    this.#words.append(wordsOf(digests));
+  }
+
+  /** Changes the digest at a position; those between the last one and this are zeros. */
+  set(position: number, digest: Uint8Array): void {
+    if (this.#isBorrowed) {
+      const words = new Column("u32");
+      words.appendColumn(this.#words);
+      this.#words = words;
+      this.#isBorrowed = false;
+    }
+    this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
+    for (const [word, value] of wordsOf(digest).entries()) this.#words.set(position * digestWords + word, value);
+  }
+
+  /** Adjacent digests from a position on, by default one. */
+  at(first: number, count = 1): Uint8Array {
+    const end = Math.min(this.count, first + count);
+    const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }
+
+  /** A word of the digest at a position, in the byte order of this machine. */
+  wordOf(position: number, word: number): number {
+    return this.#words.at(position * digestWords + word);
+  }
+}
+
+/** The words of bytes, wherever these begin in memory. */
+const wordsOf = (bytes: Uint8Array): Uint32Array => {
+  const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+  return new Uint32Array(buffer, byteOffset, length / 4);
+};
+
+/** Finds the positions of digests in a list: an open-addressed table, keyed by the first word of each. It grows. */
+export class DigestTable {
+  readonly #digests: Digests;
+  /** Positions, from 1; 0 is a free slot. */
+  #slots: Int32Array;
+  #count = 0;
+
+  /** @param expected digests that it has room for at first */
+  constructor(digests: Digests, expected = 0) {
+    this.#digests = digests;
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
+  }
+
+  /** Adds the digest at a position; gives the position that has it: its own, or one that was added before. */
+  add(position: number): number {
+    if (this.#count * 2 >= this.#slots.length) this.#grow();
+    const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));
+    const found = this.#slots[slot] ?? 0;
+    if (found > 0) return found - 1;
+    this.#slots[slot] = position + 1;
+    this.#count++;
+    return position;
+  }
+
+  /** The position of a digest; undefined if it is not in the table. */
+  find(digest: Uint8Array): number | undefined {
+    const words = wordsOf(digest);
+    const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
+    return found === 0 ? undefined : found - 1;
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#slots = new Int32Array(before.length * 2);
+    this.#count = 0;
+    for (const slot of before) if (slot > 0) this.add(slot - 1);
+  }
+
+  /** The slot of a digest, or the free slot where it belongs. */
+  #slotOf(wordAt: (word: number) => number): number {
+    const last = this.#slots.length - 1;
+    for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {
+      const found = this.#slots[slot] ?? 0;
+      if (found === 0 || this.#isAt(found - 1, wordAt)) return slot;
+    }
+  }
+
+  #isAt(position: number, wordAt: (word: number) => number): boolean {
+    for (let word = 0; word < digestWords; word++) {
+      if (this.#digests.wordOf(position, word) !== wordAt(word)) return false;
+    }
+    return true;
   }
 }

@@ -1,7 +1,6 @@
-/** Groups of parts: they grow part by part, and their numbers never change. */
+/** Groups of parts: parts are put into them as they come, they grow, and their numbers never change. */
 import { createHash } from "node:crypto";
-import { Column } from "./column.ts";
-import { Digests, digestBytes } from "./digests.ts";
+import { Column, Digests, digestBytes } from "./column.ts";
 import type { Parts } from "./parts.ts";
 
 /** `{"trajectories":[` and `]}`, which make a group out of bare trajectories. */
@@ -64,22 +63,23 @@ export class Groups {
   }
 
   /** Positions of a group's parts, in their order. */
-  partsOf(group: number): Uint32Array {
+  partsOf(group: number): readonly number[] {
     const parts: number[] = [];
-    this.#visit(group, (part) => parts.push(part));
-    return Uint32Array.from(parts);
-  }
-
-  #visit(group: number, take: (part: number) => void): void {
     for (let part = this.firstOf(group), step = -1; step !== 0; part += step) {
-      take(part);
+      parts.push(part);
       step = this.#toNext.at(part);
     }
+    return parts;
   }
 
   /** The group of the part at a position. */
   groupOf(part: number): number {
     return part - this.#fromGroup.at(part);
+  }
+
+  /** True if the trajectories of a group are parts of their own; false for a group on a line, or what can't be read. */
+  isBare(group: number): boolean {
+    return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
   /** True if a group has a key, so that it may have several parts. */
@@ -110,26 +110,25 @@ export class Groups {
 
   #sum(group: number, column: Column): number {
     let sum = 0;
-    this.#visit(group, (part) => {
+    for (let part = this.firstOf(group), step = -1; step !== 0; part += step) {
       sum += column.at(part);
-    });
+      step = this.#toNext.at(part);
+    }
     return sum;
   }
 
   /** The digest of a group's bytes, or of its trajectories' digests. */
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
-    const first = this.firstOf(group);
-    if (this.#parts.kindOf(first) !== "trajectory") return digests.at(first);
+    if (!this.isBare(group)) return digests.at(this.firstOf(group));
     const digest = openDigest();
-    this.#visit(group, (part) => digest.update(digests.at(part)));
+    for (const part of this.partsOf(group)) digest.update(digests.at(part));
     return digest.digest().subarray(0, digestBytes);
   }
 
   /** The digest of each group, in their order. Not to be changed. */
   readonly digests = (): Digests => {
-    const areParts = this.count === this.#parts.count;
-    if (areParts && !this.#parts.has("trajectory")) return this.#parts.digests;
+    if (this.count === this.#parts.count && !this.#parts.has("trajectory")) return this.#parts.digests;
     const digests = new Digests();
     for (let group = 0; group < this.count; group++) digests.append(this.digestOf(group));
     return digests;
@@ -138,3 +137,72 @@ export class Groups {
 
 /** Begins the digest of a group of trajectories: the digest of each follows. */
 export const openDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
+
+/** A part whose group had already ended, and the first part of its group. */
+export interface Scattered {
+  readonly part: number;
+  readonly first: number;
+  readonly key: string;
+}
+
+/** What is grouped, and how. */
+export interface GroupingOptions {
+  readonly found: { readonly parts: Parts };
+  readonly groups: Groups;
+  /** True if trajectories belong together wherever they are, false if they have to be adjacent. */
+  readonly byKey: boolean;
+}
+
+/** A part in its group. */
+export interface Grouped {
+  readonly part: number;
+  readonly group: number;
+  /** Key of the group; undefined for a part that is a group alone. */
+  readonly key: string | undefined;
+  readonly isNew: boolean;
+  /** True if the part before has the same key, or need not have it. */
+  readonly isAdjacent: boolean;
+}
+
+/** What is called for each part, before it is grouped and after. */
+interface GroupingHooks {
+  readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
+  readonly onGrouped?: (grouped: Grouped) => void;
+}
+
+/** Opens the grouping of one input: of adjacent trajectories with one `group_id`; by a key, that of all inputs. */
+export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
+  /** Groups that trajectories may still be added to, by their keys. */
+  const open = new Map<string, number>();
+  /** Parts that are not adjacent to their groups, which are invalid. */
+  const scattered: Scattered[] = [];
+  /** Key of the part before; undefined for a group alone. */
+  let before: string | undefined;
+  const takePart = (part: number): void => {
+    const key = parts.keyOf(part);
+    // What can't be read may have belonged to the group it is in: it ends none.
+    const isUnreadable = parts.kindOf(part) === "unreadable";
+    const isAdjacent = byKey || key === before;
+    hooks.onPart?.(part, { endsGroups: !isAdjacent && !isUnreadable });
+    const known = key === undefined ? undefined : open.get(key);
+    const group = known ?? groups.begin(part, { isKeyed: key !== undefined });
+    if (known !== undefined) groups.add(known, part);
+    if (known !== undefined && key !== undefined && !isAdjacent) {
+      scattered.push({ part, first: groups.firstOf(known), key });
+      groups.reject(known);
+    }
+    if (known === undefined && key !== undefined) open.set(key, group);
+    if (!isUnreadable) before = key;
+    hooks.onGrouped?.({ part, group, key, isNew: known === undefined, isAdjacent });
+  };
+  return {
+    open,
+    scattered,
+    /** Takes the parts from one on: all of them, or those on lines before one. Their keys are not needed any more. */
+    take(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
+      const { line } = parts.columns;
+      for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);
+      parts.forgetKeys();
+    },
+  };
+};

@@ -1,6 +1,5 @@
 /** The index of all parts: a million of them in some fifty megabytes. */
-import { Column, type ColumnData } from "./column.ts";
-import { Digests, digestBytes } from "./digests.ts";
+import { Column, type ColumnData, Digests, digestBytes } from "./column.ts";
 
 /** The facts about parts, a column each. Each line is a fact that is stored, appended and sent to other threads. */
 const newColumns = () => ({
@@ -25,15 +24,13 @@ const newColumns = () => ({
   reward: new Column("f64"),
   /** The newest policy version in it; NaN if it names none. */
   version: new Column("f64", Number.NaN),
-  /** What its trajectories have to train on, and what they lack, in bits (metrics/constants.ts). */
+  /** What its trajectories have to train on, and what they lack, in bits (metrics/metrics.ts). */
   training: new Column("u8"),
   /** Position in `keys`, from 1, of its group's key; 0 if it has none. Keys are forgotten when the parts are grouped. */
   key: new Column("u32"),
   /** Fingerprints of its trajectories, one for each; 0 if there is none. They are dropped once they were compared. */
   fingerprint: new Column("u32"),
 });
-
-type Columns = ReturnType<typeof newColumns>;
 
 /** How a part arrived. */
 type PartKind = "group" | "trajectory" | "unreadable";
@@ -43,7 +40,10 @@ const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 /** A part of the input: a group, or a trajectory that becomes part of one. The facts are those of the columns. */
 export interface Part
   extends Readonly<
-    Record<Exclude<keyof Columns, "digest" | "fingerprint" | "key" | "kind" | "valid" | "equal">, number>
+    Record<
+      "source" | "start" | "length" | "line" | "checksum" | "trajectories" | "reward" | "version" | "training",
+      number
+    >
   > {
   readonly kind: PartKind;
   readonly valid: boolean;
@@ -70,8 +70,9 @@ export class Parts {
    * looked at doesn't, and takes a quarter less time.
    */
   readonly isMarked: boolean;
-  readonly #digests = new Digests(this.columns.digest);
-  readonly #entries = Object.entries<Column>(this.columns);
+  readonly digests = new Digests(this.columns.digest);
+  /** The fingerprint of each trajectory; those of a part are adjacent. */
+  readonly prints = this.columns.fingerprint;
 
   constructor(isMarked = true) {
     this.isMarked = isMarked;
@@ -79,15 +80,6 @@ export class Parts {
 
   get count(): number {
     return this.columns.start.length;
-  }
-
-  get digests(): Digests {
-    return this.#digests;
-  }
-
-  /** The fingerprint of each trajectory; those of a part are adjacent. */
-  get prints(): Column {
-    return this.columns.fingerprint;
   }
 
   /** Adds a part. `hash` is the SHA-256 of its bytes; empty if parts are not marked. */
@@ -107,8 +99,7 @@ export class Parts {
     columns.version.push(part.version);
     columns.training.push(part.training);
     columns.key.push(0);
-    if (!this.isMarked) return;
-    this.#digests.append(hash.subarray(0, digestBytes));
+    if (this.isMarked) this.digests.append(hash.subarray(0, digestBytes));
   }
 
   /** Adds later parts, whose lines are counted from the last of `lines` lines on. */
@@ -116,7 +107,7 @@ export class Parts {
     const before = this.count;
     const keysBefore = this.keys.length;
     for (const key of keys) this.keys.push(key);
-    for (const [name, column] of this.#entries) {
+    for (const [name, column] of Object.entries<Column>(this.columns)) {
       const later = columns[name];
       if (later !== undefined) column.appendColumn(later);
     }
@@ -168,10 +159,10 @@ export class Parts {
       kind: this.kindOf(position),
       valid: this.isValid(position),
       equal: columns.equal.at(position) === 1,
-      version: columns.version.at(position),
-      training: columns.training.at(position),
       trajectories: columns.trajectories.at(position),
       reward: columns.reward.at(position),
+      version: columns.version.at(position),
+      training: columns.training.at(position),
     };
   }
 }

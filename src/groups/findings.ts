@@ -1,21 +1,28 @@
-/** Reports what only the whole input shows: groups without signal, versions that lag, outliers, groups in doubt. */
+/** Reports what only the whole input shows: groups without signal, versions that lag, outliers, groups in doubt, what a trainer can't learn from. */
 import { groupingKeysOf, surenessOf } from "../check/group-key.ts";
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
-import { partOf, partValue } from "./contents.ts";
+import type { Path } from "../check/rules/places.ts";
+import { readRange } from "../input/index.ts";
+import { isObject, memberOf, parsedJson } from "../json/walk.ts";
+import { checkAgain, partOf, partValue, trajectorySpans } from "./contents.ts";
 import { reportTwice } from "./duplicates.ts";
-import { rewardTolerance, withChoice } from "./metrics/constants.ts";
-import type { Extremes } from "./metrics/extremes.ts";
-import { countOf, quantileOf, weightsOf } from "./metrics/sketch.ts";
+import {
+  rewardTolerance,
+  withChoice,
+  withLogprobs,
+  withoutChoice,
+  withoutLogprobs,
+  withoutTools,
+  withTools,
+} from "./metrics/metrics.ts";
+import { countOf, type Extremes, quantileOf, weightsOf } from "./metrics/sketch.ts";
 import { boundsOf } from "./metrics/sums.ts";
-import type { Found } from "./parts/found.ts";
-import type { Scattered } from "./parts/grouping.ts";
-import { fileNumberOf, type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
-import { reportTraining } from "./training.ts";
+import type { Scattered } from "./parts/groups.ts";
+import { type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
 
-/** What groups are compared with. */
+/** What groups are compared with. The signal ends the search for duplicates, which reads again. */
 interface Comparison {
   readonly outside: readonly Outside[];
-  /** Ends the search for duplicates, which reads again: that takes seconds if nearly all are. */
   readonly signal?: AbortSignal;
 }
 
@@ -26,10 +33,18 @@ export const reportWholes = async (read: GroupsRead, comparison: Comparison): Pr
   for (let group = 0; group < groups.count; group++) {
     // Hardly ever is there something to report: a million groups are not waited for.
     const isUnusual =
-      groups.trajectoriesOf(group) === 1 || hasNoSignal(read, group) || versionsOf(read, group).length > 0;
+      groups.trajectoriesOf(group) === 1 || hasNoSignal(read, group) || groupVersions(read, group).length > 0;
     if (isUnusual && groups.isValid(group)) await report(group);
   }
   await reportAmong(read, comparison);
+};
+
+/** Reports what is wrong with groups compared with the others. @throws the signal's reason */
+export const reportAmong = async (read: GroupsRead, { outside, signal }: Comparison): Promise<void> => {
+  await reportLags(read);
+  for (const far of outside) await reportOutliers(read, far);
+  await reportTraining(read);
+  await reportTwice(read, signal);
 };
 
 /** Opens what reports what is wrong with one group. */
@@ -43,7 +58,7 @@ export const groupReporter = (read: GroupsRead): ((group: number) => Promise<voi
       await reportOfGroup(read, "group-of-one", { data: { key: await key }, group });
     } else if (hasNoSignal(read, group))
       await reportOfGroup(read, "group-no-signal", { data: { trajectories }, group });
-    const { least, most } = boundsOf(versionsOf(read, group));
+    const { least, most } = boundsOf(groupVersions(read, group));
     if (least < most) await reportOfGroup(read, "policy-mixed", { data: { least, most }, group });
   };
 };
@@ -64,7 +79,7 @@ const findGroupingKey = async (read: GroupsRead): Promise<string | undefined> =>
       values.set(name, [...(values.get(name) ?? []), text]);
     }
   }
-  const fit = Array.from(values).filter(([, texts]) => {
+  const fit = [...values].filter(([, texts]) => {
     const different = new Set(texts).size;
     // A value that all of them share names the task, not the prompt.
     return different > 1 && different < texts.length;
@@ -72,19 +87,16 @@ const findGroupingKey = async (read: GroupsRead): Promise<string | undefined> =>
   return fit.map(([name]) => name).sort((a, b) => surenessOf(a) - surenessOf(b))[0];
 };
 
-/** The policy versions of a group's bare trajectories; those of a group on a line were compared with the line. */
-const versionsOf = ({ found: { parts }, groups }: GroupsRead, group: number): readonly number[] =>
-  parts.columns.version.isDefault || parts.kindOf(groups.firstOf(group)) === "group"
-    ? []
-    : Array.from(groups.partsOf(group), (at) => parts.columns.version.at(at)).filter((one) => !Number.isNaN(one));
-
-/** Reports what is wrong with groups compared with the others. @throws the signal's reason */
-export const reportAmong = async (read: GroupsRead, { outside, signal }: Comparison): Promise<void> => {
-  await reportLags(read);
-  for (const far of outside) await reportOutliers(read, far);
-  await reportTraining(read);
-  await reportTwice(read, signal);
+/** The policy versions that a group's parts name. */
+const versionsOf = ({ found: { parts }, groups }: GroupsRead, group: number): readonly number[] => {
+  const { version } = parts.columns;
+  if (version.isDefault) return [];
+  return groups.partsOf(group).flatMap((at) => (Number.isNaN(version.at(at)) ? [] : version.at(at)));
 };
+
+/** The same of a group that is not on one line: those of the others were compared when the line was read. */
+const groupVersions = (read: GroupsRead, group: number): readonly number[] =>
+  read.groups.isBare(group) ? versionsOf(read, group) : [];
 
 const reportLags = async (read: GroupsRead): Promise<void> => {
   const { found, groups } = read;
@@ -94,11 +106,10 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     const first = groups.firstOf(group);
-    const source = fileNumberOf(read, first);
+    const source = columns.source.at(first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    const versions = Array.from(groups.partsOf(group), (at) => columns.version.at(at));
     // Minus infinity if it names none.
-    const version = boundsOf(versions.filter((one) => !Number.isNaN(one))).most;
+    const version = boundsOf(versionsOf(read, group)).most;
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
       const data = { version, newest: newest.version, line: newest.line };
@@ -111,7 +122,7 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
 export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
-  const { least, most } = boundsOf(Array.from(groups.partsOf(group), (at) => parts.columns.reward.at(at)));
+  const { least, most } = boundsOf(groups.partsOf(group).map((at) => parts.columns.reward.at(at)));
   return most - least <= rewardTolerance;
 };
 
@@ -162,16 +173,15 @@ const farOutside = 30;
 /** Share of the rewards that can be far outside: more of them are no exception. */
 const maxOutside = 0.01;
 
-/** Which rewards of a source are far outside the others, and its rewards at both ends. */
+/** Which rewards of a source are far outside the others: the distance from the median that is far, and both ends. */
 export interface Outside {
   readonly median: number;
-  /** Distance from the median that is far. */
   readonly distance: number;
   readonly extremes: Extremes;
 }
 
 /** What is far outside in a source; nothing if too few rewards say what is usual. */
-export const outsideOf = ({ extremes }: Pick<Found, "extremes">): readonly Outside[] => {
+export const outsideOf = ({ extremes }: { readonly extremes: Extremes }): readonly Outside[] => {
   const weights = weightsOf(extremes.rewards);
   const total = countOf(weights);
   if (total < minRewards) return [];
@@ -197,4 +207,92 @@ const reportOutliers = async (read: GroupsRead, { median, distance, extremes }: 
     const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
     await reportOfGroup(read, "reward-outlier", { data: { reward, median }, group, part, path });
   }
+};
+
+/** A rule, what it looks for in bits, and the path in a trajectory of what lacks it. */
+interface Lack {
+  readonly rule: "nothing-trainable" | "choice-without-logprobs" | "tools-missing";
+  readonly has: number;
+  readonly lacks: number;
+  readonly pathIn: (trajectory: Buffer) => Path;
+}
+
+/** The path of the first choice without logprobs. */
+const findUnscored = (trajectory: Buffer): Path => {
+  const turns = memberOf(parsedJson(trajectory.toString("utf8"))?.value, "messages_and_choices");
+  const isUnscored = (entry: unknown): boolean =>
+    isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
+  return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
+};
+
+const lacks: readonly Lack[] = [
+  { rule: "nothing-trainable", has: withChoice, lacks: withoutChoice, pathIn: () => ["messages_and_choices"] },
+  { rule: "choice-without-logprobs", has: withLogprobs, lacks: withoutLogprobs, pathIn: findUnscored },
+  { rule: "tools-missing", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
+];
+
+/** Reports trajectories without a choice, choices without logprobs, and calls of tools that are not given: once what all lack, else each. */
+const reportTraining = async (read: GroupsRead): Promise<void> => {
+  const { source, training } = read.found.parts.columns;
+  // What the trajectories of all files, and of each, have to train on, and what they lack.
+  let all = 0;
+  const byFile = new Uint8Array(read.sources.length);
+  for (let at = 0; at < training.length; at++) {
+    const file = source.at(at);
+    all |= training.at(at);
+    byFile[file] = (byFile[file] ?? 0) | training.at(at);
+  }
+  for (const lack of lacks) if ((all & lack.lacks) !== 0) await reportLack(read, lack, { all, byFile });
+};
+
+const reportLack = async (
+  read: GroupsRead,
+  lack: Lack,
+  { all, byFile }: { readonly all: number; readonly byFile: Uint8Array },
+): Promise<void> => {
+  const { found, groups } = read;
+  const { parts, problems } = found;
+  const { strict, allowed } = problems.judgement;
+  const { rule } = lack;
+  if (allowed.has(rule)) return;
+  const hasNone = (bits: number): boolean => (bits & lack.has) === 0;
+  const isOfAll = hasNone(all);
+  let told: number | undefined;
+  for (let at = 0; at < parts.count; at++) {
+    if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
+    const file = parts.columns.source.at(at);
+    const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
+    // As errors they are told of each file: a report calls none valid that has one.
+    if (!isOfFile || told === undefined || ((strict || !isOfAll) && told !== file)) {
+      const spot = await spotToKeep(read, { rule, part: at, path: () => findLack(read, at, lack) });
+      problems.report(rule, { all: isOfFile }, () => spot);
+    }
+    told = file;
+    if (isOfAll) {
+      // As an error it is no group's own: to leave some out helps nothing.
+      problems.breakInput(rule);
+      if (!strict) return;
+    } else if (strict) groups.reject(groups.groupOf(at));
+  }
+};
+
+/** A thousand parts may be looked at: longer ones would take minutes. */
+const maxBytesLookedAt = 2 ** 20;
+
+/** Path in a part of what lacks something; that of the part itself if it is too long to be looked for again. */
+const findLack = async (read: GroupsRead, position: number, lack: Lack): Promise<Path> => {
+  const own = partOf(read, position);
+  if (own === undefined || own.part.length > maxBytesLookedAt) return [];
+  try {
+    const bytes = await readRange(own.source.bytes, own.part);
+    for (const [at, { start, end }] of trajectorySpans(bytes, own.part).entries()) {
+      const trajectory = bytes.subarray(start, end);
+      const { parts } = checkAgain(trajectory, read.found);
+      if ((parts.columns.training.at(0) & lack.lacks) === 0) continue;
+      return [...(own.part.kind === "group" ? ["trajectories", at] : []), ...lack.pathIn(trajectory)];
+    }
+  } catch {
+    // The file changed meanwhile: what can no longer be found is not looked at.
+  }
+  return [];
 };

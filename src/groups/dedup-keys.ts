@@ -1,7 +1,7 @@
 /** Dedup keys: what tells one group of an input from every other, its digest and how often it occurred before. */
 import { createHash } from "node:crypto";
-import { Digests, DigestTable, digestBytes } from "./digests.ts";
-import type { Groups } from "./groups.ts";
+import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
+import type { Groups } from "./parts/groups.ts";
 
 /** Bytes of a dedup key: a million groups take 16 MB. */
 export const dedupKeyBytes = digestBytes;
@@ -26,14 +26,14 @@ export class DedupKeys {
 
   /** `dedupKeyBytes` for each of as many groups as are asked for, from one on; zeros for a group without a key. */
   slice(first: number, count: number): Uint8Array {
-    return this.#keys.slice(first, count);
+    return this.#keys.at(first, count);
   }
 
   /** Number of the group with the key at an offset of `keys`; -1 if there is none. */
   readonly find = (keys: Uint8Array, offset: number): number => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
-    for (const input of this.#inputs) {
-      const group = input.find(key);
+    for (const { table } of this.#inputs) {
+      const group = table.find(key);
       if (group !== undefined) return group;
     }
     return -1;
@@ -47,49 +47,37 @@ export class DedupKeys {
 
   /** Begins an input: equal groups are counted in each anew, as by a run that reads that input alone. */
   addInput(): InputKeys {
-    const input = new InputKeys(this.#keys);
+    const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
     return input;
   }
 }
 
 /** The dedup keys of the groups of one input. */
-export class InputKeys {
-  readonly #keys: Digests;
-  readonly #table: DigestTable;
+export type InputKeys = ReturnType<typeof openInputKeys>;
+
+const openInputKeys = (keys: Digests) => {
+  const table = new DigestTable(keys, keys.count);
   /** How often the digest of a group came again. */
-  readonly #repeats = new Map<number, number>();
-
-  constructor(keys: Digests) {
-    this.#keys = keys;
-    this.#table = new DigestTable(keys, keys.count);
-  }
-
-  find(key: Uint8Array): number | undefined {
-    return this.#table.find(key);
-  }
-
-  /** The key that the next group with a digest would have. */
-  next(digest: Uint8Array): Uint8Array {
-    const first = this.#table.find(digest);
-    return first === undefined ? digest : repeatedKey(digest, (this.#repeats.get(first) ?? 0) + 1);
-  }
-
-  /** Gives a group its key. Groups come in any order. */
-  assign(group: number, digest: Uint8Array): void {
-    this.#keys.set(group, digest);
-    this.add(group);
-  }
-
-  /** Gives a group its key if its digest is in place of the key. */
-  add(group: number): void {
-    for (let first = this.#table.add(group); first !== group; first = this.#table.add(group)) {
-      const before = (this.#repeats.get(first) ?? 0) + 1;
-      this.#repeats.set(first, before);
-      this.#keys.set(group, repeatedKey(this.#keys.at(first), before));
-    }
-  }
-}
+  const repeats = new Map<number, number>();
+  return {
+    table,
+    /** The key that the next group with a digest would have. */
+    next(digest: Uint8Array): Uint8Array {
+      const first = table.find(digest);
+      return first === undefined ? digest : repeatedKey(digest, (repeats.get(first) ?? 0) + 1);
+    },
+    /** Gives a group its key: of its digest, which by default is in place of the key. Groups come in any order. */
+    add(group: number, digest?: Uint8Array): void {
+      if (digest !== undefined) keys.set(group, digest);
+      for (let first = table.add(group); first !== group; first = table.add(group)) {
+        const before = (repeats.get(first) ?? 0) + 1;
+        repeats.set(first, before);
+        keys.set(group, repeatedKey(keys.at(first), before));
+      }
+    },
+  };
+};
 
 const repeatedKey = (digest: Uint8Array, before: number): Uint8Array =>
   createHash("sha256").update(digest).update(`#${before}`).digest().subarray(0, dedupKeyBytes);
