@@ -1,9 +1,12 @@
-/** Opens connections with undici: directly, or through a proxy. Only this file and `tunnels.ts` load undici. */
+/** Opens connections with undici: directly, or through a proxy. Only this file loads undici. */
 import { setMaxListeners } from "node:events";
+import type { Duplex } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
-import { connectTimeoutMs, isForwarded, type Route } from "./route.ts";
+import type { Host } from "../host.ts";
+import { isForwarded, type Route } from "./route.ts";
+import { connectTimeoutMs, TransportError, toTransportError } from "./transport-error.ts";
 
 /**
  * How long one of several addresses of a name has before the next is tried. Node's own 250 ms
@@ -23,9 +26,8 @@ export interface Connection {
   destroy(): void;
 }
 
-/** The connections of one client. */
+/** The connections of one client. Nothing connects before a request. */
 export interface Connections {
-  /** Opens a connection. It connects at the first request. */
   open(route: Route): Promise<Connection>;
   /** Returns a connection that was released, or opens one. */
   reuse(route: Route): Promise<Connection>;
@@ -33,11 +35,11 @@ export interface Connections {
 }
 
 /** Opens the connections of a client. */
-export const openConnections = ({ nodeVersion }: { readonly nodeVersion: string }): Connections => {
+export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Connections => {
   const closing = new AbortController();
   // Every socket listens.
   setMaxListeners(0, closing.signal);
-  const options = {
+  const socketOptions = {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
@@ -46,19 +48,15 @@ export const openConnections = ({ nodeVersion }: { readonly nodeVersion: string 
     // Ends a socket that is still connecting, too.
     signal: closing.signal,
   };
-  const connector = buildConnector(options);
-  const limits = {
-    keepAliveTimeout: idleMs,
-    keepAliveMaxTimeout: idleMs,
-    connect: Number.parseInt(nodeVersion, 10) < 22 ? compilesUntiered(connector) : connector,
-  };
-  const openAgent = async (route: Route): Promise<Agent> => {
-    if (route.proxy === undefined || isForwarded(route)) return new Agent(limits);
-    const { openTunnels } = await import("./tunnels.ts");
-    return openTunnels(route.proxy, { ...limits, requestTls: options });
-  };
+  const connector = buildConnector(socketOptions);
+  const connect = Number.parseInt(nodeVersion, 10) < 22 ? compilesUntiered(connector) : connector;
+  const limits = { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs, connect };
+  const openAgent = async (route: Route): Promise<Agent> =>
+    route.proxy === undefined || isForwarded(route)
+      ? new Agent(limits)
+      : await openTunnels(route.proxy, { ...limits, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
-  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.address.origin}`;
+  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
   const over = (agent: Agent, key: string): Connection => ({
     dispatch: (request, handler) => agent.dispatch(request, handler),
     release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
@@ -74,7 +72,7 @@ export const openConnections = ({ nodeVersion }: { readonly nodeVersion: string 
   };
 };
 
-export type Connector = ReturnType<typeof buildConnector>;
+type Connector = ReturnType<typeof buildConnector>;
 
 /**
  * undici compiles its parser when its first connection is ready. On Node 20, one call of the parser makes V8 optimize it
@@ -91,3 +89,36 @@ const compilesUntiered =
         setFlagsFromString("--wasm-tiering-budget=1800000");
       }
     });
+
+/** Opens tunnels through a proxy. One that is refused or dropped is an error: undici would ask for it again without end. */
+const openTunnels = async (
+  { origin: uri, authorization: token }: NonNullable<Route["proxy"]>,
+  { connect, ...limits }: { readonly connect: Connector; readonly requestTls: object },
+): Promise<Agent> => {
+  const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
+  const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
+  return new ProxyAgent({
+    ...limits,
+    uri,
+    ...(token === undefined ? {} : { token }),
+    clientFactory: (origin) => {
+      const pool = new Pool(origin, { connect });
+      const connectTunnel = ({ path, headers }: { readonly path: string; readonly headers: Record<string, string> }) =>
+        new Promise<{ readonly statusCode: number; readonly socket: Duplex }>((resolve, reject) => {
+          pool.dispatch(
+            { method: "CONNECT", path, headers, headersTimeout: connectTimeoutMs },
+            {
+              onRequestStart: () => undefined,
+              onRequestUpgrade: (_, status, __, socket) => {
+                if (status === 200) return resolve({ statusCode: status, socket });
+                socket.on("error", () => undefined).destroy();
+                reject(new TransportError("PROXY_REFUSED", { status }));
+              },
+              onResponseError: (_, error) => reject(toTransportError(error)),
+            },
+          );
+        });
+      return Object.assign(pool, { connect: connectTunnel });
+    },
+  });
+};

@@ -1,17 +1,16 @@
-/** Downloads files by their addresses, which are not part of the service's interface. The body of a reply is a stream. */
+/** Requests of addresses that are not part of the service's interface: files that are downloaded, and the look of `doctor`. */
 import { Readable } from "node:stream";
+import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
-import { withSignal } from "../host.ts";
-import { connectionFailure, isPassing } from "./answers.ts";
-import { retryAfterMs } from "./attempt.ts";
-import type { ClientOptions, Patience } from "./client.ts";
+import { type Host, withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { type Started, start } from "./exchange.ts";
-import { type Headers, userAgent } from "./request.ts";
-import { openPatience, readSilenceMs, triesBeforeNotice } from "./retry.ts";
-import { addressOf, type Route, routeTo } from "./route.ts";
-import { traceReply, traceRequest } from "./trace.ts";
-import { isHostMissing, isPermanent, TransportError } from "./transport-error.ts";
+import { exchange, type ReplyHeaders } from "./exchange.ts";
+import { isPassing, noConnection, settingOf } from "./failures.ts";
+import type { ClientOptions, Patience } from "./index.ts";
+import { type Headers, traceRequest, userAgent } from "./request.ts";
+import { addressOf, routeTo } from "./route.ts";
+import { openPatience, readRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
+import { isWorthAnotherTry, TransportError } from "./transport-error.ts";
 
 export type DownloadOptions = Pick<
   ClientOptions,
@@ -21,7 +20,7 @@ export type DownloadOptions = Pick<
 /** The head of a reply, with its body to come. */
 export interface Got {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ReplyHeaders;
   /** How long the server asks to wait; undefined if it does not ask. */
   readonly retryAfterMs: number | undefined;
   readonly tries: number;
@@ -45,53 +44,42 @@ export interface Downloads {
   close(): void;
 }
 
-/** Opens downloads. Connects when something is requested. */
-export const openDownloads = (options: DownloadOptions): Downloads => {
-  let isAnnounced = false;
-  const onAgain: DownloadOptions["onAgain"] = (why, maxWaitMs) => {
-    if (!isAnnounced) options.onAgain?.(why, maxWaitMs);
-    isAnnounced = true;
-  };
-  let opened: Promise<Connections> | undefined;
-  const connections = () => {
-    opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
-    return opened;
-  };
-  const close = () => void opened?.then((connections) => connections.close());
-  return downloadsOver({ ...options, onAgain }, { connections, close, reached: new Set() });
-};
-
-/** What all downloads of a run share: connections, and the origins that have replied. */
+/** What all downloads of a run share: connections, the origins that have replied, and whether a retry was announced. */
 interface Shared {
-  readonly connections: () => Promise<Connections>;
-  readonly close: () => void;
+  opened: Promise<Connections> | undefined;
   readonly reached: Set<string>;
+  isAnnounced: boolean;
 }
+
+/** Opens downloads. Connects when something is requested. */
+export const openDownloads = (options: DownloadOptions): Downloads =>
+  downloadsOver(options, { opened: undefined, reached: new Set(), isAnnounced: false });
 
 const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
   const { host, maxWaitMs, waitsForHost, onAgain } = options;
-  const { connections, close, reached } = shared;
-  const announce = (why: Failure) => onAgain?.(why, maxWaitMs);
+  const announce = (why: Failure) => {
+    if (!shared.isAnnounced) onAgain?.(why, maxWaitMs);
+    shared.isAnnounced = true;
+  };
   const patience = () => openPatience(options);
   return {
     patience,
     announce,
     within: (signal) => downloadsOver({ ...options, host: withSignal(host, signal) }, shared),
-    close,
+    close: () => void shared.opened?.then((connections) => connections.close()),
     async get(url, headers) {
       const waits = patience();
-      const route = routeTo(addressOf(url.origin), host.env);
-      const own = [...headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
       for (let tries = 1; ; tries++) {
-        const got = await request(options, { connections: await connections(), url, route, headers: own, tries });
+        shared.opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+        const got = await request(options, { connections: await shared.opened, url, headers, tries });
         if ("status" in got) {
-          reached.add(url.origin);
+          shared.reached.add(url.origin);
           if (!isPassing(got.status) || !(await waits.wait(got.retryAfterMs, got.drop))) return got;
           continue;
         }
         const { error, failure } = got;
-        const isThere = waitsForHost || reached.has(url.origin) || !isHostMissing(error);
-        if (!isThere || isPermanent(error) || !(await waits.wait(undefined))) throw failure;
+        const isWorth = isWorthAnotherTry(error, waitsForHost || shared.reached.has(url.origin));
+        if (!isWorth || !(await waits.wait(undefined))) throw failure;
         if (tries >= triesBeforeNotice) announce(failure);
       }
     },
@@ -101,7 +89,6 @@ const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
 interface Wanted {
   readonly connections: Connections;
   readonly url: URL;
-  readonly route: Route;
   readonly headers: Headers;
   readonly tries: number;
 }
@@ -118,52 +105,124 @@ const aheadBytes = 2 ** 18;
 /** Sends one request. @throws the signal's reason */
 const request = async (
   { host, trace, timeoutMs: silenceMs = readSilenceMs }: DownloadOptions,
-  { connections, url, route, headers, tries }: Wanted,
+  { connections, url, headers: own, tries }: Wanted,
 ): Promise<Got | NoReply> => {
   const { signal } = host;
+  const route = routeTo(addressOf(url.origin), host.env);
+  const headers = [...own, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
   // A query can have secrets.
   const shown = { method: "GET", url: `${url.origin}${url.pathname}` };
   const noReply = (error: TransportError): NoReply => {
     trace?.(`* ${error.code}`);
-    const asked = { route, silenceMs, tries, setting: "the address" };
-    return { error, failure: connectionFailure(error, asked, { http: shown }) };
+    return {
+      error,
+      failure: noConnection(error, { route, silenceMs, tries, setting: "the address" }, { http: shown }),
+    };
   };
   signal.throwIfAborted();
-  const started = host.elapsed();
-  traceRequest(trace, { ...shown, headers, project: undefined });
-  const outgoing = { method: "GET", route, path: `${url.pathname}${url.search}`, headers } as const;
-  const limits = { silenceMs, wholeMs: Number.POSITIVE_INFINITY, signal };
+  const traceReply = traceRequest({ trace, host }, { ...shown, headers });
+  const stopping = new AbortController();
+  let resume = (): void => undefined;
+  const body = new Readable({
+    highWaterMark: aheadBytes,
+    read: () => resume(),
+    destroy(error, callback) {
+      stopping.abort();
+      callback(error);
+    },
+  });
+  // An error may come before the body is read.
+  body.on("error", () => undefined);
   const connection = await connections.reuse(route);
   const got = await new Promise<Got | NoReply>((resolve) => {
-    let sent: Started | undefined;
-    const body = new Readable({
-      highWaterMark: aheadBytes,
-      read: () => sent?.resume(),
-      destroy(error, callback) {
-        sent?.stop(new TransportError("ABORTED"));
-        callback(error);
+    const replied = exchange(connection, {
+      method: "GET",
+      route,
+      path: `${url.pathname}${url.search}`,
+      headers,
+      silenceMs,
+      signal: withSignal(host, stopping.signal).signal,
+      maxBytes: 0,
+      onHead(status, headers) {
+        traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
+        const drop = () => void body.destroy();
+        resolve({
+          status,
+          headers,
+          retryAfterMs: readRetryAfter(headers, host.now()),
+          tries,
+          chunks: () => body,
+          drop,
+        });
+      },
+      onPiece(piece, resumeReply) {
+        resume = resumeReply;
+        return body.push(piece);
       },
     });
-    // An error may come before the body is read.
-    body.on("error", () => undefined);
-    sent = start(connection, outgoing, limits, {
-      head(status, replied) {
-        if (status < 200) return;
-        const bytes = Number(replied["content-length"] ?? 0);
-        traceReply(trace, { status, headers: replied, bytes, error: undefined, tookMs: host.elapsed() - started });
-        const drop = () => void body.destroy();
-        const asked = retryAfterMs(replied, host.now());
-        resolve({ status, headers: replied, retryAfterMs: asked, tries, chunks: () => body, drop });
-      },
-      data: (piece) => body.push(piece),
-      end(error) {
-        if (error === undefined) return body.push(null);
-        const none = noReply(error);
-        body.destroy(signal.aborted ? signal.reason : none.failure);
-        return resolve(none);
-      },
+    void replied.then(({ error }) => {
+      if (error === undefined) return body.push(null);
+      const none = noReply(error);
+      body.destroy(signal.aborted ? signal.reason : none.failure);
+      return resolve(none);
     });
   });
   signal.throwIfAborted();
   return got;
 };
+
+/** The reply of an address. */
+export interface Probed {
+  readonly status: number;
+  /** True if it is a web page, by its own headers. */
+  readonly isPage: boolean;
+  /** Host and port of the proxy in between. */
+  readonly proxy: string | undefined;
+}
+
+/**
+ * Looks if something replies at an address, by a request that every server of HTTP/1.1 answers. Nothing secret is sent.
+ * @throws Failure `no-connection`, `address-malformed`, `proxy-unusable`; the signal's reason
+ */
+export const probe = async ({
+  host,
+  address,
+  of,
+  silenceMs,
+}: {
+  readonly host: Host;
+  readonly address: string;
+  readonly of: EndpointHost;
+  /** Longest silence, and longest time as a whole. */
+  readonly silenceMs: number;
+}): Promise<Probed> => {
+  const { signal } = host;
+  const route = routeTo(addressOf(address), host.env);
+  const { openConnections } = await import("./connections.ts");
+  const connections = openConnections(host);
+  try {
+    const connection = await connections.open(route);
+    const { status, headers, error } = await exchange(connection, {
+      method: "HEAD",
+      route,
+      path: route.to.path || "/",
+      headers: [["User-Agent", "rollcall doctor"]],
+      silenceMs,
+      wholeMs: silenceMs,
+      signal,
+      maxBytes: 0,
+    });
+    signal.throwIfAborted();
+    const isPage = /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? "");
+    if (status !== undefined) return { status, isPage, proxy: route.proxy?.hostAndPort };
+    const setting = settingOf(of);
+    const about = { where: { setting } };
+    throw noConnection(error ?? new TransportError("CUT"), { route, silenceMs, tries: 1, setting }, about);
+  } finally {
+    connections.close();
+  }
+};
+
+/** Returns host and port of the proxy that requests to an address go through. @throws Failure `proxy-unusable`, `address-malformed` */
+export const proxyFor = (address: string, env: Host["env"]): string | undefined =>
+  routeTo(addressOf(address), env).proxy?.hostAndPort;

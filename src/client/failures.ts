@@ -1,6 +1,11 @@
-/** Failures of requests to the service. */
+/** Failures of requests to the service, of its replies, and of the way to it. */
+import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { type About, Failure } from "../failure.ts";
 import { fieldOf, skipRefused } from "../sentences.ts";
+import type { ReplyHeaders } from "./exchange.ts";
+import { readMessage } from "./reply-message.ts";
+import type { Target } from "./request.ts";
+import { connectTimeoutMs, type TransportError } from "./transport-error.ts";
 
 export const addressMalformed = (why: "scheme" | "extras"): Failure => {
   const fault =
@@ -32,67 +37,111 @@ export const credentialOverHttp = (origin: string): Failure =>
     hint: "use https://, or --insecure-http where that is meant",
   });
 
-const withSaid = (sentence: string, { http }: About): string =>
-  http?.said === undefined ? sentence : `${sentence}: ${http.said}`;
+/** The request that a failure is about. */
+export interface Asked extends Target {
+  readonly silenceMs: number;
+  readonly tries: number;
+  /** The project that is set, if the operation takes one or not. */
+  readonly project: string | undefined;
+  /** How its body is compressed. */
+  readonly encoding?: string | undefined;
+}
 
-const addressAdvice = (setting: string): string =>
-  setting === "inference_base_url"
-    ? "inference_base_url is what stands before /v1/models"
-    : setting === "log_base_url"
-      ? "log_base_url (or base_url) is what stands before /v1/preview/models/…/log"
-      : "base_url is what stands before /call/read and /inference/…";
+/** A reply with its status. */
+export interface StatusReply {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** Its body, decoded, as much as there is. */
+  readonly bytes: Uint8Array;
+  /** How long the service asks to wait; undefined if it asks nothing that can be read. */
+  readonly retryAfterMs: number | undefined;
+  /** The credential that was sent. */
+  readonly credential: Credential | undefined;
+}
 
-/** @param operation what could not be done @param setting the one that holds the address */
-export const nothingThere = (operation: string, setting: string, about: About): Failure => {
-  const message = `could not ${operation}: the service says that there is no such thing (404)`;
-  return new Failure("not_found", "nothing-there", withSaid(message, about), {
-    hint: `check what was asked for; ${addressAdvice(setting)}`,
-    ...about,
-  });
-};
+/** The setting that holds the address of a host of the contract, and what is below the address. */
+const hosts = {
+  base: ["base_url", "base_url is what stands before /call/read and /inference/…"],
+  inference: ["inference_base_url", "inference_base_url is what stands before /v1/models"],
+  log: ["log_base_url", "log_base_url (or base_url) is what stands before /v1/preview/models/…/log"],
+} as const satisfies Record<EndpointHost, readonly [string, string]>;
 
-export const addressWrong = (operation: string, setting: string, about: About): Failure => {
-  const message = `could not ${operation}: there is nothing at ${about.http?.url ?? "the address"} (404)`;
-  return new Failure("refused", "address-wrong", withSaid(message, about), { hint: addressAdvice(setting), ...about });
-};
+/** The setting that holds the address of a host of the contract. */
+export const settingOf = (host: EndpointHost): string => hosts[host][0];
 
-export const redirected = (to: string | undefined, setting: string, about: About): Failure => {
-  const [url, status] = [about.http?.url ?? "the address", about.http?.status ?? "redirect"];
-  const message = `${url} redirects to ${to ?? "somewhere else"} (${status}), and rollcall follows no redirect`;
-  return new Failure("refused", "redirected", message, {
-    hint: `if that is the service, put its address into ${setting}`,
-    ...about,
-  });
-};
+const aboutOf = ({ endpoint, url }: Target, status?: number, said?: string): About => ({
+  where: { setting: settingOf(endpoint.host) },
+  http: { method: endpoint.method, url, status, said },
+});
 
-/**
- * @param from where the credential came from; undefined if none was sent
- * @param project the project that was sent; undefined if none is set, null if the operation has none
- */
-export const credentialRefused = (
-  { status, from, project }: { status: number; from: string | undefined; project: string | undefined | null },
-  about: About,
-): Failure => {
-  if (from === undefined) {
-    const message = `the service asks for a credential, and this operation has none (${status})`;
-    return new Failure("auth", "credential-refused", withSaid(message, about), {
-      hint: "look whether the address is the service's, and whether something stands before it",
-      ...about,
-    });
+const withSaid = (sentence: string, said: string | undefined): string =>
+  said === undefined ? sentence : `${sentence}: ${said}`;
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
+const times = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
+
+/** The statuses that say "not now" (promises.md, the table of outcomes): worth another try where repeating is safe. */
+export const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** Returns the failure for a reply that is not a success. */
+export const failureOfStatus = (asked: Asked, reply: StatusReply): Failure => {
+  const { status } = reply;
+  const { endpoint, url } = asked;
+  const { kind, said } = readMessage(reply.bytes);
+  const [setting, addressAdvice] = hosts[endpoint.host];
+  const about = aboutOf(asked, status, said);
+  if (status === 401 || status === 403) return credentialRefused(asked, { ...reply, said });
+  if (status === 404) {
+    const message = `could not ${endpoint.name}: `;
+    if (kind !== "json") {
+      const nothing = withSaid(`${message}there is nothing at ${url} (404)`, said);
+      return new Failure("refused", "address-wrong", nothing, { hint: addressAdvice, ...about });
+    }
+    const nothing = withSaid(`${message}the service says that there is no such thing (404)`, said);
+    const hint = `check what was asked for; ${addressAdvice}`;
+    return new Failure("not_found", "nothing-there", nothing, { hint, ...about });
   }
-  const beside =
-    project === undefined ? ", sent without a project" : project === null ? "" : ` and the project ${project}`;
+  if (status >= 300 && status < 400) {
+    const { location = "" } = reply.headers;
+    const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
+    // A query can have secrets.
+    const target = to === undefined ? "somewhere else" : `${to.origin}${to.pathname}`;
+    const message = `${url} redirects to ${target} (${status}), and rollcall follows no redirect`;
+    const hint = `if that is the service, put its address into ${setting}`;
+    return new Failure("refused", "redirected", message, { hint, ...about });
+  }
+  if (!isPassing(status)) return requestRefused(status, about, status === 415 ? asked.encoding : undefined);
+  const { retryAfterMs } = reply;
+  const message = withSaid(`the service answered ${status}${times(asked.tries)}`, said);
+  const hint =
+    retryAfterMs === undefined
+      ? "try again later; --max-wait says how long is waited"
+      : `it asks to wait ${seconds(retryAfterMs)}: try again then, or give a longer --max-wait`;
+  return new Failure("unavailable", "service-unavailable", message, { hint, ...about });
+};
+
+const credentialRefused = (
+  { project, ...target }: Asked,
+  { status, credential, said }: StatusReply & { readonly said: string | undefined },
+): Failure => {
+  const about = aboutOf(target, status, said);
+  if (credential === undefined) {
+    const message = `the service asks for a credential, and this operation has none (${status})`;
+    const hint = "look whether the address is the service's, and whether something stands before it";
+    return new Failure("auth", "credential-refused", withSaid(message, said), { hint, ...about });
+  }
+  const { from } = credential;
+  const hasProject = target.endpoint.projectHeader || target.endpoint.use === "calls";
+  const withProject = project === undefined ? ", sent without a project" : ` and the project ${project}`;
+  const message = `the service refused the credential from ${from}${hasProject ? withProject : ""} (${status})`;
+  const check = hasProject
+    ? "check the key and the project: a wrong project is answered like a wrong key"
+    : "check the key";
   const other = /^[A-Z_]+$/.test(from)
     ? `${from} goes before what is saved`
     : "`rollcall auth login` saves another key";
-  const check =
-    project === null ? "check the key" : "check the key and the project: a wrong project is answered like a wrong key";
-  const message = `the service refused the credential from ${from}${beside} (${status})`;
-  return new Failure("auth", "credential-refused", withSaid(message, about), {
-    hint: `${check}; ${other}`,
-    credentialFrom: from,
-    ...about,
-  });
+  const hint = `${check}; ${other}`;
+  return new Failure("auth", "credential-refused", withSaid(message, said), { hint, credentialFrom: from, ...about });
 };
 
 /** The status of proxies that ask for a credential of their own. */
@@ -102,17 +151,18 @@ const proxyAdvice = "the proxy's user and password; NO_PROXY names what goes wit
 
 /** @param encoding how the request was compressed, if the service takes no such requests */
 export const requestRefused = (status: number, about: About, encoding?: string): Failure => {
-  const { problems = [] } = about;
+  const { problems = [], http } = about;
   const [first] = problems;
   const refused = (message: string, hint: string): Failure =>
     new Failure("refused", "request-refused", message, { ...about, hint });
   if (encoding !== undefined) {
+    const message = `the service takes no requests compressed with ${encoding} (${status})`;
     const hint = "leave compress off: `--compress none`, or `rollcall config unset compress`";
-    return refused(withSaid(`the service takes no requests compressed with ${encoding} (${status})`, about), hint);
+    return refused(withSaid(message, http?.said), hint);
   }
   const message = `the service refused the request (${status})`;
   // What it said of each branch of a union was folded to what it means.
-  if (first === undefined) return refused(withSaid(message, about), unplacedAdvice(status, about.http?.said));
+  if (first === undefined) return refused(withSaid(message, http?.said), unplacedAdvice(status, http?.said));
   const why =
     problems.length === 1 ? `: ${fieldOf(first)}${first.message} [${first.rule}]` : `, for ${problems.length} reasons`;
   const isPlaced = problems.some(({ line }) => line !== undefined);
@@ -130,130 +180,109 @@ const unplacedAdvice = (status: number, said: string | undefined): string =>
       ? "it does not say why: --debug shows its headers, for whoever runs the service"
       : "it would refuse the same request again: change what it names; --debug shows the request";
 
-/** @param at the dotted name of what is not as the interface has it */
+/** Returns the failure for a success that is not the reply that the interface has. @param at the name of what is not */
 export const replyUnreadable = (
+  target: Asked,
   {
-    came,
+    status,
+    bytes,
+    fault,
     at = "",
-    setting,
-  }: {
-    came: "html" | "text" | "empty" | "json" | "unknown-encoding";
-    at?: string | undefined;
-    setting: string;
-  },
-  about: About,
+  }: { status: number; bytes: Uint8Array; fault: string | undefined; at?: string | undefined },
 ): Failure => {
-  const { url = "the service", said } = about.http ?? {};
+  const message = fault === undefined ? readMessage(bytes) : undefined;
+  const { kind, said } = message ?? {};
   // As much of a page's title, or of a text, as tells what it is.
   const title = said === undefined ? "" : ` ("${said.length > 200 ? `${said.slice(0, 200)}…` : said}")`;
   const what = {
-    html: `an HTML page${title}, not with JSON`,
-    text: `text${title}, not with JSON`,
-    empty: "nothing where JSON was expected",
-    json: `JSON that is not the interface's${at === "" ? "" : `, at ${at}`}`,
-    "unknown-encoding": "",
-  }[came];
-  const message = `${url} answered ${came === "unknown-encoding" ? "in a compression that was not asked for" : `with ${what}`}`;
-  return new Failure("refused", "reply-unreadable", message, {
-    hint: addressAdvice(setting),
-    isPage: came === "html",
-    ...about,
+    html: `with an HTML page${title}, not with JSON`,
+    text: `with text${title}, not with JSON`,
+    empty: "with nothing where JSON was expected",
+    json: `with JSON that is not the interface's${at === "" ? "" : `, at ${at}`}`,
+  };
+  const came = kind === undefined ? "in a compression that was not asked for" : what[kind];
+  return new Failure("refused", "reply-unreadable", `${target.url} answered ${came}`, {
+    hint: hosts[target.endpoint.host][1],
+    isPage: kind === "html",
+    ...aboutOf(target, status, said),
   });
 };
 
-export const replyTooLong = (limitBytes: number, about: About): Failure => {
-  const message = `the reply of ${about.http?.url ?? "the service"} is larger than ${limitBytes / 1024 / 1024} MiB`;
+export const replyTooLong = (target: Asked, status: number | undefined, limitBytes: number): Failure => {
+  const message = `the reply of ${target.url} is larger than ${limitBytes / 1024 / 1024} MiB`;
   return new Failure("refused", "reply-too-long", message, {
     hint: "no larger one is read: look whether the address is the service's, or fetch it with curl -o",
-    ...about,
-  });
-};
-
-const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
-
-const after = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
-
-/** @param askedMs how long it asked to wait, if it did */
-export const serviceUnavailable = (
-  { status, askedMs, tries }: { status: number; askedMs: number | undefined; tries: number },
-  about: About,
-): Failure =>
-  new Failure("unavailable", "service-unavailable", withSaid(`the service answered ${status}${after(tries)}`, about), {
-    hint:
-      askedMs === undefined
-        ? "try again later; --max-wait says how long is waited"
-        : `it asks to wait ${seconds(askedMs)}: try again then, or give a longer --max-wait`,
-    ...about,
-  });
-
-/** What broke a connection. */
-export interface Broken {
-  /** The system's or library's code, or one of the client's own. */
-  readonly code: string;
-  /** Host and port that were tried, and those of the proxy in between. */
-  readonly to: string;
-  readonly proxy: string | undefined;
-  /** The status that the proxy answered with. */
-  readonly status: number | undefined;
-  /** The time that was allowed, if it ran out. */
-  readonly ms: number | undefined;
-  readonly tries: number;
-  readonly setting: string;
-}
-
-export const noConnection = (broken: Broken, about: About = {}): Failure => {
-  const { code, to, proxy, setting, tries } = broken;
-  const place = proxy === undefined ? to : `${to} through the proxy ${proxy}`;
-  return new Failure("unavailable", "no-connection", `${place}: ${troubleWords(broken)}${after(tries)}`, {
-    hint: connectionAdvice(code, setting, proxy),
-    systemCode: code,
-    ended: endWords(broken),
-    ...about,
+    ...aboutOf(target, status),
   });
 };
 
 /** What a code of the network means for a person: after "host:port". */
-const troubles: Readonly<Record<string, string>> = {
+const meanings: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no machine of that name",
   EAI_AGAIN: "the name could not be looked up for now",
   ECONNREFUSED: "nothing listens there",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while the request was being sent",
+  ETIMEDOUT: "there is no answer from that machine",
+  EHOSTUNREACH: "there is no route to that machine",
+  ENETUNREACH: "no network leads there",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+  EPROTO: "it does not speak TLS",
+  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
+  HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
+};
+
+/** What a code of the client's own means: it is not shown. */
+const ownMeanings: Readonly<Record<string, string>> = {
   CUT: "the connection ended before the answer was whole",
   CUT_HEADERS:
     "the connection ended within the headers of the answer; a 100 Continue that was not requested ends it too, and rollcall cannot log to a service that sends it",
   ENDLESS: "the answer did not come to its end in time",
-  ETIMEDOUT: "there is no answer from that machine",
-  EHOSTUNREACH: "there is no route to that machine",
-  ENETUNREACH: "no network leads there",
   ABORTED: "the run was told to stop",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
-  EPROTO: "it does not speak TLS",
-  HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
-  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
 };
 
 const unknownAuthority = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
-/** What broke a connection after a request had left, as a sentence. */
-const endWords = (broken: Broken): string => {
-  if (broken.code === "ABORTED") return "the run was told to stop before the answer came";
-  if (broken.code === "SILENT") return `the service was ${troubleWords(broken)}`;
-  return troubles[broken.code] === undefined ? `the connection broke (${broken.code})` : troubleWords(broken);
+/** The request that a connection was for. */
+type Connecting = Pick<Asked, "route" | "silenceMs" | "tries"> & { readonly setting: string };
+
+/** Returns the failure for a transport error on the way to an address. */
+export const noConnection = (error: TransportError, connecting: Connecting, about: About = {}): Failure => {
+  const { code } = error;
+  const { route, tries } = connecting;
+  const proxy = route.proxy === undefined ? "" : ` through the proxy ${route.proxy.hostAndPort}`;
+  const meaning = meaningOf(error, connecting);
+  return new Failure("unavailable", "no-connection", `${route.to.hostAndPort}${proxy}: ${meaning}${times(tries)}`, {
+    hint: connectionAdvice(code, connecting),
+    systemCode: code,
+    ended: endOf(code, meaning),
+    ...about,
+    cause: error,
+  });
 };
 
-const troubleWords = ({ code, status, ms = 0 }: Broken): string => {
-  if (code === "SILENT") return `silent for ${seconds(ms)}`;
-  if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(ms)}`;
+/** How a request ended that may have left, as a sentence. */
+const endOf = (code: string, meaning: string): string => {
+  if (code === "ABORTED") return "the run was told to stop before the answer came";
+  if (code === "SILENT") return `the service was ${meaning}`;
+  return (meanings[code] ?? ownMeanings[code]) === undefined ? `the connection broke (${code})` : meaning;
+};
+
+/** Returns the failure for a reply that is not complete. */
+export const failureOfTransport = (asked: Asked, error: TransportError, status?: number): Failure =>
+  noConnection(error, { ...asked, setting: settingOf(asked.endpoint.host) }, aboutOf(asked, status));
+
+const meaningOf = ({ code, status }: TransportError, { silenceMs }: Connecting): string => {
+  if (code === "SILENT") return `silent for ${seconds(silenceMs)}`;
+  if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(connectTimeoutMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
-  if (unknownAuthority.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
-  if (/^(CUT|CUT_HEADERS|ENDLESS|ABORTED)$/.test(code)) return troubles[code] ?? code;
-  return troubles[code] === undefined ? `no connection (${code})` : `${troubles[code]} (${code})`;
+  if (unknownAuthority.test(code)) return `its certificate is signed by an unknown authority (${code})`;
+  return ownMeanings[code] ?? `${meanings[code] ?? "no connection"} (${code})`;
 };
 
-const connectionAdvice = (code: string, setting: string, proxy: string | undefined): string => {
+const connectionAdvice = (code: string, { setting, route }: Connecting): string => {
   if (unknownAuthority.test(code)) return "NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own";
   if (code === "PROXY_REFUSED") return `HTTPS_PROXY holds ${proxyAdvice}`;
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
@@ -261,5 +290,5 @@ const connectionAdvice = (code: string, setting: string, proxy: string | undefin
   if (code === "SILENT") return "--timeout says how long silence is allowed";
   if (code === "ENDLESS") return "a read may take --max-wait as a whole, the answer to a log twice --timeout";
   const place = setting === "log_base_url" ? "log_base_url, or base_url where that alone is set" : setting;
-  return `check ${place}${proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
+  return `check ${place}${route.proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
 };

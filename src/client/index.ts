@@ -1,32 +1,162 @@
 /** Sends one endpoint's request to the service and reads its reply. */
-import type { AuthScheme, Credential } from "../contract/endpoint.ts";
-import { attempt } from "./attempt.ts";
-import type { Client, ClientOptions } from "./client.ts";
+import type {
+  AuthScheme,
+  Checked,
+  Credential,
+  CredentialUse,
+  Endpoint,
+  EndpointHost,
+  Given,
+  Schema,
+} from "../contract/endpoint.ts";
+import type { Failure } from "../failure.ts";
+import type { Host } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { headersOf, openCredentials, targetOf } from "./request.ts";
-import { openPatience, type Session, send } from "./retry.ts";
-import { shownHeaders } from "./trace.ts";
+import { headersOf, openCredentials, shownHeaders, targetOf } from "./request.ts";
+import { attempt, openPatience, type Session, send } from "./send.ts";
 
-export type {
-  Attempt,
-  Broken,
-  Client,
-  ClientOptions,
-  Held,
-  Patience,
-  Reply,
-  StreamedBody,
-} from "./client.ts";
-export type { DownloadOptions, Downloads, Got } from "./download.ts";
-export type { Probed } from "./probe.ts";
+export type { DownloadOptions, Downloads, Got, Probed } from "./download.ts";
 
-/** The door of looking at addresses: no request of the interface needs it. */
-export const probeDoor = () => import("./probe.ts");
-
-/** The door of getting files: no request of the interface needs it either. */
+/** Loads downloads, and the look at addresses: no request of the interface needs them. */
 export const downloadDoor = () => import("./download.ts");
 
-/** Stands where the credential will, which nobody was asked for. */
+/** What a client is made of. */
+export interface ClientOptions {
+  readonly host: Host;
+  /** Address of a host of the contract, without a trailing slash. @throws Failure if it is not set */
+  readonly address: (host: EndpointHost) => string;
+  /** The credential for a use; asked when a request needs it, and once more, with `refused`, after a 401. */
+  readonly credential: (
+    use: CredentialUse,
+    about: { readonly origin: string; readonly refused: boolean },
+  ) => Promise<Credential>;
+  readonly project: { readonly header: string; readonly value: string } | undefined;
+  /** Longest silence in either direction; undefined for the operation's own default. */
+  readonly timeoutMs: number | undefined;
+  /** Bounds all retries together. */
+  readonly maxWaitMs: number;
+  /** True if a read waits for a host that refuses connections or has no address: only if somebody said for how long. */
+  readonly waitsForHost: boolean;
+  /** True if credentials may travel over plain http to other machines. */
+  readonly insecureHttp: boolean;
+  /** Told once in a while why a run tries again, within what bound. */
+  readonly onAgain?: (why: Failure, maxWaitMs: number) => void;
+  /** Where lines of `--debug` go. */
+  readonly trace: ((line: string) => void) | undefined;
+}
+
+/** A checked reply and the bytes it was read from (decoded, UTF-8). */
+export interface Reply<Value> {
+  /** 304 if what is held of an earlier reply is unchanged: value and bytes are those. */
+  readonly status: number;
+  readonly value: Value;
+  readonly bytes: Uint8Array;
+  readonly validators: Validators;
+}
+
+/** What a service gave to ask by whether a reply is unchanged (RFC 9110, 8.8); a value that no header can hold is left out. */
+export interface Validators {
+  readonly etag?: string;
+  readonly lastModified?: string;
+}
+
+/** What is held of an earlier reply of the same request. */
+export interface Held {
+  readonly validators: Validators;
+  /** Its bytes; undefined if they can't be read after all: it is then asked for without conditions. */
+  read(): Uint8Array | undefined;
+}
+
+/** A body in pieces. A piece has left the process when the next is asked for: its memory may be used again. */
+export interface StreamedBody {
+  readonly length: number;
+  chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/** What became of one attempt at a request that must not be repeated blindly (promises.md, the table of outcomes). */
+export type Attempt = Answered | Broken;
+
+/** A status was read with its headers: it decides, even if sending broke. */
+interface Answered {
+  readonly kind: "answered";
+  readonly status: number;
+  /** How long the service asks to wait; undefined if it asks for nothing that can be read. */
+  readonly retryAfterMs: number | undefined;
+  /** The `Idempotency-Key` that the service echoed. */
+  readonly idempotencyKey: string | undefined;
+  /** Decoded; as much of it as arrived within the bound. */
+  readonly body: Uint8Array;
+  /** True if the body ended before it was whole, or was over the bound. */
+  readonly cut: boolean;
+  /** True if the last byte of the request's body was handed over. */
+  readonly bodySent: boolean;
+  /** The failure of a run that ends with this answer; undefined for 2xx. */
+  readonly failure: Failure | undefined;
+}
+
+/** It broke off without a final status. */
+export interface Broken {
+  readonly kind: "broken";
+  readonly bodySent: boolean;
+  /** The code of the transport error. */
+  readonly code: string;
+  readonly failure: Failure;
+}
+
+/** Bounds all waiting of a run together by `--max-wait`. */
+export interface Patience {
+  /**
+   * Waits before another attempt: exponentially with full jitter, and at least as long as the service asked.
+   * False, at once, if the bound does not allow it; else `onWait` is told before the wait.
+   */
+  wait(askedMs: number | undefined, onWait?: () => void): Promise<boolean>;
+}
+
+/** What is asked of an endpoint. */
+export interface Request<P extends Schema, B extends Schema> {
+  readonly parameters: Given<P>;
+  readonly body: Given<B>;
+  readonly held?: Held;
+}
+
+/** What is asked of one with a streamed body. */
+export interface StreamedRequest<P extends Schema> {
+  readonly parameters: Given<P>;
+  readonly body: StreamedBody;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Breaks the attempt off. Default: the host's signal. */
+  readonly signal?: AbortSignal;
+}
+
+/** The service, as other modules see it. */
+export interface Client {
+  /**
+   * Calls an endpoint and checks its reply; repeats it, within `--max-wait`, if the endpoint is safe to repeat.
+   * `held` is asked for by its validators, and read in place of a reply that says that it is unchanged.
+   * @throws Failure auth, unavailable, refused, not_found, usage
+   */
+  send<P extends Schema, B extends Schema, R extends Schema>(
+    endpoint: Endpoint<P, B, R>,
+    request: Request<P, B>,
+  ): Promise<Reply<Checked<R>>>;
+  /**
+   * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
+   * @throws Failure only for what is wrong before anything is sent: settings, credentials; and whatever the body throws
+   */
+  attempt<P extends Schema, B extends Schema, R extends Schema>(
+    endpoint: Endpoint<P, B, R>,
+    request: StreamedRequest<P>,
+  ): Promise<Attempt>;
+  /** Where a request would go, and with which headers, by the allow-list of `--debug`: nothing is sent, and no credential asked for. */
+  target<P extends Schema, B extends Schema, R extends Schema>(
+    endpoint: Endpoint<P, B, R>,
+    request: Pick<StreamedRequest<P>, "parameters" | "headers">,
+  ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };
+  patience(): Patience;
+  close(): Promise<void>;
+}
+
+/** In place of the credential, which nobody was asked for. */
 const unasked: Readonly<Record<AuthScheme, Credential | undefined>> = {
   bearer: { scheme: "bearer", token: "-", from: "" },
   basic: { scheme: "basic", username: "", password: "", from: "" },
@@ -35,12 +165,11 @@ const unasked: Readonly<Record<AuthScheme, Credential | undefined>> = {
 
 /** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
-  const { host } = options;
   let opened: Promise<Connections> | undefined;
   const session: Session = {
     options,
     connections: () => {
-      opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+      opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
       return opened;
     },
     pausedUntil: new Map(),
@@ -51,11 +180,11 @@ export const openClient = (options: ClientOptions): Client => {
     send: async (endpoint, request) => await send(session, endpoint, request),
     attempt: async (endpoint, request) => await attempt(session, endpoint, request),
     target: (endpoint, { parameters, headers: own }) => {
-      const target = targetOf(options, endpoint, parameters);
-      const headers = shownHeaders(headersOf(options, target, unasked[endpoint.auth], own), options.project?.header);
-      return { method: endpoint.method, url: target.url, headers };
+      const { url } = targetOf(options, endpoint, parameters);
+      const headers = headersOf(options, endpoint, { credential: unasked[endpoint.auth], own });
+      return { method: endpoint.method, url, headers: shownHeaders(headers, options.project?.header) };
     },
     patience: () => openPatience(options),
-    close: async () => await (await opened)?.close(),
+    close: async () => (await opened)?.close(),
   };
 };

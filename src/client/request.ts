@@ -1,41 +1,36 @@
-/** Makes one request of an endpoint value: its address, raw path and headers (interface 4 and 5). */
-
+/** Makes one request of an endpoint value: its address, raw path, headers and credential (interface 4 and 5), and its `--debug` lines. */
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type CredentialUse, type Endpoint, fillPath } from "../contract/endpoint.ts";
-import { isLoopback } from "../host.ts";
-import type { ClientOptions } from "./client.ts";
+import { type Host, isLoopback } from "../host.ts";
+import type { Exchanged } from "./exchange.ts";
 import { credentialOverHttp, headerUnusable, pathParameterUnusable } from "./failures.ts";
-import { type Address, addressOf } from "./route.ts";
+import type { ClientOptions } from "./index.ts";
+import { addressOf, type Route, routeTo } from "./route.ts";
 
-/** An endpoint at its address, before it has its credential. */
+/** An endpoint, and where its requests go. */
 export interface Target {
   readonly endpoint: Endpoint;
-  readonly address: Address;
+  readonly route: Route;
   /** Path as it goes over the wire. */
   readonly path: string;
   readonly url: string;
 }
 
-/** Finds where an endpoint's request goes. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http` */
+/** Finds where an endpoint's requests go. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http`, `proxy-unusable` */
 export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): Target => {
-  const address = addressOf(options.address(endpoint.host));
-  const base = endpoint.host === "inference" ? withoutVersion(address.path) : address.path;
-  const path = `${base}${filled(endpoint, parameters)}`;
-  if (endpoint.auth !== "none" && !address.secure && !options.insecureHttp && !isLoopback(address.hostname)) {
-    throw credentialOverHttp(address.origin);
-  }
-  return { endpoint, address, path, url: `${address.origin}${path}` };
+  const { host, address, insecureHttp } = options;
+  const to = addressOf(address(endpoint.host));
+  // Addresses of inference are given with and without the version that its paths begin with.
+  const base = endpoint.host === "inference" ? to.path.replace(/\/v1$/, "") : to.path;
+  const path = `${base}${filledPath(endpoint, parameters)}`;
+  const isExposed = !to.secure && !isLoopback(to.hostname);
+  if (endpoint.auth !== "none" && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
+  return { endpoint, route: routeTo(to, host.env), path, url: `${to.origin}${path}` };
 };
 
-/** Addresses of inference are given with and without the version that its paths begin with. */
-const withoutVersion = (path: string): string => path.replace(/\/v1$/, "");
-
-const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): string => {
+const filledPath = ({ path, parameters: schema }: Endpoint, parameters: unknown): string => {
   const checked = schema.safeParse(parameters);
-  if (!checked.success) {
-    const parameter = checked.error.issues[0]?.path.map(String).join(".") ?? "";
-    throw pathParameterUnusable(parameter, "");
-  }
+  if (!checked.success) throw pathParameterUnusable(checked.error.issues[0]?.path.map(String).join(".") ?? "", "");
   const values = Object.entries(checked.data ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
     // `.` and `..` can't be told from steps in a path, encoded or not, and half a character has no encoding.
@@ -45,37 +40,35 @@ const filled = ({ path, parameters: schema }: Endpoint, parameters: unknown): st
   return fillPath(path, Object.fromEntries(values));
 };
 
-/** A header's name and value, in the order they are sent. */
+/** Names and values of headers, in the order they are sent. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 /** The headers of a target's request. @throws Failure `header-unusable` */
 export const headersOf = (
-  options: ClientOptions,
-  { endpoint }: Target,
-  credential: Credential | undefined,
-  own: Readonly<Record<string, string>> = {},
+  { project, host }: Pick<ClientOptions, "project" | "host">,
+  endpoint: Endpoint,
+  { credential, own = {} }: { credential: Credential | undefined; own?: Readonly<Record<string, string>> | undefined },
 ): Headers => {
   const headers: [string, string][] = [];
   const isTaken = (name: string) =>
-    connectionHeaders.has(name.toLowerCase()) || headers.some(([other]) => other.toLowerCase() === name.toLowerCase());
-  const add = (name: string, value: string, what: string) => {
+    connectionHeaders.test(name) || headers.some(([other]) => other.toLowerCase() === name.toLowerCase());
+  const add = (name: string, value: string, what = name) => {
     if (!isToken(name) || !isHeaderValue(value) || isTaken(name)) throw headerUnusable(what);
     headers.push([name, value]);
   };
-  if (credential !== undefined)
+  if (credential !== undefined) {
     add("Authorization", authorization(credential), `the credential from ${credential.from}`);
-  if (endpoint.jsonContentType) add("Content-Type", "application/json", "Content-Type");
-  if (endpoint.projectHeader && options.project !== undefined) {
-    add(options.project.header, options.project.value, "the project header");
   }
-  for (const [name, value] of Object.entries(own)) add(name, value, name);
-  add("Accept-Encoding", "gzip, br", "Accept-Encoding");
-  add("User-Agent", userAgent(options.host), "User-Agent");
+  if (endpoint.jsonContentType) add("Content-Type", "application/json");
+  if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project header");
+  for (const [name, value] of Object.entries(own)) add(name, value);
+  add("Accept-Encoding", "gzip, br");
+  add("User-Agent", userAgent(host));
   return headers;
 };
 
 /** What a request says that it is from. */
-export const userAgent = ({ nodeVersion, platform }: ClientOptions["host"]): string =>
+export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
 /** interface 5. A line end in a password would be hidden by its encoding: it is refused as in a token. */
@@ -86,43 +79,73 @@ const authorization = (credential: Credential): string => {
 };
 
 /** Headers that are the connection's: whoever gave one of these names to the project header did not mean it. */
-const connectionHeaders = new Set(
-  "connection content-length expect host keep-alive proxy-authorization te trailer transfer-encoding upgrade".split(
-    " ",
-  ),
-);
+const connectionHeaders =
+  /^(connection|content-length|expect|host|keep-alive|proxy-authorization|te|trailer|transfer-encoding|upgrade)$/i;
 
 const isToken = (name: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 
 /** Visible ASCII and spaces inside: all that a credential or a name of a project can be, and nothing that could begin a header of its own. */
 export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** The credential of an endpoint, asked for once for all requests to an origin. */
-export interface Credentials {
-  of(target: Target): Promise<Credential | undefined>;
-  /** Asks once more after a 401. Undefined where the same came again. */
-  another(target: Target, refused: Credential): Promise<Credential | undefined>;
-}
+/** Returns a target's credential; after a 401 that `refused` one, another; undefined if there is none. */
+export type Credentials = (target: Target, refused?: Credential) => Promise<Credential | undefined>;
 
-/** Keeps what `options.credential` gave, for as long as the client lives. */
+/** Asks for a credential once for all requests to an origin, and once more for each that was refused. */
 export const openCredentials = (options: ClientOptions): Credentials => {
   const known = new Map<string, Promise<Credential>>();
-  const ask = (use: CredentialUse, origin: string, refused: boolean): Promise<Credential> => {
-    const asked = options.credential(use, { origin, refused });
+  const ask = async (use: CredentialUse, origin: string, isRefused: boolean): Promise<Credential> => {
+    const asked = options.credential(use, { origin, refused: isRefused });
     known.set(`${use} ${origin}`, asked);
-    return asked;
+    return await asked;
   };
-  return {
-    async of({ endpoint: { use }, address: { origin } }) {
-      return use === undefined ? undefined : await (known.get(`${use} ${origin}`) ?? ask(use, origin, false));
-    },
-    async another({ endpoint: { use }, address: { origin } }, refused) {
-      if (use === undefined) return undefined;
-      // Another request may have asked since: then what it got is tried first.
-      const latest = await known.get(`${use} ${origin}`);
-      if (latest !== undefined && authorization(latest) !== authorization(refused)) return latest;
-      const fresh = await ask(use, origin, true);
-      return authorization(fresh) === authorization(refused) ? undefined : fresh;
-    },
+  return async ({ endpoint: { use }, route: { to } }, refused) => {
+    if (use === undefined) return undefined;
+    const { origin } = to;
+    const latest = known.get(`${use} ${origin}`);
+    if (refused === undefined) return await (latest ?? ask(use, origin, false));
+    const isOther = (one: Credential) => authorization(one) !== authorization(refused);
+    // Another request may have asked since: then what it got is tried first.
+    const mayBeOther = await latest;
+    if (mayBeOther !== undefined && isOther(mayBeOther)) return mayBeOther;
+    const fresh = await ask(use, origin, true);
+    return isOther(fresh) ? fresh : undefined;
+  };
+};
+
+/** Headers that hold no secret. */
+const shownNames = new Set(
+  `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
+  if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server
+  transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
+);
+
+/** The headers of a request that may be shown, a line each: of `Authorization` its scheme, of all that is no secret its value. */
+export const shownHeaders = (headers: Headers, project: string | undefined): readonly string[] =>
+  headers.flatMap(([name, value]) => {
+    const lower = name.toLowerCase();
+    if (lower === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
+    return shownNames.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
+  });
+
+/** A request as `--debug` shows it. `project` is the name of the project's header, whose value is no secret. */
+interface ShownRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly project?: string | undefined;
+}
+
+/** Opens the lines of `--debug` about one request and its reply: an allow-list of headers, never bodies, never credentials. */
+export const traceRequest = (
+  { trace, host }: Pick<ClientOptions, "trace" | "host">,
+  { method, url, headers, project }: ShownRequest,
+): ((reply: Pick<Exchanged, "status" | "headers" | "error">, bytes: number | string) => void) => {
+  const started = host.elapsed();
+  for (const line of [`${method} ${url}`, ...shownHeaders(headers, project)]) trace?.(`> ${line}`);
+  return (reply, bytes) => {
+    const took = `after ${Math.round(host.elapsed() - started)} ms`;
+    if (reply.status !== undefined) trace?.(`< ${reply.status} ${took}, ${bytes} bytes`);
+    for (const [name, value] of Object.entries(reply.headers)) if (shownNames.has(name)) trace?.(`< ${name}: ${value}`);
+    if (reply.error !== undefined) trace?.(`* ${reply.error.code} ${took}`);
   };
 };

@@ -1,53 +1,33 @@
 /** What the network can do to a request, as one error with a code. */
 import { codeOf } from "../files.ts";
 
-/** Codes of the client's own, in addition to those of the system and of Node. */
-type OwnCode =
-  /** No connection within the time for it. */
-  | "CONNECT_TIMEOUT"
-  /** Nothing was sent or received for as long as `--timeout` allows. */
-  | "SILENT"
-  /** The reply took longer than a read, or the reply to a log, may take as a whole. */
-  | "ENDLESS"
-  /** The run was told to stop. */
-  | "ABORTED"
-  /** A proxy replied, but not with a connection. */
-  | "PROXY_REFUSED"
-  /** The other side ended the connection before its reply was complete. */
-  | "CUT"
-  /** As CUT, within the headers of the reply; undici also ends a connection on which an unrequested 100 Continue came. */
-  | "CUT_HEADERS"
-  /** The reply is not HTTP/1.1. */
-  | "NOT_HTTP"
-  /** The request's body threw an error. */
-  | "BODY_FAILED"
-  /** The reply is longer than its limit. */
-  | "TOO_LONG";
-
-/** A transport error. Other modules see it only as a failure's cause. */
+/**
+ * A transport error. Other modules see it only as a failure's cause. Its code is the system's or Node's, or one of the client's
+ * own: CONNECT_TIMEOUT; SILENT, for as long as `--timeout` allows; ENDLESS, longer than a reply may take as a whole; ABORTED,
+ * by the run; PROXY_REFUSED, with the status of the proxy; CUT, by the other side; CUT_HEADERS, as CUT within the headers, or
+ * by undici on an unrequested 100 Continue; NOT_HTTP; BODY_FAILED, the request's body threw; TOO_LONG, longer than its limit.
+ */
 export class TransportError extends Error {
   override readonly name = "TransportError";
-  /** The system's or Node's code, or one of the client's own. */
   readonly code: string;
-  /** The status that a proxy replied with. */
   readonly status: number | undefined;
 
-  constructor(code: OwnCode | (string & {}), about: { readonly cause?: unknown; readonly status?: number } = {}) {
+  constructor(code: string, about: { readonly cause?: unknown; readonly status?: number } = {}) {
     super(code, about.cause === undefined ? undefined : { cause: about.cause });
     this.code = code;
     this.status = about.status;
   }
 }
 
-/** The code of a reply whose headers are too large: Node's own. */
-const headersTooLarge = "HPE_HEADER_OVERFLOW";
+/** How long connecting may take, names, proxies and TLS included (promises.md, "Global options"). */
+export const connectTimeoutMs = 10_000;
 
 /** undici's codes, and what they mean. */
-const codes: Readonly<Record<string, OwnCode | typeof headersTooLarge>> = {
+const codes: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "CONNECT_TIMEOUT",
   UND_ERR_HEADERS_TIMEOUT: "SILENT",
   UND_ERR_BODY_TIMEOUT: "SILENT",
-  UND_ERR_HEADERS_OVERFLOW: headersTooLarge,
+  UND_ERR_HEADERS_OVERFLOW: "HPE_HEADER_OVERFLOW",
   UND_ERR_SOCKET: "CUT",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "CUT",
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "CUT",
@@ -72,26 +52,13 @@ const toCode = (thrown: unknown): string => {
   return codes[code] ?? code;
 };
 
-/** True for an error that another try can't fix: certificates, a closed client, a proxy that refuses. */
-export const isPermanent = ({ code, status }: TransportError): boolean =>
-  permanentCodes.has(code) ||
-  /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO_VERIFY|SELF_SIGNED)_/.test(code) ||
-  (status !== undefined && status < 500);
+const permanent = /^(ABORTED|TOO_LONG|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
+const permanentOfTls = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
+const hostMissing = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** True for a mistyped address or a service that is not running: a person waits for neither. */
-export const isHostMissing = ({ code }: TransportError): boolean =>
-  code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN";
-
-const permanentCodes = new Set([
-  "ABORTED",
-  "TOO_LONG",
-  "ENDLESS",
-  "NOT_HTTP",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "HOSTNAME_MISMATCH",
-  "INVALID_CA",
-  "EPROTO",
-  headersTooLarge,
-]);
+/**
+ * True if another try can help: not with certificates, a closed client, or a proxy that refuses. A mistyped address and a
+ * service that is not running are waited for only if somebody said for how long.
+ */
+export const isWorthAnotherTry = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
+  !permanent.test(code) && !permanentOfTls.test(code) && status >= 500 && (waitsForHost || !hostMissing.test(code));

@@ -209,12 +209,6 @@ describe("a successful reply", () => {
     expect(Buffer.from(reply.bytes).toString()).toBe('{"data":[{"id":"m"}]}');
   });
 
-  it("arrives decompressed from two layers", async () => {
-    const answer = { headers: { "content-encoding": "gzip, br" }, body: brotliCompressSync(gzipSync('{"data":[]}')) };
-    const server = await scriptedServer([{ answer }]);
-    expect((await clientAt(server.url).client.send(listModels, list)).value.data).toHaveLength(0);
-  });
-
   it("fails as refused if rollcall did not ask for its compression", async () => {
     const failure = await failureAt({ headers: { "content-encoding": "zstd" }, body: "\u0028\u00b5" });
     expect(failure).toMatchObject({

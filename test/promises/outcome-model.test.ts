@@ -2,33 +2,23 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noConnection, requestRefused } from "../../src/client/failures.ts";
+import { requestRefused } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { openExistingLedger } from "../../src/ledger/index.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
-import { answered, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import { answered, connectionReset, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { groupOf, linesOf } from "./place.ts";
 
 /** The outcome of one try. `lost` tries are cut off after the body, logged or not. */
 type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";
 
-const connectionBroken = noConnection({
-  code: "ECONNRESET",
-  to: "service:80",
-  proxy: undefined,
-  status: undefined,
-  ms: undefined,
-  tries: 1,
-  setting: "base_url",
-});
-
 const broken = (bodySent: boolean): Attempt => ({
   kind: "broken",
   bodySent,
   code: "ECONNRESET",
-  failure: connectionBroken,
+  failure: connectionReset,
 });
 
 /** The end of a run that does not record the outcome of its request. */
@@ -74,9 +64,9 @@ class Service {
     if (fate.startsWith("dies")) throw new Death();
     const body = Buffer.from(`{"call_ids":["c${this.tries}"]}`);
     if (fate === "logged") return answered(200, { ...about, body });
-    if (fate === "busy") return answered(429, { ...about, failure: connectionBroken });
+    if (fate === "busy") return answered(429, { ...about, failure: connectionReset });
     if (fate === "refused") return answered(400, { ...about, failure: requestRefused(400, {}) });
-    if (fate === "too-large") return answered(413, { ...about, failure: connectionBroken });
+    if (fate === "too-large") return answered(413, { ...about, failure: connectionReset });
     return broken(fate !== "not-sent");
   }
 }

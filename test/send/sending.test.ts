@@ -17,7 +17,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { noConnection, requestRefused } from "../../src/client/failures.ts";
+import { requestRefused } from "../../src/client/failures.ts";
 import type { Attempt } from "../../src/client/index.ts";
 import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
@@ -30,7 +30,16 @@ import { frameOf, planRequests } from "../../src/send/plan.ts";
 import { writeRejects } from "../../src/send/reject/rejects-file.ts";
 import { mayResend } from "../../src/send/unknown.ts";
 import { testHost } from "../support/host.ts";
-import { answered, filesOf, hasZstd, keepingClient, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import {
+  answered,
+  connectionReset,
+  filesOf,
+  hasZstd,
+  keepingClient,
+  newFolder,
+  read,
+  usualDelivery,
+} from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
@@ -343,15 +352,7 @@ describe("an outcome", () => {
     kind: "broken",
     bodySent,
     code: "ECONNRESET",
-    failure: noConnection({
-      code: "ECONNRESET",
-      to: "service:80",
-      proxy: undefined,
-      status: undefined,
-      ms: undefined,
-      tries: 1,
-      setting: "base_url",
-    }),
+    failure: connectionReset,
   });
   /** What two requests end as, of which the second is answered so first and 200 then. */
   const endOf = async (second: Attempt) => {

@@ -2,7 +2,7 @@
 
 import { arch } from "node:os";
 import { version } from "../../../package.json" with { type: "json" };
-import { probeDoor } from "../../client/index.ts";
+import { downloadDoor } from "../../client/index.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { isDatabaseAddress } from "../../files.ts";
@@ -180,7 +180,7 @@ export const proxyFinding = async ({ host: { env } }: Context, settings: Setting
   if (set.length === 0) return ok("proxy", "no proxy variable is set", { facts: { variables: [] } });
   const facts = { variables: set };
   try {
-    const { proxyFor } = await probeDoor();
+    const { proxyFor } = await downloadDoor();
     const address = settings?.local === false ? settings.get("base_url") : undefined;
     if (address === undefined) return ok("proxy", `set: ${set.join(", ")}`, { facts });
     const proxy = proxyFor(address, env);

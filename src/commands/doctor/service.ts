@@ -1,6 +1,6 @@
 /** The checks of `doctor` that are about a service: settings, credentials, addresses. */
 
-import { type Probed, probeDoor } from "../../client/index.ts";
+import { downloadDoor, type Probed } from "../../client/index.ts";
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
@@ -210,7 +210,7 @@ const addressFinding = async (
 ): Promise<Finding> => {
   const check = `address ${of}`;
   try {
-    const { probe } = await probeDoor();
+    const { probe } = await downloadDoor();
     const probed = await probe({ host: context.host, address, of, silenceMs });
     const finding = answered(check, address, probed);
     const { origin } = new URL(address);

@@ -1,0 +1,284 @@
+/** Calls an endpoint: a read until there is a checked reply or a reason to stop, a log once. */
+import { promisify } from "node:util";
+import type { Checked, Credential, Endpoint, Schema } from "../contract/endpoint.ts";
+import { readDocument, readOutline } from "../contract/entries.ts";
+import { codeOf } from "../files.ts";
+import { markLength, parsedJson } from "../json/walk.ts";
+import type { Connections } from "./connections.ts";
+import { type Exchanged, exchange, isStreamed, type Outgoing } from "./exchange.ts";
+import {
+  type Asked,
+  failureOfStatus,
+  failureOfTransport,
+  isPassing,
+  replyTooLong,
+  replyUnreadable,
+} from "./failures.ts";
+import type { Attempt, ClientOptions, Held, Patience, Reply, Request, StreamedRequest, Validators } from "./index.ts";
+import { type Credentials, headersOf, isHeaderValue, targetOf, traceRequest } from "./request.ts";
+import { isWorthAnotherTry, TransportError } from "./transport-error.ts";
+
+/** What one open client keeps between its requests. */
+export interface Session {
+  readonly options: ClientOptions;
+  /** Loads undici. */
+  readonly connections: () => Promise<Connections>;
+  readonly credentials: Credentials;
+  /** Until when nothing is sent to an origin, because its service asked to wait. Monotonic milliseconds. */
+  readonly pausedUntil: Map<string, number>;
+  /** Reasons for waiting that a person was told of. */
+  readonly announced: Set<string>;
+}
+
+/** Longest silence of a read, and of a log: the service computes metrics before it replies (promises.md, "Global options"). */
+export const readSilenceMs = 30_000;
+const logSilenceMs = 300_000;
+
+/** The reply to a log may take this many times the longest silence as a whole, from the last piece of the body on. */
+const silencesForReply = 2;
+
+/** The largest reply to a log that is read: the call ids of a million trajectories, or the items of a refusal that echo a request. */
+const maxLogReplyBytes = 64 * 1024 * 1024;
+
+/** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
+const maxReplyBytes = 256 * 1024 * 1024;
+
+/** After this many tries somebody who looks at the screen wants to know; before, it is over too soon to be read. */
+export const triesBeforeNotice = 3;
+
+/** The content of a request, and its limits. */
+interface Content extends Pick<Outgoing, "body" | "wholeMs" | "signal" | "maxBytes"> {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A reply that can be incomplete or missing; its bytes are decoded. */
+interface Tried extends Exchanged {
+  readonly fault: DecodingFault | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly credential: Credential | undefined;
+}
+
+/** Tries a request, and once more if a 401 brought another credential: a 401 says that nothing was done. @throws what a streamed body throws */
+const tryRequest = async (session: Session, asked: Asked, content: Content): Promise<Tried> => {
+  const credential = await session.credentials(asked);
+  const tried = await tryOnce(session, asked, { ...content, credential });
+  if (tried.status !== 401 || credential === undefined || content.signal.aborted) return tried;
+  const another = await session.credentials(asked, credential);
+  return another === undefined ? tried : await tryOnce(session, asked, { ...content, credential: another });
+};
+
+const tryOnce = async (
+  { options, connections }: Session,
+  { endpoint, path, url, route, silenceMs }: Asked,
+  { credential, headers: own, ...content }: Content & Pick<Tried, "credential">,
+): Promise<Tried> => {
+  const { method } = endpoint;
+  const headers = headersOf(options, endpoint, { credential, own });
+  const traceReply = traceRequest(options, { method, url, headers, project: options.project?.header });
+  const opened = await connections();
+  // Nobody can know what became of a log that was sent while the other side closed an idle connection.
+  const connection = await (isStreamed(content.body) ? opened.open(route) : opened.reuse(route));
+  const reply = await exchange(connection, { method, route, path, headers, silenceMs, ...content });
+  traceReply(reply, reply.bytes.length);
+  const decoded = await decode(reply.bytes, reply.headers["content-encoding"] ?? "", content.maxBytes);
+  return { ...reply, ...decoded, retryAfterMs: readRetryAfter(reply.headers, options.host.now()), credential };
+};
+
+/** Tries a log request once. @throws as `Client.attempt` */
+export const attempt = async <P extends Schema, B extends Schema, R extends Schema>(
+  session: Session,
+  endpoint: Endpoint<P, B, R>,
+  { parameters, body, headers = {}, signal = session.options.host.signal }: StreamedRequest<P>,
+): Promise<Attempt> => {
+  const silenceMs = session.options.timeoutMs ?? logSilenceMs;
+  const target = targetOf(session.options, endpoint, parameters);
+  const { project } = session.options;
+  const encoding = headers["Content-Encoding"];
+  const asked = { ...target, silenceMs, tries: 1, project: project?.value, encoding };
+  const content = { body, headers, wholeMs: silencesForReply * silenceMs, maxBytes: maxLogReplyBytes, signal };
+  const tried = await tryRequest(session, asked, content);
+  const { status, bodySent, error, fault } = tried;
+  if (status === undefined) {
+    const { code } = errorOf(tried);
+    return { kind: "broken", bodySent, code, failure: failureOfTransport(asked, errorOf(tried)) };
+  }
+  return {
+    kind: "answered",
+    status,
+    retryAfterMs: tried.retryAfterMs,
+    idempotencyKey: tried.headers["idempotency-key"],
+    body: tried.bytes,
+    cut: error !== undefined || fault !== undefined,
+    bodySent,
+    failure: isSuccess(status) ? undefined : failureOfStatus(asked, { ...tried, status }),
+  };
+};
+
+/** Calls an endpoint and checks its reply; repeats it if that is safe. @throws as `Client.send` */
+export const send = async <P extends Schema, B extends Schema, R extends Schema>(
+  session: Session,
+  endpoint: Endpoint<P, B, R>,
+  { parameters, body: given, held: cached }: Request<P, B>,
+): Promise<Reply<Checked<R>>> => {
+  const { options, pausedUntil, announced } = session;
+  const { host, maxWaitMs, trace } = options;
+  const { signal } = host;
+  const silenceMs = options.timeoutMs ?? readSilenceMs;
+  const target = targetOf(options, endpoint, parameters);
+  const { origin } = target.route.to;
+  const json: unknown = endpoint.body.parse(given);
+  const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
+  const patience = openPatience(options);
+  // If hardly any waiting is allowed, silence is still told from a reply that does not end.
+  const endsMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
+  let firstEndMs: number | undefined;
+  let held = cached;
+  for (let tries = 1; ; tries++) {
+    for (let ms = 1; ms > 0; ) {
+      ms = (pausedUntil.get(origin) ?? 0) - host.elapsed();
+      if (ms > 0) await host.sleep(ms, signal);
+    }
+    const wholeMs = Math.max(1, endsMs - host.elapsed());
+    const asked = { ...target, silenceMs, tries, project: options.project?.value };
+    const content = { body, headers: conditionsOf(held), wholeMs, maxBytes: maxReplyBytes, signal };
+    const tried = await tryRequest(session, asked, content);
+    signal.throwIfAborted();
+    if (isUnchanged(tried, held)) {
+      const bytes = held.read();
+      if (bytes !== undefined) return readReply(asked, endpoint, { ...tried, bytes });
+      held = undefined;
+      continue;
+    }
+    const { status, fault, retryAfterMs } = tried;
+    const isRefused = status !== undefined && !isSuccess(status);
+    const isWhole = status !== undefined && tried.error === undefined && fault !== "cut";
+    if (!isRefused && isWhole) return readReply(asked, endpoint, tried);
+    const error = errorOf(tried);
+    if (!isRefused && error.code === "TOO_LONG") throw replyTooLong(asked, status, maxReplyBytes);
+    // A status says more than how the reply ended.
+    const failure = isRefused ? failureOfStatus(asked, { ...tried, status }) : failureOfTransport(asked, error, status);
+    firstEndMs ??= host.elapsed();
+    const isLate = host.elapsed() - firstEndMs > maxWaitMs;
+    const canHelp = isRefused ? isPassing(status) : isWorthAnotherTry(error, options.waitsForHost);
+    if (!endpoint.repeatable || !canHelp || isLate) throw failure;
+    const why = isRefused ? String(status) : error.code;
+    trace?.(`* ${why}: trying again, ${tries} so far`);
+    // Of requests side by side that meet the same, one says so.
+    if (tries === triesBeforeNotice && !announced.has(`${origin} ${why}`)) {
+      announced.add(`${origin} ${why}`);
+      options.onAgain?.(failure, maxWaitMs);
+    }
+    const askedMs = isRefused ? retryAfterMs : undefined;
+    // If one is asked to wait, the others would only be told the same.
+    if (askedMs !== undefined && askedMs <= maxWaitMs) {
+      pausedUntil.set(origin, Math.max(pausedUntil.get(origin) ?? 0, host.elapsed() + askedMs));
+    }
+    if (!(await patience.wait(askedMs))) throw failure;
+  }
+};
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+const errorOf = ({ error }: Tried): TransportError => error ?? new TransportError("CUT");
+
+/** Reads a whole success. @throws Failure if it is not what the interface says */
+const readReply = <R extends Schema>(
+  asked: Asked,
+  { reply, list, outline }: Pick<Endpoint<Schema, Schema, R>, "reply" | "list" | "outline">,
+  tried: Tried,
+): Reply<Checked<R>> => {
+  const { status = 0, fault } = tried;
+  if (fault === "too-long") throw replyTooLong(asked, status, maxReplyBytes);
+  const bytes = tried.bytes.subarray(markLength(tried.bytes));
+  const unreadable = (at?: string) => replyUnreadable(asked, { status, bytes, fault, at });
+  if (fault !== undefined) throw unreadable();
+  const parsed =
+    outline === true ? readOutline(bytes) : list === undefined ? parsedJson(textOf(bytes)) : readDocument(bytes, list);
+  if (parsed === undefined) throw unreadable();
+  const checked = reply.safeParse(parsed.value);
+  if (checked.success) return { status, value: checked.data, bytes, validators: validatorsIn(tried.headers) };
+  throw unreadable(checked.error.issues[0]?.path.map(String).join("."));
+};
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+
+const conditionsOf = ({ validators: { etag, lastModified } = {} }: Partial<Held> = {}) => ({
+  ...(etag === undefined ? {} : { "If-None-Match": etag }),
+  ...(lastModified === undefined ? {} : { "If-Modified-Since": lastModified }),
+});
+
+/** True if a reply says that what was asked for by its validators is unchanged. A 304 to anything else is none. */
+const isUnchanged = ({ status, error }: Tried, held: Held | undefined): held is Held =>
+  status === 304 && error === undefined && held !== undefined && Object.keys(held.validators).length > 0;
+
+const validatorsIn = ({ etag = "", "last-modified": lastModified = "" }: Tried["headers"]): Validators => ({
+  ...(/^(W\/)?"[^"]*"$/.test(etag) && isHeaderValue(etag) ? { etag } : {}),
+  ...(isHeaderValue(lastModified) ? { lastModified } : {}),
+});
+
+/** Why a body is not whole: it ended early or is damaged, is over the limit, or there is no decoder for its encoding. */
+type DecodingFault = "cut" | "too-long" | "unknown-encoding";
+
+/** Decodes a body by its `Content-Encoding`, to at most `limit` bytes; of one that was cut, what it has. Services compress once. */
+const decode = async (bytes: Uint8Array, encoding: string, limit: number): Promise<Pick<Tried, "bytes" | "fault">> => {
+  const name = encoding.trim().toLowerCase();
+  if (bytes.length === 0 || name === "" || name === "identity") return { bytes, fault: undefined };
+  const { brotliDecompress, constants, gunzip, inflate } = await import("node:zlib");
+  const decoders = new Map<string, typeof gunzip>([
+    ["gzip", gunzip],
+    ["x-gzip", gunzip],
+    ["deflate", inflate],
+    ["br", brotliDecompress],
+  ]);
+  const decoder = decoders.get(name);
+  if (decoder === undefined) return { bytes, fault: "unknown-encoding" };
+  const run = promisify(decoder);
+  try {
+    return { bytes: await run(bytes, { maxOutputLength: limit }), fault: undefined };
+  } catch (thrown) {
+    if (codeOf(thrown) === "ERR_BUFFER_TOO_LARGE") return { bytes: Buffer.alloc(0), fault: "too-long" };
+    // Flushed at its end, a body that was cut gives what it has.
+    const finishFlush = name === "br" ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
+    const part = await run(bytes, { maxOutputLength: limit, finishFlush }).catch(() => Buffer.alloc(0));
+    return { bytes: part, fault: "cut" };
+  }
+};
+
+/**
+ * How long a service asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3).
+ * Undefined if it asks for nothing that can be read.
+ */
+export const readRetryAfter = (headers: Exchanged["headers"], now: number): number | undefined => {
+  const text = headers["retry-after"]?.trim();
+  const [exact, seconds] = [headers["retry-after-ms"], text].map((value = "") =>
+    /^\s*\d{1,12}(\.\d+)?\s*$/.test(value) ? Number(value) : undefined,
+  );
+  if (exact !== undefined || seconds !== undefined) return exact ?? (seconds ?? 0) * 1000;
+  const date = text === undefined || !/[a-z]/i.test(text) ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+};
+
+/** Each wait is random, up to a limit that doubles from the first to the largest. */
+const firstWaitMs = 500;
+const maxWaitAloneMs = 30_000;
+/** No wait is shorter, so that chance can't make a loop without pause. */
+const minWaitMs = 50;
+
+/** Limits the waits of one run. */
+export const openPatience = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">): Patience => {
+  let left = maxWaitMs;
+  let tries = 0;
+  return {
+    async wait(askedMs, onWait) {
+      const own = Math.max(minWaitMs, host.random() * Math.min(maxWaitAloneMs, firstWaitMs * 2 ** tries));
+      // What a service asks for is the least: one that asks for nothing, again and again, is not hammered.
+      const ms = Math.max(askedMs ?? 0, Math.min(own, left));
+      if (left <= 0 || ms > left) return false;
+      tries++;
+      left -= ms;
+      onWait?.();
+      await host.sleep(ms, host.signal);
+      return true;
+    },
+  };
+};
