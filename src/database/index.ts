@@ -4,8 +4,7 @@ import type { Host } from "../host.ts";
 import type { Row } from "./row.ts";
 import { openFile } from "./sqlite.ts";
 
-export { isLocked, type Lock, type LockWaiting, tryLock, waitForLock } from "./lock.ts";
-export { fileFailure } from "./own-file.ts";
+export { fileFailure, type Lock, type LockWaiting, tryLock, waitForLock } from "./own-file.ts";
 export type { Row } from "./row.ts";
 export { type ExaminedFile, examineFile, sqliteVersion } from "./sqlite.ts";
 

@@ -1,19 +1,10 @@
-/** Files of rollcall's own: made for their owner alone, with the errors of SQLite and of the system as failures. */
-
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  fstatSync,
-  openSync,
-  readSync,
-  statSync,
-} from "node:fs";
-import { dirname } from "node:path";
+/** Files of rollcall's own: made for their owner alone, locked between processes, with errors of SQLite and of the system as failures. */
+import * as fs from "node:fs";
+import { dirname, resolve } from "node:path";
+import Connection from "libsql";
 import { Failure } from "../failure.ts";
 import { codeOf, makeFolder, requireOwn } from "../files.ts";
+import type { Host } from "../host.ts";
 import {
   databaseCorrupt,
   databaseFailed,
@@ -33,15 +24,15 @@ export const guard = <Result>(about: TitledFile, work: () => Result): Result => 
   }
 };
 
-const sqliteFailures = {
-  BUSY: databaseLocked,
-  LOCKED: databaseLocked,
-  CORRUPT: databaseCorrupt,
-  NOTADB: databaseForeign,
-  FULL: diskFull,
-};
-
-const hasOwnFailure = (name: string): name is keyof typeof sqliteFailures => name in sqliteFailures;
+const sqliteFailures = new Map(
+  Object.entries({
+    BUSY: databaseLocked,
+    LOCKED: databaseLocked,
+    CORRUPT: databaseCorrupt,
+    NOTADB: databaseForeign,
+    FULL: diskFull,
+  }),
+);
 
 /** Converts an error of SQLite or of the system to a failure; returns other failures and defects as they are. */
 export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
@@ -51,73 +42,112 @@ export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (code === "unknown") return thrown;
   const more = { cause: thrown, where: { file: about.path } };
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  if (hasOwnFailure(name)) return sqliteFailures[name](about, more);
   // The shared memory of SQLite is a file, for which a full disk has no room either.
-  if (["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code)) return diskFull(about, more);
-  const isUnusable = name === "" || ["READONLY", "CANTOPEN", "PERM"].includes(name);
+  const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
+  const make = isFull ? diskFull : sqliteFailures.get(name);
+  if (make !== undefined) return make(about, more);
+  const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
   return (isUnusable ? folderUnusable : databaseFailed)({ ...about, code }, more);
 };
 
 /** True if SQLite gave up because of another process. */
 export const isBusy = (thrown: unknown): boolean => codeOf(thrown).startsWith("SQLITE_BUSY");
 
+/** Refuses a file that another user owns or could replace, or one of SQLite next to it. @throws Failure `place-foreign` */
+export const requireOwnFile = (path: string): void => {
+  for (const end of ["", "-wal", "-shm", "-journal"]) requireOwn(path + end);
+};
+
 /** Makes the file and its folder, with modes of their own, because SQLite goes by the umask. @throws Failure `storage` */
 export const makeFile = (about: TitledFile): void => {
   requireOwnFile(about.path);
   guard(about, () => {
     makeFolder(dirname(about.path));
-    const file = openSync(about.path, "a", 0o600);
+    const file = fs.openSync(about.path, "a", 0o600);
     try {
-      if ((fstatSync(file).mode & 0o077) !== 0) fchmodSync(file, 0o600);
+      if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
     } finally {
-      closeSync(file);
+      fs.closeSync(file);
     }
   });
 };
 
-/** The header of a SQLite file: its first bytes, and the offsets of the number of pages and of the application id. */
-const magic = "SQLite format 3\0";
-const pagesOffset = 28;
-const ownerOffset = 68;
-const headerBytes = 72;
-
-/**
- * Refuses the file of another program before anything is done to it: the file does not change, and none is made next to it.
- * @throws Failure `database-foreign`; what the system says
- */
-export const refuseForeign = (about: TitledFile, applicationId: number): void => {
-  const { path } = about;
-  const header = Buffer.alloc(headerBytes);
-  const file = openSync(path, "r");
-  try {
-    readSync(file, header, 0, headerBytes, 0);
-  } finally {
-    closeSync(file);
-  }
-  const owner = header.readUInt32BE(ownerOffset);
-  // The application id of a new file may still be in its log only.
-  const isNew = owner === 0 && (header.readUInt32BE(pagesOffset) <= 1 || existsSync(`${path}-wal`));
-  if (header.toString("latin1", 0, magic.length) === magic && (owner === applicationId || isNew)) return;
-  throw databaseForeign(about, { where: { file: path } });
-};
-
 /** Tells a file from another one that has its name later; undefined if it does not exist. */
 export const identityOf = (path: string): string | undefined => {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
 
-/** True if a file and its folder can be written. */
-export const isWritable = (path: string): boolean => {
+/** A lock that is held. */
+export interface Lock {
+  /** True while its file exists: no other process can have the lock then. */
+  isHeld(): boolean;
+  release(): void;
+}
+
+/**
+ * Takes a lock between processes; undefined if another process has it. It is SQLite's on a file that stays empty, so the system
+ * releases it when its process ends, however it ends. The file is deleted when the lock is released.
+ * @throws Failure `storage` if the file cannot be used
+ */
+export const tryLock = (about: TitledFile): Lock | undefined => {
+  const { path } = about;
+  makeFile(about);
+  const identity = identityOf(path);
+  const isHeld = (): boolean => identity !== undefined && identityOf(path) === identity;
+  let connection: Connection.Database | undefined;
   try {
-    for (const needed of [path, dirname(path)]) accessSync(needed, constants.W_OK);
-    return true;
-  } catch {
-    return false;
+    connection = new Connection(resolve(path), { timeout: 0 });
+    connection.exec("BEGIN IMMEDIATE");
+    const held = connection;
+    if (isHeld()) return { isHeld, release: () => release(held, isHeld() ? path : undefined) };
+    // The last holder deleted the file meanwhile, so no other process will find this lock.
+    connection.close();
+  } catch (thrown) {
+    connection?.close();
+    if (isHeld() && !isBusy(thrown)) throw fileFailure(thrown, about);
   }
+  return undefined;
 };
 
-/** Refuses a file that another user owns or could replace, or one of SQLite next to it. @throws Failure `place-foreign` */
-export const requireOwnFile = (path: string): void => {
-  for (const end of ["", "-wal", "-shm", "-journal"]) requireOwn(path + end);
+/** Releases a lock. @param path its file; undefined if another file has the name, or none */
+const release = (held: Connection.Database, path: string | undefined): void => {
+  // The process would end if a closed connection was asked for its transaction.
+  if (!held.open) return;
+  try {
+    // While the lock is held, so that no process has locked the file.
+    if (path !== undefined) fs.rmSync(path);
+  } catch {
+    // It is gone, or an open file cannot be deleted here. Then it stays empty and is used again.
+  }
+  if (held.inTransaction) held.exec("ROLLBACK");
+  held.close();
+};
+
+/** How often a lock is tried. */
+const tryAgainMs = 100;
+
+/** What may end a wait for a lock. */
+export interface LockWaiting {
+  readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
+  readonly maxWaitMs: number;
+  /** Called once if another process has the lock. */
+  readonly onWait?: () => void;
+}
+
+/**
+ * Takes a lock as soon as it is free; undefined if another process has it all the time.
+ * @throws Failure `storage` if the file cannot be used; the signal's reason
+ */
+export const waitForLock = async (options: TitledFile & LockWaiting): Promise<Lock | undefined> => {
+  const { host, maxWaitMs, onWait, ...about } = options;
+  const from = host.elapsed();
+  for (let isFirst = true; ; isFirst = false) {
+    const lock = tryLock(about);
+    if (lock !== undefined) return lock;
+    if (isFirst) onWait?.();
+    const waitedMs = host.elapsed() - from;
+    if (waitedMs >= maxWaitMs) return undefined;
+    await host.sleep(Math.min(tryAgainMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
+  }
 };

@@ -1,11 +1,9 @@
 /** Opens PostgreSQL databases: each question is bounded in time, and asked again if the connection failed. A transaction pooler may be between. */
-
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { isLoopback } from "../host.ts";
-import type { TitledFile } from "./failures.ts";
 import {
   databaseAddress,
   databaseAway,
@@ -13,17 +11,17 @@ import {
   databaseForeign,
   databaseRefused,
   databaseVersion,
+  type TitledFile,
 } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabasePart, DatabasePlace, OpenedDatabase, Question } from "./index.ts";
+import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** Opens a database, and its tables. @throws as `openDatabase` */
 export const openServer = async (part: DatabasePart, options: DatabaseOptions): Promise<OpenedDatabase | undefined> => {
-  const about = { path: options.path, title: part.title };
-  const database = databaseOf(about, { ...options, connections: part.server.connections ?? defaultConnections });
+  const database = databaseOf(part, options);
   try {
-    const exist = await hasTables(database, { part, about });
-    if (!exist && options.make) await makeTables(database, { part, about });
+    const exist = await hasTables(database, part);
+    if (!exist && options.make) await makeTables(database, part);
     if (exist || options.make) return { database, created: !exist, isCopy: false };
   } catch (thrown) {
     await database.close();
@@ -33,11 +31,6 @@ export const openServer = async (part: DatabasePart, options: DatabaseOptions): 
   return undefined;
 };
 
-interface PartTables {
-  readonly part: DatabasePart;
-  readonly about: TitledFile;
-}
-
 /** Counts the relations in the schema, and the columns of its table of versions. */
 const schemaSql = `
   SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rollcall')) AS relations,
@@ -45,18 +38,18 @@ const schemaSql = `
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
 /** True if the tables of a part exist, and this program can use them. @throws Failure `database-foreign`, `database-version` */
-const hasTables = async (database: Database, { part, about }: PartTables): Promise<boolean> => {
+const hasTables = async (database: Database, { name, title, server }: DatabasePart): Promise<boolean> => {
+  const about = { path: database.path, title };
   const [schema] = await database.ask(schemaSql);
   if (schema?.integer("relations") === 0) return false;
   if (schema?.integer("columns") !== 2) throw databaseForeign(about);
-  const [row] = await database.ask("SELECT number FROM rollcall.version WHERE part = ?", [part.name]);
+  const [row] = await database.ask("SELECT number FROM rollcall.version WHERE part = ?", [name]);
   const version = row?.integer("number");
-  const expected = part.server.version;
-  if (version === undefined || version === expected) return version !== undefined;
-  throw databaseVersion({ ...about, version, expected });
+  if (version === undefined || version === server.version) return version !== undefined;
+  throw databaseVersion({ ...about, version, expected: server.version });
 };
 
-const makeTables = async (database: Database, { part, about }: PartTables): Promise<void> => {
+const makeTables = async (database: Database, part: DatabasePart): Promise<void> => {
   const { version, tables } = part.server;
   const statements = [
     // One process at a time makes tables. It makes the schema and the table of versions if they do not exist.
@@ -70,7 +63,7 @@ const makeTables = async (database: Database, { part, about }: PartTables): Prom
     await database.together(statements.map((sql) => ({ sql })));
   } catch (thrown) {
     // Another process did it meanwhile, or this one did and lost the answer.
-    if (!(await hasTables(database, { part, about }))) throw thrown;
+    if (!(await hasTables(database, part))) throw thrown;
   }
 };
 
@@ -81,9 +74,10 @@ const maxRepeatWaitMs = 5000;
 /** If a machine vanishes, others do not wait for long for the transaction that it began. */
 const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
-const databaseOf = (about: TitledFile, options: DatabaseOptions & { readonly connections: number }): Database => {
-  const { host, maxWaitMs, onAway } = options;
-  const pool = openPool(about, options);
+const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
+  const { host, maxWaitMs, onAway, path } = options;
+  const about = { path, title: part.title };
+  const pool = openPool(options, part.server.connections ?? defaultConnections);
   let isClosing = false;
   /** Asks until there is an answer, or the wait is over. */
   const persistently = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
@@ -109,7 +103,7 @@ const databaseOf = (about: TitledFile, options: DatabaseOptions & { readonly con
     return (await client.query(numbered, given)).rows.map((row) => toRow(row, about));
   };
   return {
-    path: about.path,
+    path,
     isShared: true,
     ask: async (sql, values = []) => await persistently(async (client) => await askOn(client, { sql, values })),
     together: async (questions, onDoubt) =>
@@ -170,25 +164,16 @@ const defaultConnections = 3;
 /** Integers of eight bytes, which are numbers here as in SQLite. */
 const bigintType = 20;
 
-/** Opens connections to a database. */
-interface Pool {
-  connect(): Promise<pg.PoolClient>;
-  close(): Promise<void>;
-}
-
-/** Nothing is connected yet. The command is asked for a password only if the database asks for one: a person may have to touch a key. */
-const openPool = (
-  about: TitledFile,
-  { connections, passwordCommand, ...place }: DatabasePlace & { readonly connections: number },
-): Pool => {
+/** Opens a pool of connections. The command is asked for a password only if the database asks for one: a person may have to touch a key. */
+const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let { password = "" } = place;
   let asked: Promise<string> | undefined;
   const pool = new pg.Pool({
-    ...addressOptions(about.path),
+    ...addressOptions(path),
     // Without a password, the driver would look for one itself, and warn on standard error.
     password: async () => password,
-    max: connections,
+    max,
     connectionTimeoutMillis: connectMs,
     query_timeout: answerMs,
     keepAlive: true,
@@ -207,7 +192,7 @@ const openPool = (
   // A connection that breaks while it is idle is replaced when the next one is needed.
   pool.on("error", () => undefined);
   return {
-    connect: async () => {
+    connect: async (): Promise<pg.PoolClient> => {
       const used = password;
       try {
         return await pool.connect();
@@ -224,7 +209,7 @@ const openPool = (
         return await pool.connect();
       }
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       void pool.end();
       // A server that does not hear the end of the connection is not waited for.
       for (const socket of sockets) socket.destroySoon();
@@ -245,13 +230,9 @@ const addressOptions = (address: string): pg.PoolConfig => {
   const mode = url.searchParams.get("sslmode");
   // Plain text stays on this machine, unless the address asks for it.
   const isPlain = mode === "disable" || (mode === null && isLoopback(url.hostname));
-  return {
-    host,
-    port: Number(url.port || 5432),
-    database: decodeURIComponent(url.pathname.slice(1)) || user,
-    user,
-    ssl: isPlain ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) },
-  };
+  const ssl = isPlain ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
+  const database = decodeURIComponent(url.pathname.slice(1)) || user;
+  return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
 /** An error that may pass if the same is asked again. */
@@ -264,15 +245,14 @@ interface Obstacle {
 /** Two transactions in each other's way, a server that stops, starts or is full, a connection; undefined for an error that does not pass. */
 const obstacleOf = (thrown: unknown): Obstacle | undefined => {
   if (thrown instanceof pg.DatabaseError) {
-    const code = thrown.code ?? "";
+    const { code = "" } = thrown;
     const isConflict = code === "40001" || code === "40P01";
     return isConflict || /^(08|57P0|53)/.test(code) ? { code, isConflict } : undefined;
   }
   const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
-  if (!isOfNetwork) return undefined;
   const own = codeOf(thrown);
-  const code = own === "unknown" ? "ECONNRESET" : own;
-  return /CERT|TLS|SSL/.test(code) ? undefined : { code, isConflict: false };
+  if (!isOfNetwork || /CERT|TLS|SSL/.test(own)) return undefined;
+  return { code: own === "unknown" ? "ECONNRESET" : own, isConflict: false };
 };
 
 /** Converts an error that does not pass to a failure; returns other failures and defects as they are. */
@@ -281,8 +261,7 @@ const failureOf = (thrown: unknown, about: TitledFile): unknown => {
   if (/does not support SSL/.test(thrown.message)) {
     return databaseAddress({ ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
   }
-  if (isSasl(thrown)) return databaseRefused({ ...about, code: "28P01" });
-  const code = codeOf(thrown);
+  const code = isSasl(thrown) ? "28P01" : codeOf(thrown);
   if (code === "unknown") return thrown;
   return (/^(28|3D|42501)/.test(code) ? databaseRefused : databaseFailed)({ ...about, code });
 };

@@ -1,13 +1,11 @@
 /** Opens SQLite files: durable at each commit, and shared by any number of processes. */
-
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import * as fs from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
-import type { TitledFile } from "./failures.ts";
-import { databaseForeign, databaseVersion, folderUnusable } from "./failures.ts";
+import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
 import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Value } from "./index.ts";
-import { guard, identityOf, isBusy, isWritable, makeFile, refuseForeign, requireOwnFile } from "./own-file.ts";
+import { guard, identityOf, isBusy, makeFile, requireOwnFile } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** The longest time that a file is waited for: 50 processes at once, each with a commit. No signal is heard meanwhile. */
@@ -35,21 +33,28 @@ export const openFile = (
 ): OpenedDatabase | undefined => {
   const about = { path, title: part.title };
   return guard(about, () => {
-    const stats = statSync(path, { throwIfNoEntry: false });
+    const stats = fs.statSync(path, { throwIfNoEntry: false });
     const created = (stats?.size ?? 0) === 0;
     if (created && !make) return undefined;
     requireOwnFile(path);
     const isCopy = toRead && !isWritable(path);
-    // A pipe would wait for its writer. Opening refuses what is not a file.
-    if (!created && stats?.isFile() === true) refuseForeign(about, part.file.applicationId);
-    if (!isCopy) makeFile(about);
-    const folder = isCopy ? mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
+    if (stats !== undefined && !stats.isFile()) {
+      // A device or a pipe may have no end, or wait for one.
+      throw folderUnusable(
+        { ...about, code: stats.isDirectory() ? "EISDIR" : "not-a-file" },
+        { where: { file: path } },
+      );
+    }
+    if (created) makeFile(about);
+    const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
       // As an absolute path: `:memory:` and an address are names of files here.
       const file = folder === undefined ? resolve(path) : copyInto(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareFile({ connection, about }, part);
+      // Only now is it known to be rollcall's own. By its name: the system frees SQLite's locks if a descriptor of it is closed.
+      if (!toRead && ((stats?.mode ?? 0) & 0o077) !== 0) fs.chmodSync(path, 0o600);
       // The log of a copy moves into the file, which needs no name from then on.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const isLate = !isCopy && part.file.checkpoints === "after answers";
@@ -59,17 +64,27 @@ export const openFile = (
       connection?.close();
       throw thrown;
     } finally {
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
     }
   });
+};
+
+/** True if a file and its folder can be written. */
+const isWritable = (path: string): boolean => {
+  try {
+    for (const needed of [path, dirname(path)]) fs.accessSync(needed, fs.constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 /** Copies a file that cannot be written, with its log; returns the copy. */
 const copyInto = (folder: string, path: string): string => {
   const copy = join(folder, "copy.db");
-  for (const end of ["", "-wal"].filter((end) => existsSync(path + end))) {
-    copyFileSync(path + end, copy + end);
-    chmodSync(copy + end, 0o600);
+  for (const end of ["", "-wal"].filter((end) => fs.existsSync(path + end))) {
+    fs.copyFileSync(path + end, copy + end);
+    fs.chmodSync(copy + end, 0o600);
   }
   return copy;
 };
@@ -113,10 +128,9 @@ const factsSql = `SELECT application_id AS owner, user_version AS version, own.s
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own ON own.sql IS NOT NULL`;
 
 /** True if a file has tables, and this program can use them. @throws Failure `database-foreign`, `database-version` */
-const hasTables = (file: OpenFile, part: DatabasePart): boolean => {
+const hasTables = ({ connection, about }: OpenFile, part: DatabasePart): boolean => {
   const { applicationId, version: expected, tables } = part.file;
-  const { about } = file;
-  const rows = query(file, factsSql);
+  const rows = rowsOf(connection.prepare(factsSql).all(), about);
   const [owner = 0, version = 0] = ["owner", "version"].map((column) => rows[0]?.integer(column));
   const made = rows.filter((row) => !row.isNull("sql")).map((row) => oneLine(row.text("sql")));
   if (owner === 0 && made.length === 0) return false;
@@ -129,11 +143,7 @@ const hasTables = (file: OpenFile, part: DatabasePart): boolean => {
   return true;
 };
 
-const query = ({ connection, about }: OpenFile, sql: string): readonly Row[] =>
-  connection
-    .prepare(sql)
-    .all()
-    .map((row) => toRow(row, about));
+const rowsOf = (rows: readonly unknown[], about: TitledFile): readonly Row[] => rows.map((row) => toRow(row, about));
 
 const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
 
@@ -161,7 +171,7 @@ const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLa
     const statement = prepared.get(sql) ?? connection.prepare(plain(sql));
     if (values.length > maxPreparedValues || values.some(isLong)) prepared.delete(sql);
     else if (prepared.size < maxPrepared) prepared.set(sql, statement);
-    return statement.all([...values]).map((row) => toRow(row, about));
+    return rowsOf(statement.all([...values]), about);
   };
   let checkpoint: NodeJS.Timeout | undefined;
   const moveLog = (): void => {
@@ -216,37 +226,30 @@ const maxExaminedBytes = 512 * 1024 * 1024;
  * @param sql is asked if the file is not damaged
  * @throws Failure `storage`: locked, of another program, of another version, cannot be read
  */
-export const examineFile = (part: DatabasePart, path: string, sql: string): ExaminedFile | undefined => {
+export const examineFile = async (part: DatabasePart, path: string, sql: string): Promise<ExaminedFile | undefined> => {
   const about = { path, title: part.title };
-  return guard(about, () => {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return undefined;
-    // A device or a pipe may have no end, or wait for one.
-    if (!stats.isFile()) throw folderUnusable({ ...about, code: "not-a-file" }, { where: { file: path } });
-    requireOwnFile(path);
-    const bytes = stats.size;
-    if (bytes === 0) return { bytes, version: 0, damages: [], rows: [] };
-    refuseForeign(about, part.file.applicationId);
-    const connection = new Connection(resolve(path), { timeout: examineWaitMs });
-    try {
-      connection.exec("PRAGMA query_only = ON");
-      const file = { connection, about };
-      const has = hasTables(file, part);
-      const checked = bytes > maxExaminedBytes ? undefined : query(file, `PRAGMA quick_check(${maxDamages})`);
-      const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
-      const rows = has && (damages ?? []).length === 0 ? query(file, plain(sql)) : [];
-      return { bytes, version: has ? part.file.version : 0, damages, rows };
-    } finally {
-      connection.close();
-    }
-  });
+  const stats = guard(about, () => fs.statSync(path, { throwIfNoEntry: false }));
+  if (stats === undefined) return undefined;
+  const { size: bytes } = stats;
+  const opened = openFile(part, { path, make: false, toRead: true, maxWaitMs: examineWaitMs });
+  if (opened === undefined) return { bytes, version: 0, damages: [], rows: [] };
+  const { database } = opened;
+  try {
+    const isSmall = bytes <= maxExaminedBytes;
+    const checked = isSmall ? await database.ask(`PRAGMA quick_check(${maxDamages})`) : undefined;
+    const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
+    const rows = (damages ?? []).length === 0 ? await database.ask(sql) : [];
+    return { bytes, version: part.file.version, damages, rows };
+  } finally {
+    await database.close();
+  }
 };
 
 /** Returns the version of SQLite in this program. */
 export const sqliteVersion = (): string => {
   const connection = new Connection(":memory:");
-  const file = { connection, about: { path: ":memory:", title: "SQLite" } };
-  const [row] = query(file, "SELECT sqlite_version() AS version");
+  const about = { path: ":memory:", title: "SQLite" };
+  const [row] = rowsOf(connection.prepare("SELECT sqlite_version() AS version").all(), about);
   connection.close();
   return row?.text("version") ?? "";
 };

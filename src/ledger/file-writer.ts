@@ -2,7 +2,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { TitledFile } from "../database/failures.ts";
-import { type Database, isLocked, tryLock, waitForLock } from "../database/index.ts";
+import { type Database, tryLock, waitForLock } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { bothTables, type LedgerScope, scopeColumns, toScope } from "./entries.ts";
 import { scopeDigest, settledSql, settledValues, type Writer } from "./writer.ts";
@@ -67,6 +67,13 @@ export const countWriters = (ledger: string): number => {
   }
   // The files of SQLite next to a lock have longer names.
   return names.filter((name) => /^[0-9a-f]{64}$/.test(name) && isLocked(join(folder, name))).length;
+};
+
+/** True if a process has the lock at a path. */
+const isLocked = (path: string): boolean => {
+  const lock = tryLock({ path, title: "a lock" });
+  lock?.release();
+  return lock === undefined;
 };
 
 /** The lock of a scope. */

@@ -236,8 +236,8 @@ interface LedgerHealth extends Omit<ExaminedFile, "rows"> {
 }
 
 /** Examines the ledger in a file without changing it; undefined if there is none. @throws Failure `storage` */
-export const examineLedger = (path: string): LedgerHealth | undefined => {
-  const examined = examineFile(ledgerPart, path, countsSql);
+export const examineLedger = async (path: string): Promise<LedgerHealth | undefined> => {
+  const examined = await examineFile(ledgerPart, path, countsSql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: toCounts(rows), writers: countWriters(path) };

@@ -110,7 +110,7 @@ export const examineStore = async (
   if (isDatabaseAddress(path)) {
     return (await storeIdentity(place, waiting)) === undefined ? undefined : { path, isRemote: true };
   }
-  const found = examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
+  const found = await examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
   if (found === undefined) return undefined;
   const { rows, ...facts } = found;
   return { ...facts, path, calls: rows[0]?.integer("calls") };
