@@ -5,6 +5,7 @@ import { fieldOf, skipRefused } from "../sentences.ts";
 import type { ReplyHeaders } from "./exchange.ts";
 import { readMessage } from "./reply-message.ts";
 import type { Target } from "./request.ts";
+import type { Address } from "./route.ts";
 import { connectTimeoutMs, type TransportError } from "./transport-error.ts";
 
 export const addressMalformed = (why: "scheme" | "extras"): Failure => {
@@ -244,11 +245,19 @@ const ownMeanings: Readonly<Record<string, string>> = {
 
 const unknownAuthority = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
+/** A transport error. */
+type NetworkError = Pick<TransportError, "code" | "status">;
+
+type Peer = Pick<Address, "hostAndPort">;
+
 /** The request that a connection was for. */
-type Connecting = Pick<Asked, "route" | "silenceMs" | "tries"> & { readonly setting: string };
+interface Connecting extends Pick<Asked, "silenceMs" | "tries"> {
+  readonly route: { readonly to: Peer; readonly proxy: Peer | undefined };
+  readonly setting: string;
+}
 
 /** Returns the failure for a transport error on the way to an address. */
-export const noConnection = (error: TransportError, connecting: Connecting, about: About = {}): Failure => {
+export const noConnection = (error: NetworkError, connecting: Connecting, about: About = {}): Failure => {
   const { code } = error;
   const { route, tries } = connecting;
   const proxy = route.proxy === undefined ? "" : ` through the proxy ${route.proxy.hostAndPort}`;
@@ -273,7 +282,7 @@ const endOf = (code: string, meaning: string): string => {
 export const failureOfTransport = (asked: Asked, error: TransportError, status?: number): Failure =>
   noConnection(error, { ...asked, setting: settingOf(asked.endpoint.host) }, aboutOf(asked, status));
 
-const meaningOf = ({ code, status }: TransportError, { silenceMs }: Connecting): string => {
+const meaningOf = ({ code, status }: NetworkError, { silenceMs }: Connecting): string => {
   if (code === "SILENT") return `silent for ${seconds(silenceMs)}`;
   if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(connectTimeoutMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;

@@ -35,9 +35,6 @@ export const openFile = (
   return guard(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     const created = (stats?.size ?? 0) === 0;
-    if (created && !make) return undefined;
-    requireOwnFile(path);
-    const isCopy = toRead && !isWritable(path);
     if (stats !== undefined && !stats.isFile()) {
       // A device or a pipe may have no end, or wait for one.
       throw folderUnusable(
@@ -45,6 +42,9 @@ export const openFile = (
         { where: { file: path } },
       );
     }
+    if (created && !make) return undefined;
+    requireOwnFile(path);
+    const isCopy = toRead && !isWritable(path);
     if (created) makeFile(about);
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;

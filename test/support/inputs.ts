@@ -7,8 +7,6 @@ import { onTestFinished } from "vitest";
 import { type Judgement, type Sharing, warningRules } from "../../src/check/index.ts";
 import { noConnection } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
-import { addressOf } from "../../src/client/route.ts";
-import { TransportError } from "../../src/client/transport-error.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Tally } from "../../src/groups/metrics/metrics.ts";
 import { newSketch, type Sketch } from "../../src/groups/metrics/sketch.ts";
@@ -208,9 +206,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
 });
 
 /** The failure for a connection that was reset. */
-export const connectionReset = noConnection(new TransportError("ECONNRESET"), {
-  route: { to: addressOf("http://service"), proxy: undefined },
-  silenceMs: 1000,
-  tries: 1,
-  setting: "base_url",
-});
+export const connectionReset = noConnection(
+  { code: "ECONNRESET", status: undefined },
+  { route: { to: { hostAndPort: "service:80" }, proxy: undefined }, silenceMs: 1000, tries: 1, setting: "base_url" },
+);
