@@ -32,6 +32,8 @@ interface Step {
 
 const address = "http://service.example";
 const repository = resolve(".");
+/** What differs from machine to machine, and from version to version. */
+const ofThisMachine = new RegExp(`(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}`, "g");
 /** As long as the name of any folder of a run, because tables are as wide as what is in them. */
 const folderName = "/tmp/screens-folder";
 
@@ -54,9 +56,7 @@ export const replay = async (text: string): Promise<string> => {
     const said = await stage.play(block.step).catch((thrown) => {
       throw new Error(`$ ${block.step?.line}: ${thrown}`, { cause: thrown });
     });
-    lines.push(
-      ...said.map((line) => line.replaceAll(folder, folderName).replaceAll(`rollcall/${version}`, "rollcall/…")),
-    );
+    lines.push(...said.map((line) => line.replaceAll(folder, folderName).replaceAll(ofThisMachine, "…")));
   }
   await stage.stop();
   if (service.unused() > 0) throw new Error(`${service.unused()} answers were not asked for`);
@@ -422,6 +422,9 @@ const toldOf = ({ method, headers }: IncomingMessage, path: string, body: string
   return [method, path, `[${told}]`, shortened(body)].join(" ").trimEnd();
 };
 
-/** Calls are read side by side: which of them arrives first is chance. */
+/** Calls are read, and `doctor` asks, side by side: which request arrives first is chance. */
 const inTellingOrder = (requests: readonly string[]): readonly string[] =>
-  requests.every((request) => request.startsWith("POST /call/read")) ? requests.toSorted() : requests;
+  requests.every((request) => /^(?:POST \/call\/read|HEAD)/.test(request)) ||
+  requests.some((one) => one.startsWith("HEAD"))
+    ? requests.toSorted()
+    : requests;
