@@ -8,11 +8,11 @@ import type { Part } from "../groups/parts/parts.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import {
   afterOf,
+  childrenOf,
   deepestAt,
   endOf,
   noText,
   numbersIn,
-  numbersOf,
   type Place,
   spanOf,
   startOf,
@@ -21,14 +21,13 @@ import {
 } from "../json/table.ts";
 import type { Span } from "../json/walk.ts";
 import { groupKeyFinder } from "./group-key.ts";
-import { checkGroup, checkRequest, checkTrajectory, countOf, trajectoryFacts } from "./groups.ts";
-import { absent, arrayKind, describe, kindAt, kindOf, objectKind, stringKind } from "./kinds.ts";
-import type { Report } from "./report.ts";
-import { roles } from "./roles.ts";
+import { roles } from "./hints.ts";
 import { type Path, type Places, pathTo } from "./rules/places.ts";
 import type { Spot } from "./rules/problems.ts";
 import { secretsIn } from "./rules/secrets.ts";
-import { type Kinds, kindsAlone, Shape } from "./shape.ts";
+import { absent, arrayKind, describe, kindAt, kindOf, kindsAlone, objectKind, stringKind } from "./shape.ts";
+import { checkTypes, inspectTrajectory, newFacts, type TrajectoryFacts } from "./trajectory.ts";
+import { anything, checkElements, type Report, reportWrongType, required, typeOf } from "./types.ts";
 
 /** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
 export interface Block {
@@ -38,14 +37,12 @@ export interface Block {
 }
 
 /** A value that is checked, and its path in what it is a part of. */
-interface Unit {
-  readonly text: Tabled;
-  readonly node: number;
+interface Unit extends Place {
   readonly path: Path;
 }
 
 /** A part whose bytes are not in memory. */
-type LongPart = Pick<Part, "line" | "start" | "length" | "checksum"> & { readonly digest: Buffer };
+export type LongPart = Pick<Part, "line" | "start" | "length" | "checksum"> & { readonly digest: Buffer };
 
 interface CheckerOptions {
   readonly found: Found;
@@ -57,47 +54,75 @@ interface CheckerOptions {
   readonly reader: () => JsonReader;
 }
 
-const rootKeys = ["trajectory_groups", "split", "trajectories", "messages_and_choices", "messages", "reward"] as const;
-const rootShape = new Shape(rootKeys, kindsAlone);
-const root = rootShape.slots;
-
-const groupShape = new Shape(["trajectories", "exceptions"], kindsAlone);
-const group = groupShape.slots;
-
-/** Keys of a request that it has once. */
-const requestKeys = ["trajectory_groups", "split"] as const;
-
 /** Values whose inside is of no rule, and texts that rules ask for. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices: { role: roles } };
+
+/** A request, and keys that tell it from a group and from a trajectory. */
+const requestType = typeOf(
+  [
+    ["trajectory_groups", required(arrayKind)],
+    ["split", { ...required(stringKind), takes: absent | stringKind }],
+    ["trajectories", anything],
+    ["messages_and_choices", anything],
+    ["messages", anything],
+    ["reward", anything],
+  ],
+  ({ trajectory_groups: groups, split, trajectories, ...others }) => {
+    // An object with nothing but a split lacks its groups, rather than all that a trajectory has.
+    const isBare =
+      split !== absent && trajectories === absent && Object.values(others).every((kind) => kind === absent);
+    if (groups !== absent || isBare) return "requests";
+    return trajectories === absent ? "trajectories" : "groups";
+  },
+);
+
+/** Keys that a request has once. */
+const requestKeys = ["trajectory_groups", "split"] as const;
+
+const groupType = typeOf(
+  [
+    ["trajectories", required(arrayKind)],
+    ["exceptions", anything],
+  ],
+  kindsAlone,
+);
+
+const trajectories = { kind: objectKind, of: { field: "trajectories" } } as const;
 
 /** True if a request has two of a key that it has once. */
 export const hasTwiceOf = ({ text, node }: Place): boolean => {
   if (kindAt(text, node) !== objectKind) return false;
-  rootShape.read(text, node);
-  return requestKeys.some((key) => rootShape.hasTwice(key));
+  requestType.shape.read(text, node);
+  return requestKeys.some((key) => requestType.shape.hasTwice(key));
 };
+
+type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
+
+/** What a part keeps of its trajectories. */
+type Measured = Pick<Part, "equal" | "version" | "training">;
+
+const unmeasured: Measured = { training: 0, version: Number.NaN, equal: false };
+const unreadable: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
+const noBytes = Buffer.alloc(0);
 
 /** Checks values, and adds them to what was found. */
 export class Checker {
   readonly found: Found;
-  readonly #file: string;
-  readonly #index: number;
-  readonly #reader: () => JsonReader;
+  readonly #options: CheckerOptions;
   readonly #groupKeyOf: ReturnType<typeof groupKeyFinder>;
   #block: Block = { text: noText, start: 0, places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) } };
   #unit: Unit = { text: noText, node: 0, path: [] };
   #line = 0;
   /** True if a finding makes the value that is checked invalid. */
   #failed = false;
-  /** Rewards of the trajectories that were measured last. */
+  /** Facts of the trajectories that were inspected last, and the rewards of those that were measured last. */
+  readonly #facts: TrajectoryFacts[] = [];
   readonly #rewards: number[] = [];
 
-  constructor({ found, file, index, groupBy, reader }: CheckerOptions) {
-    this.found = found;
-    this.#file = file;
-    this.#index = index;
-    this.#reader = reader;
-    this.#groupKeyOf = groupKeyFinder(groupBy);
+  constructor(options: CheckerOptions) {
+    this.found = options.found;
+    this.#options = options;
+    this.#groupKeyOf = groupKeyFinder(options.groupBy);
   }
 
   /** Takes a value of a block: a line, or a document. */
@@ -105,7 +130,7 @@ export class Checker {
     this.#block = block;
     const { text } = block;
     if (kindAt(text, node) !== arrayKind) this.#takeOne({ text, node, path: [] });
-    else for (const unit of elementsOf(text, node, [])) this.#takeOne(unit);
+    else for (const [at, own] of childrenOf({ text, node })) this.#takeOne({ ...own, path: [at] });
   }
 
   /** Takes an element of a long list, in a request if it is a group. */
@@ -125,10 +150,14 @@ export class Checker {
   /** The same of bytes that are not in memory. */
   takeLongUnreadable({ checksum, digest, ...place }: LongPart): void {
     const { parts } = this.found;
-    parts.push(
-      { ...unreadable, ...unmeasured, ...place, source: this.#index, checksum: parts.isMarked ? checksum : 0 },
-      parts.isMarked ? digest : noBytes,
-    );
+    const own = {
+      ...unreadable,
+      ...unmeasured,
+      ...place,
+      source: this.#options.index,
+      checksum: parts.isMarked ? checksum : 0,
+    };
+    parts.push(own, parts.isMarked ? digest : noBytes);
   }
 
   #begin(unit: Unit): void {
@@ -141,36 +170,32 @@ export class Checker {
     this.#begin(unit);
     const { text, node } = unit;
     if (kindAt(text, node) !== objectKind) {
-      this.#report("not-an-object", () => ({ found: describe(text, node) }), node);
+      this.#report("not-an-object", { found: describe(text, node) }, node);
       this.#push(text, spanOf(unit), unreadable);
       return;
     }
-    const kinds = rootShape.read(text, node);
-    const { shapes } = this.found;
-    if (kinds.trajectory_groups !== absent || isBareSplit(kinds)) {
-      shapes.add("requests");
-      this.#takeRequest(unit);
-    } else if (kinds.trajectories !== absent) {
-      shapes.add("groups");
-      this.#takeGroup(unit);
-    } else {
-      shapes.add("trajectories");
-      this.#takeTrajectory(unit);
-    }
+    const { more: shape } = requestType.shape.read(text, node);
+    this.found.shapes.add(shape);
+    if (shape === "requests") this.#takeRequest(unit);
+    else if (shape === "groups") this.#takeGroup(unit);
+    else this.#takeTrajectory(unit);
   }
 
   #takeRequest(unit: Unit): void {
     const { text, node, path } = unit;
-    const [list, split] = [rootShape.at(text, root.trajectory_groups), rootShape.at(text, root.split)];
-    const twice = requestKeys.filter((key) => rootShape.hasTwice(key));
-    for (const key of twice) this.#report("duplicate-key", () => ({ key }), rootShape.at(text, root[key]));
-    checkRequest(text, { node, list, split }, this.#report);
+    const { shape, check } = requestType;
+    const [list, split] = [shape.at(text, shape.slots.trajectory_groups), shape.at(text, shape.slots.split)];
+    const twice = requestKeys.filter((key) => shape.hasTwice(key));
+    for (const key of twice) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
+    check(text, node, this.#report);
     this.#addRequest(unit, kindOf(text, split) === stringKind ? textOf(text, split) : undefined);
     if (twice.length > 0 || kindOf(text, list) !== arrayKind) {
       this.#push(text, spanOf(unit), unreadable);
       return;
     }
-    for (const element of elementsOf(text, list, [...path, "trajectory_groups"])) this.#takeGroup(element);
+    for (const [at, own] of childrenOf({ text, node: list })) {
+      this.#takeGroup({ ...own, path: [...path, "trajectory_groups", at] });
+    }
   }
 
   /** Adds what a request says in addition to its groups. */
@@ -183,45 +208,72 @@ export class Checker {
       if (name === "trajectory_groups" || name === "split") continue;
       keys.set(name, { name: spelled(text, key), value: spelled(text, key + nodeSize) });
     }
-    this.found.requests.add({
-      split,
-      keys,
-      spotOf: (key) =>
-        this.#spotOf(
-          (key === undefined ? undefined : nodes.get(key)) ?? node,
-          key === "split" && !nodes.has(key) ? [key] : [],
-        ),
-    });
+    const spotOf = (key = "") => this.#spotOf(nodes.get(key) ?? node, key === "split" && !nodes.has(key) ? [key] : []);
+    this.found.requests.add({ split, keys, spotOf });
   }
 
   #takeGroup(unit: Unit): void {
     this.#begin(unit);
     const { text, node } = unit;
-    const isGroup = kindAt(text, node) === objectKind;
-    if (isGroup) groupShape.read(text, node);
-    const list = isGroup ? groupShape.at(text, group.trajectories) : 0;
-    const exceptions = isGroup ? countOf(text, groupShape.at(text, group.exceptions)) : 0;
-    if (isGroup && groupShape.hasTwice("trajectories")) {
-      this.#report("duplicate-key", () => ({ key: "trajectories" }), list);
-    }
-    const known = checkGroup(text, { node, list, exceptions }, this.#report);
+    const { shape, check } = groupType;
+    const isObject = kindAt(text, node) === objectKind;
+    if (!isObject) reportWrongType(text, { node, field: "a group", wanted: "an object" }, this.#report);
+    else check(text, node, this.#report);
+    const list = isObject ? shape.at(text, shape.slots.trajectories) : 0;
+    const exceptions = isObject ? countOf(text, shape.at(text, shape.slots.exceptions)) : 0;
+    if (isObject && shape.hasTwice("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
+    const known = kindOf(text, list) === arrayKind ? this.#inspectTrajectories(text, list) : undefined;
+    if (known === 0) this.#report("group-empty", { hasExceptions: exceptions > 0 }, list);
+    if (known !== undefined) this.#compareVersions(node, known);
     this.#reportSecrets();
-    const isValid = known !== undefined && !this.#failed;
-    const measured = isValid ? this.#measure(known) : unmeasured;
-    if (isValid) this.found.tally.closeGroup({ rewards: this.#rewards, exceptions });
-    const trajectories = countOf(text, list);
-    this.#push(text, spanOf(unit), { kind: "group", valid: isValid, trajectories, reward: 0 }, measured);
+    const valid = known !== undefined && !this.#failed;
+    const measured = valid ? this.#measure(known) : unmeasured;
+    if (valid) this.found.tally.closeGroup({ rewards: this.#rewards, exceptions });
+    const count = known ?? countOf(text, list);
+    this.#push(text, spanOf(unit), { kind: "group", valid, trajectories: count, reward: 0 }, measured);
+  }
+
+  /** Inspects the trajectories in a list; gives how many there are, undefined if any has not the types. */
+  #inspectTrajectories(text: Tabled, list: number): number | undefined {
+    let areTyped = checkElements(text, list, trajectories, this.#report);
+    let count = 0;
+    const end = afterOf(text, list);
+    for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+      if (kindAt(text, node) !== objectKind) continue;
+      if (this.#inspect(text, node, count)) count++;
+      else areTyped = false;
+    }
+    return areTyped ? count : undefined;
+  }
+
+  /** Checks a trajectory, and keeps its facts at a position; true if it has the types. */
+  #inspect(text: Tabled, node: number, at: number): boolean {
+    if (!checkTypes(text, node, this.#report)) return false;
+    if (at === this.#facts.length) this.#facts.push(newFacts());
+    const facts = this.#facts[at];
+    if (facts !== undefined) inspectTrajectory(text, node, facts, this.#report);
+    return true;
+  }
+
+  #compareVersions(group: number, count: number): void {
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let at = 0; at < count; at++) {
+      const version = this.#facts[at]?.version ?? Number.NaN;
+      if (version < least) least = version;
+      if (version > most) most = version;
+    }
+    if (least < most) this.#report("policy-mixed", { least, most }, group);
   }
 
   #takeTrajectory(unit: Unit): void {
     const { text, node } = unit;
-    const isTyped = checkTrajectory(text, node, this.#report);
+    const isTyped = this.#inspect(text, node, 0);
     this.#reportSecrets();
     const key = this.#groupKeyOf(unit, this.#report);
-    const isValid = isTyped && !this.#failed;
-    const measured = isValid ? this.#measure(1) : unmeasured;
-    const reward = isTyped ? (trajectoryFacts[0]?.reward ?? 0) : 0;
-    this.#push(text, spanOf(unit), { kind: "trajectory", valid: isValid, trajectories: 1, reward }, measured);
+    const valid = isTyped && !this.#failed;
+    const measured = valid ? this.#measure(1) : unmeasured;
+    const reward = isTyped ? (this.#facts[0]?.reward ?? 0) : 0;
+    this.#push(text, spanOf(unit), { kind: "trajectory", valid, trajectories: 1, reward }, measured);
     if (key !== undefined) this.found.parts.setKey(key);
   }
 
@@ -229,15 +281,14 @@ export class Checker {
   #measure(count: number): Measured {
     const { extremes, parts, tally } = this.found;
     const { text } = this.#unit;
-    const reader = this.#reader();
+    const reader = this.#options.reader();
     let newest = Number.NaN;
     let training = 0;
-    let least = Number.POSITIVE_INFINITY;
-    let most = Number.NEGATIVE_INFINITY;
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     // An array that is emptied loses its memory.
     if (this.#rewards.length !== count) this.#rewards.length = count;
     for (let at = 0; at < count; at++) {
-      const facts = trajectoryFacts[at];
+      const facts = this.#facts[at];
       if (facts === undefined) continue;
       const { reward, version, node } = facts;
       this.#rewards[at] = reward;
@@ -254,31 +305,32 @@ export class Checker {
 
   #push(text: Tabled, { start, end }: Span, facts: PartFacts, measured = unmeasured): void {
     const { parts } = this.found;
+    const { kind, valid, trajectories: count, reward } = facts;
     const { equal, version, training } = measured;
     const own = parts.isMarked ? text.bytes.subarray(start, end) : noBytes;
     parts.push(
       {
-        kind: facts.kind,
-        valid: facts.valid,
-        trajectories: facts.trajectories,
-        reward: facts.reward,
-        source: this.#index,
-        line: this.#line,
-        start: this.#block.start + start,
-        length: end - start,
+        kind,
+        valid,
+        trajectories: count,
+        reward,
         equal,
         version,
         training,
+        source: this.#options.index,
+        line: this.#line,
+        start: this.#block.start + start,
+        length: end - start,
         checksum: parts.isMarked ? crc32(own) : 0,
       },
       // A digest that comes as a text costs less than one that comes with memory of its own.
       parts.isMarked ? Buffer.from(hash("sha256", own, "binary"), "latin1") : noBytes,
     );
-    if (!facts.valid) for (let at = 0; at < facts.trajectories; at++) parts.prints.push(0);
+    if (!valid) for (let at = 0; at < count; at++) parts.prints.push(0);
   }
 
   readonly #report: Report = (rule, data, node, ...steps) => {
-    const severity = this.found.problems.report(rule, data(), () => this.#spotOf(node, steps));
+    const severity = this.found.problems.report(rule, data, () => this.#spotOf(node, steps));
     if (severity === "error") this.#failed = true;
   };
 
@@ -287,28 +339,22 @@ export class Checker {
     const { text, node: unit, path } = this.#unit;
     const at = deepestAt({ text, node }, steps);
     return {
-      file: this.#file,
+      file: this.#options.file,
       ...this.#block.places.of(startOf(at.text, at.node)),
       path: [...path, ...pathTo(text, { from: unit, node }), ...steps],
     };
   }
 
-  readonly #findRun = (from: number, end: number, length: number): number => this.#reader().findRun(from, end, length);
+  readonly #findRun = (from: number, end: number, length: number): number =>
+    this.#options.reader().findRun(from, end, length);
 
   /** Reports what looks like a secret in the bytes of the unit, at the values that contain it. */
   #reportSecrets(): void {
     const { text, node } = this.#unit;
-    const span = spanOf({ text, node });
-    const secrets = secretsIn(text.bytes, span, this.#findRun);
-    if (secrets.length > 0) this.#reportEach(secrets);
-  }
-
-  #reportEach(secrets: ReturnType<typeof secretsIn>): void {
-    const { text } = this.#unit;
-    for (const { start, kind } of secrets) {
+    for (const { start, kind } of secretsIn(text.bytes, spanOf(this.#unit), this.#findRun)) {
       // The position is the value's, as of every finding; what is shown is the secret's.
       const spot = (): Spot => ({
-        ...this.#spotOf(valueAt(text, { from: this.#unit.node, byte: start }), []),
+        ...this.#spotOf(valueAt(text, { from: node, byte: start }), []),
         offset: this.#block.start + start,
       });
       if (this.found.problems.report("secret-in-content", { kind }, spot) === "error") this.#failed = true;
@@ -326,40 +372,13 @@ const valueAt = (text: Tabled, { from, byte }: { readonly from: number; readonly
   return innermost;
 };
 
-const noBytes = Buffer.alloc(0);
-
-type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
-
-/** What a part keeps of its trajectories. */
-type Measured = Pick<Part, "equal" | "version" | "training">;
-
-const unmeasured: Measured = { training: 0, version: Number.NaN, equal: false };
-
-const unreadable = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 } as const;
-
-/** True if an object is a request that lacks its groups, rather than a trajectory that lacks everything. */
-const isBareSplit = (kinds: Kinds<(typeof rootKeys)[number]>): boolean =>
-  kinds.split !== absent &&
-  kinds.trajectories === absent &&
-  kinds.messages_and_choices === absent &&
-  kinds.messages === absent &&
-  kinds.reward === absent;
-
-/** The elements of an array that has a path. */
-function* elementsOf(text: Tabled, list: number, path: Path): Generator<Unit, void> {
-  const numbers = numbersIn(text, list) > 0 ? numbersOf(text, list) : undefined;
-  let position = 0;
-  if (numbers === undefined) {
-    const end = afterOf(text, list);
-    for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
-      yield { text, node, path: [...path, position++] };
-    }
-  } else {
-    for (let node = nodeSize; node < numbers.words.length; node += nodeSize) {
-      yield { text: numbers, node, path: [...path, position++] };
-    }
-  }
-}
+/** How many elements a value has; none if it is not an array. */
+const countOf = (text: Tabled, node: number): number => {
+  if (kindOf(text, node) !== arrayKind) return 0;
+  let count = numbersIn(text, node);
+  for (let one = node + nodeSize; one < afterOf(text, node); one = afterOf(text, one)) count++;
+  return count;
+};
 
 const spelled = (text: Tabled, node: number): string =>
   text.bytes.toString("utf8", startOf(text, node), endOf(text, node));

@@ -2,9 +2,9 @@
 import { hash } from "node:crypto";
 import { childAt, endOf, factOf, memberAt, numberAt, type Place, startOf, textOf, withInside } from "../json/table.ts";
 import { isObject, valueAt } from "../json/walk.ts";
-import { arrayKind, kindAt, nullKind, numberKind, objectKind, stringKind } from "./kinds.ts";
-import type { Report } from "./report.ts";
 import { groupKeyNames } from "./rules/values.ts";
+import { arrayKind, kindAt, nullKind, numberKind, objectKind, stringKind } from "./shape.ts";
+import type { Report } from "./types.ts";
 
 /** Where the key is looked for: at the top, in the metadata, and as a path of names with dots between them. */
 const pathsOf = (name: string): readonly (readonly string[])[] => {
@@ -24,17 +24,16 @@ export const groupingKeysOf = (value: unknown): readonly { readonly name: string
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
   const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
-    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [name] : [],
+    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [`${name}.`] : [],
   );
-  const names = [undefined, ...new Set(holders.slice(0, maxHolders))].flatMap((holder) =>
-    groupingNames.map((name) => (holder === undefined ? name : `${holder}.${name}`)),
+  return ["", ...new Set(holders.slice(0, maxHolders))].flatMap((holder) =>
+    groupingNames.flatMap((own) => {
+      const name = `${holder}${own}`;
+      const key = pathsOf(name).map((path) => valueAt(value, path));
+      const found = key.find((one) => one !== undefined && one !== null);
+      return found === undefined ? [] : [{ name, text: JSON.stringify(found) }];
+    }),
   );
-  return names.flatMap((name) => {
-    const key = pathsOf(name)
-      .map((path) => valueAt(value, path) ?? null)
-      .find((one) => one !== null);
-    return key === undefined ? [] : [{ name, text: JSON.stringify(key) }];
-  });
 };
 
 /** The lower, the surer a key is one that groups: its own name, then how near it stands. */
@@ -42,9 +41,6 @@ export const surenessOf = (name: string): number => {
   const steps = name.split(".");
   return 2 * groupingNames.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
-
-/** Characters of a digest that stand for a value. */
-const digestLength = 16;
 
 /** Finds the group key of trajectories: the key asked for, else `group_id` at the top. */
 export const groupKeyFinder = (
@@ -56,7 +52,7 @@ export const groupKeyFinder = (
       const key = path.reduce<Place | undefined>(stepInto, trajectory);
       if (key !== undefined && kindAt(key.text, key.node) !== nullKind) return keyText(key);
     }
-    if (groupBy !== undefined) report("group-key-missing", () => ({ key: groupBy }), trajectory.node);
+    if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
     return undefined;
   };
 };
@@ -67,17 +63,18 @@ const stepInto = (given: Place | undefined, step: string): Place | undefined => 
   return /^(?:0|[1-9]\d*)$/.test(step) ? childAt(holder, Number(step)) : undefined;
 };
 
+/** Characters of a digest that stand for a value. */
+const digestLength = 16;
+
 /** A group key, compared by type and value: its text is JSON, or of an array or object the digest of its bytes. */
 const keyText = ({ text, node }: Place): string => {
   const kind = kindAt(text, node);
   const [start, end] = [startOf(text, node), endOf(text, node)];
   const isPlain = factOf(text, node) === end - start - 2;
   if (kind === stringKind && !isPlain) return JSON.stringify(textOf(text, node));
-  if (kind === numberKind) {
-    const value = numberAt(text, node);
-    // Two whole numbers above 2^53 may be one double: their digits tell them apart.
-    if (Number.isSafeInteger(value)) return JSON.stringify(value);
-  }
+  // Two whole numbers above 2^53 may be one double: their digits tell them apart.
+  const value = kind === numberKind ? numberAt(text, node) : Number.NaN;
+  if (Number.isSafeInteger(value)) return JSON.stringify(value);
   if (kind !== objectKind && kind !== arrayKind) return text.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestLength)}`;
 };

@@ -15,4 +15,4 @@ export {
 } from "./rules/rules.ts";
 export { blotSecrets } from "./rules/secrets.ts";
 export type { Sharing } from "./sharing.ts";
-export { isTrajectory } from "./types.ts";
+export { isTrajectory } from "./trajectory.ts";

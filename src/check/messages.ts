@@ -1,16 +1,22 @@
 /** Goes over the messages of a trajectory: what is unusual in each, who speaks, and which tools are called and answer. */
-
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, factOf, numbersIn, parsedNode, type Tabled, textOf } from "../json/table.ts";
-import { isObject } from "../json/walk.ts";
+import { afterOf, endOf, factOf, numbersIn, parsedNode, startOf, type Tabled, textOf } from "../json/table.ts";
 import { nearest, nearestAmong } from "../nearest.ts";
-import { Calls } from "./calls.ts";
-import { absent, arrayKind, describe, kindAt, kindOf, nullKind, objectKind, stringKind } from "./kinds.ts";
-import { none, type Report } from "./report.ts";
-import { otherShapeOf, roles, suggestedRole } from "./roles.ts";
+import { insteadOfRole, roles, suggestedRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/values.ts";
-import { kindsAlone, Shape } from "./shape.ts";
-import { reportNumbers } from "./types.ts";
+import {
+  absent,
+  arrayKind,
+  describe,
+  kindAt,
+  kindOf,
+  kindsAlone,
+  nullKind,
+  objectKind,
+  Shape,
+  stringKind,
+} from "./shape.ts";
+import { checkElements, type Report } from "./types.ts";
 
 /** What the messages of a trajectory come to. */
 export interface Turns {
@@ -27,6 +33,17 @@ export interface Turns {
   callsTools: boolean;
 }
 
+export const noTurns: Turns = { turns: 0, characters: 0, choices: 0, scored: 0, speaks: false, callsTools: false };
+
+const clear = (turns: Turns, count: number): void => {
+  turns.turns = count;
+  turns.characters = 0;
+  turns.choices = 0;
+  turns.scored = 0;
+  turns.speaks = false;
+  turns.callsTools = false;
+};
+
 /** What follows from the keys, kinds and role of a message or choice. */
 interface MessageFacts {
   /** True if it is a choice: its message is inside of it. */
@@ -34,12 +51,11 @@ interface MessageFacts {
   readonly hasLogprobs: boolean;
   /** Position among the roles; -1 for none. */
   readonly role: number;
-  /** Kind of the content. */
+  /** Kinds of the content and of the calls. */
   readonly content: number;
-  readonly hasCalls: boolean;
-  /** True if nothing is unusual in it; the same of the message in a choice. */
-  readonly isUsual: boolean;
-  readonly isUsualInChoice: boolean;
+  readonly calls: number;
+  /** True if something is wrong with it, in a choice or not. */
+  readonly isUnusual: boolean;
 }
 
 const roleNames = [...roles];
@@ -47,126 +63,106 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
-  (kinds, text, message): MessageFacts => {
+  (kinds, text): MessageFacts => {
     const role = kinds.role === stringKind ? roleNames.indexOf(textOf(text, messageShape.at(text, slots.role))) : -1;
-    const isUsual = (inChoice: boolean): boolean => {
-      let findings = 0;
-      inspectMessage(text, { message, inChoice, role }, () => findings++);
-      return findings === 0;
-    };
     return {
       isChoice: kinds.role === absent && kinds.message === objectKind,
       hasLogprobs: kinds.logprobs === objectKind,
       role,
       content: kinds.content,
-      hasCalls: kinds.tool_calls === arrayKind,
-      isUsual: isUsual(false),
-      isUsualInChoice: isUsual(true),
+      calls: kinds.tool_calls,
+      isUnusual:
+        role < 0 ||
+        (kinds.content & contentKinds) === 0 ||
+        (role === tool && kinds.tool_call_id !== stringKind) ||
+        (kinds.tool_calls & (absent | nullKind | arrayKind)) === 0,
     };
   },
 );
 const { slots } = messageShape;
+const contentKinds = absent | nullKind | stringKind | arrayKind;
 const partShape = new Shape(["text"], kindsAlone);
+const callShape = new Shape(["id", "function"], kindsAlone);
+const functionShape = new Shape(["name", "arguments"], kindsAlone);
 
-/** Reports what is unusual in the messages of a history. */
-export const inspectMessages = (text: Tabled, list: number, report: Report): void => {
-  reportNumberMessages(text, list, report);
-  const end = afterOf(text, list);
-  for (let entry = list + nodeSize; entry < end; entry = afterOf(text, entry)) {
-    if (kindAt(text, entry) !== objectKind) {
-      reportNoMessage(text, entry, report);
-      continue;
-    }
-    const { isChoice, isUsual, role } = messageShape.read(text, entry);
-    if (isChoice) openChoice(text, report);
-    else if (!isUsual) inspectMessage(text, { message: entry, inChoice: false, role }, report);
-  }
-};
+const messages = { kind: objectKind, of: { rule: "message-type" } } as const;
 
-/** Reads the message in the choice that was read, and reports what is unusual in it. */
-const openChoice = (text: Tabled, report: Report): MessageFacts => {
-  const message = messageShape.at(text, slots.message);
-  const facts = messageShape.read(text, message);
-  if (!facts.isUsualInChoice) inspectMessage(text, { message, inChoice: true, role: facts.role }, report);
-  return facts;
-};
-
-const calls = new Calls();
-
-/** A finding that is reported after those of other kinds. */
-type Later = (report: Report) => void;
-
-interface TurnsOptions {
+/** Where messages are, and what is done with what is found in them. */
+interface MessagesOptions {
   readonly list: number;
-  readonly listed: Listed | undefined;
-  readonly later: Later[];
-  readonly turns: Turns;
+  /** What they come to; undefined for a history, whose messages are only checked. */
+  readonly turns?: Turns;
+  /** Names of the tools that are offered; undefined if they are not known. */
+  readonly listed?: ReadonlySet<string> | undefined;
 }
 
-/**
- * Reports what is unusual in the messages of a trajectory, and says what they come to.
- * @param listed names of the tools that it offers; undefined if they are not known
- * @param later receives the findings that need all messages
- */
-export const inspectTurns = (text: Tabled, { list, listed, later, turns }: TurnsOptions, report: Report): void => {
-  calls.clear();
-  if (numbersIn(text, list) > 0) reportNumberMessages(text, list, report);
-  turns.turns = numbersIn(text, list);
-  turns.characters = 0;
-  turns.choices = 0;
-  turns.scored = 0;
-  turns.speaks = false;
-  turns.callsTools = false;
+/** Reports what is unusual in messages; says what they come to. */
+export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesOptions, report: Report): void => {
+  checkElements(text, list, messages, report);
+  if (turns !== undefined) clear(turns, numbersIn(text, list));
+  eventCount = 0;
+  /** Where the calls of the last message begin. */
+  let last: number | undefined;
   const end = afterOf(text, list);
-  for (let entry = list + nodeSize; entry < end; ) {
-    const next = afterOf(text, entry);
-    turns.turns++;
-    if (kindAt(text, entry) === objectKind) {
-      let facts = messageShape.read(text, entry);
-      if (facts.isChoice) {
-        turns.choices++;
-        if (facts.hasLogprobs) turns.scored++;
-        facts = openChoice(text, report);
-      } else if (!facts.isUsual) inspectMessage(text, { message: entry, inChoice: false, role: facts.role }, report);
-      const { role, content, hasCalls } = facts;
-      if (content === stringKind) turns.characters += factOf(text, messageShape.at(text, slots.content));
-      else if (content === arrayKind) turns.characters += charactersIn(text, messageShape.at(text, slots.content));
-      if (role === assistant) turns.speaks = true;
-      if (role === tool) calls.answer(text, messageShape.at(text, slots.tool_call_id));
-      if (hasCalls) inspectCalls(text, { turns, listed, later, isLast: next === end });
-    } else reportNoMessage(text, entry, report);
-    entry = next;
+  for (let entry = list + nodeSize; entry < end; entry = afterOf(text, entry)) {
+    if (turns !== undefined) turns.turns++;
+    if (kindAt(text, entry) !== objectKind) continue;
+    let facts = messageShape.read(text, entry);
+    const { isChoice, hasLogprobs } = facts;
+    const message = isChoice ? messageShape.at(text, slots.message) : entry;
+    if (isChoice) facts = messageShape.read(text, message);
+    const { role, content, calls, isUnusual } = facts;
+    // In a choice's message, null is usual.
+    if (isUnusual || (calls === nullKind && !isChoice)) reportUnusual(text, { message, isChoice, role }, report);
+    if (turns === undefined) continue;
+    if (isChoice) turns.choices++;
+    if (isChoice && hasLogprobs) turns.scored++;
+    if (content === stringKind) turns.characters += factOf(text, messageShape.at(text, slots.content));
+    else if (content === arrayKind) turns.characters += charactersIn(text, messageShape.at(text, slots.content));
+    if (role === assistant) turns.speaks = true;
+    if (role === tool) addResult(text, messageShape.at(text, slots.tool_call_id));
+    if (calls !== arrayKind) continue;
+    if (afterOf(text, entry) === end) last = eventCount;
+    addCalls(text, messageShape.at(text, slots.tool_calls), turns);
   }
-  if (!turns.speaks && turns.choices === 0) reportSilence(list, later);
-  if (!calls.areAnswered) reportUnanswered(text, later);
+  if (turns === undefined) return;
+  if (eventCount > 0) inspectCalls(text, { listed, last: last ?? eventCount }, report);
+  if (!turns.speaks && turns.choices === 0) report("no-assistant", undefined, list);
 };
 
-const inspectCalls = (
+/** Reports what is unusual in the message that was read. */
+const reportUnusual = (
   text: Tabled,
-  { turns, listed, later, isLast }: Omit<TurnsOptions, "list"> & { readonly isLast: boolean },
+  { message, isChoice, role }: { readonly message: number; readonly isChoice: boolean; readonly role: number },
+  report: Report,
 ): void => {
-  turns.characters += calls.read(text, messageShape.at(text, slots.tool_calls));
-  for (let at = calls.first; at < calls.end; at++) if (calls.nameOf(at) > 0) turns.callsTools = true;
-  if (listed !== undefined) inspectNames(text, listed, later);
-  if (isLast) inspectLast(text, later);
-  else calls.wait(text);
-};
-
-const reportSilence = (list: number, later: Later[]): void => {
-  later.push((report) => report("no-assistant", none, list));
-};
-
-const reportUnanswered = (text: Tabled, later: Later[]): void => {
-  for (const at of calls.waiting) {
-    const [node, name] = [calls.nodeOf(at), calls.nameOf(at)];
-    const data = () => ({ name: name === 0 ? undefined : shortName(textOf(text, name)) });
-    later.push((report) => report("tool-call-unanswered", data, node));
+  const content = messageShape.at(text, slots.content);
+  const calls = messageShape.at(text, slots.tool_calls);
+  if (role < 0) reportRole(text, message, report);
+  if ((kindOf(text, content) & contentKinds) === 0) report("content-type", { found: describe(text, content) }, content);
+  if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== stringKind) {
+    report("tool-call-id-missing", undefined, message);
   }
+  const kind = kindOf(text, calls);
+  if (kind === nullKind && !isChoice) report("tool-calls-null", undefined, calls);
+  else if ((kind & (absent | nullKind | arrayKind)) === 0) {
+    report("tool-calls-type", { found: describe(text, calls) }, calls);
+  }
+};
+
+const reportRole = (text: Tabled, message: number, report: Report): void => {
+  const node = messageShape.at(text, slots.role);
+  if (node === 0) {
+    report("role-missing", { instead: () => insteadOfRole(parsedNode(text, message)) }, message);
+    return;
+  }
+  const said = kindOf(text, node) === stringKind ? textOf(text, node) : undefined;
+  const role = said === undefined ? describe(text, node) : shortName(said);
+  report("role-unknown", { role, suggestion: () => suggestedRole(said) }, node);
 };
 
 /** Characters of the parts of a content. */
 const charactersIn = (text: Tabled, content: number): number => {
-  if (numbersIn(text, content) > 0) return 0;
   let characters = 0;
   const end = afterOf(text, content);
   for (let part = content + nodeSize; part < end; part = afterOf(text, part)) {
@@ -176,113 +172,127 @@ const charactersIn = (text: Tabled, content: number): number => {
   return characters;
 };
 
-const reportNumberMessages = (text: Tabled, list: number, report: Report): void =>
-  reportNumbers(text, list, (found, at) => report("message-type", () => ({ found }), list, at));
+/**
+ * The calls and results of a trajectory, in their order: nothing is allocated for each. Three numbers are one: its node, that
+ * of its id, and that of its tool's name; 0 for an id or a name that is no string or is empty, -1 for the name of a result.
+ */
+let events = new Int32Array(2 ** 8);
+let eventCount = 0;
+const [eventSize, ofResult] = [3, -1];
 
-const reportNoMessage = (text: Tabled, entry: number, report: Report): void =>
-  report("message-type", () => ({ found: describe(text, entry) }), entry);
-
-interface Message {
-  readonly message: number;
-  readonly inChoice: boolean;
-  readonly role: number;
-}
-
-/** Reports what is unusual in the message whose members were read. */
-const inspectMessage = (text: Tabled, { message, inChoice, role }: Message, report: Report): void => {
-  const content = kindOf(text, messageShape.at(text, slots.content));
-  const toolCalls = kindOf(text, messageShape.at(text, slots.tool_calls));
-  if (role < 0) reportRole(text, message, report);
-  if ((content & (absent | nullKind | stringKind | arrayKind)) === 0) reportContent(text, report);
-  if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== stringKind) {
-    report("tool-call-id-missing", none, message);
+const addEvent = (node: number, id: number, name: number): void => {
+  if (eventCount + eventSize > events.length) {
+    const larger = new Int32Array(2 * events.length);
+    larger.set(events);
+    events = larger;
   }
-  if ((toolCalls & (absent | arrayKind)) === 0) reportToolCalls(text, inChoice, report);
+  events[eventCount] = node;
+  events[eventCount + 1] = id;
+  events[eventCount + 2] = name;
+  eventCount += eventSize;
 };
 
-const reportRole = (text: Tabled, message: number, report: Report): void => {
-  const role = messageShape.at(text, slots.role);
-  if (role === 0) {
-    report("role-missing", () => ({ instead: () => otherShapeOf(objectAt(text, message)) }), message);
-    return;
+const addResult = (text: Tabled, id: number): void => addEvent(id, kindOf(text, id) === stringKind ? id : 0, ofResult);
+
+/** Adds the calls in the `tool_calls` of a message. */
+const addCalls = (text: Tabled, list: number, turns: Turns): void => {
+  const end = afterOf(text, list);
+  for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+    if (kindAt(text, node) !== objectKind) continue;
+    const call = callShape.read(text, node);
+    const id = call.id === stringKind ? filled(text, callShape.at(text, 1)) : 0;
+    let name = 0;
+    if (call.function === objectKind) {
+      const called = functionShape.read(text, callShape.at(text, 2));
+      if (called.name === stringKind) name = filled(text, functionShape.at(text, 1));
+      if (called.arguments === stringKind) turns.characters += factOf(text, functionShape.at(text, 2));
+    }
+    if (name > 0) turns.callsTools = true;
+    addEvent(node, id, name);
   }
-  report(
-    "role-unknown",
-    () => {
-      const said = kindOf(text, role) === stringKind ? textOf(text, role) : undefined;
-      return {
-        role: said === undefined ? describe(text, role) : shortName(said),
-        suggestion: () => suggestedRole(said),
-      };
-    },
-    role,
-  );
 };
 
-const objectAt = (text: Tabled, node: number) => {
-  const value = parsedNode(text, node);
-  return isObject(value) ? value : {};
-};
-
-const reportContent = (text: Tabled, report: Report): void => {
-  const content = messageShape.at(text, slots.content);
-  report("content-type", () => ({ found: describe(text, content) }), content);
-};
-
-const reportToolCalls = (text: Tabled, inChoice: boolean, report: Report): void => {
-  const node = messageShape.at(text, slots.tool_calls);
-  if (kindOf(text, node) !== nullKind) report("tool-calls-type", () => ({ found: describe(text, node) }), node);
-  else if (!inChoice) report("tool-calls-null", none, node);
-};
-
-/** Names of the tools that a trajectory lists, and the listed name that was probably meant by another. */
-export interface Listed {
-  readonly names: ReadonlySet<string>;
-  readonly near: (name: string) => string | undefined;
-}
+/** The node of a text; 0 of an empty one. */
+const filled = (text: Tabled, node: number): number => (factOf(text, node) > 0 ? node : 0);
 
 /** Tools that a mistyped name is compared with one by one; among more, it is looked up. */
 const maxCompared = 200;
 
-/** Makes the names of tools ready to be looked up. */
-export const listedNames = (names: ReadonlySet<string>): Listed => {
-  let among: ((name: string) => string | undefined) | undefined;
-  return {
-    names,
-    near: (name) => {
-      if (names.size <= maxCompared) return nearest(name, names);
-      among ??= nearestAmong(names);
-      return among(name);
-    },
-  };
-};
-
-const inspectNames = (text: Tabled, listed: Listed, later: Later[]): void => {
-  for (let at = calls.first; at < calls.end; at++) {
-    const name = calls.nameOf(at);
-    if (name > 0 && !listed.names.has(textOf(text, name))) reportUnlisted(text, { name, listed, later });
-  }
-};
-
-const reportUnlisted = (
+/** Reports calls of tools that are not listed, or that have no result. `last` is where those of the last message begin. */
+const inspectCalls = (
   text: Tabled,
-  { name: node, listed, later }: { readonly name: number; readonly listed: Listed; readonly later: Later[] },
+  { listed, last }: { readonly listed: ReadonlySet<string> | undefined; readonly last: number },
+  report: Report,
 ): void => {
-  const data = () => {
-    const name = textOf(text, node);
-    return { name: shortName(name), suggestion: () => listed.near(name.slice(0, maxNameLength)) };
-  };
-  later.push((report) => report("tool-unlisted", data, node));
+  let near: ((name: string) => string | undefined) | undefined;
+  for (let at = 0; listed !== undefined && at < eventCount; at += eventSize) {
+    const node = events[at + 2] ?? 0;
+    const name = node > 0 ? textOf(text, node) : undefined;
+    if (name === undefined || listed.has(name)) continue;
+    near ??= listed.size > maxCompared ? nearestAmong(listed) : (own) => nearest(own, listed);
+    const find = near;
+    report("tool-unlisted", { name: shortName(name), suggestion: () => find(name.slice(0, maxNameLength)) }, node);
+  }
+  if (last === eventCount && areAnswered(text)) return;
+  const { waiting, answered } = matchCalls(text, last);
+  for (const at of waiting) {
+    const [node = 0, , name = 0] = events.subarray(at);
+    report("tool-call-unanswered", { name: name > 0 ? shortName(textOf(text, name)) : undefined }, node);
+  }
+  // The calls of the last message may end the trajectory, unless calls of the same tools were answered before.
+  for (let at = last; at < eventCount; at += eventSize) {
+    const [node = 0, , named = 0] = events.subarray(at);
+    const name = named > 0 ? textOf(text, named) : "";
+    if (answered.has(name)) report("last-call-unanswered", { name: shortName(name) }, node);
+  }
 };
 
-/** The calls of the last message may end the trajectory, unless calls of the same tools were answered before. */
-const inspectLast = (text: Tabled, later: Later[]): void => {
-  const answered = calls.answered(text);
-  for (let at = calls.first; at < calls.end; at++) {
-    const [node, named] = [calls.nodeOf(at), calls.nameOf(at)];
-    const name = named === 0 ? "" : textOf(text, named);
-    if (answered.has(name))
-      later.push((report) => report("last-call-unanswered", () => ({ name: shortName(name) }), node));
+/** True if each result plainly is that of the oldest call that waits, and no call waits in the end, as nearly always. */
+const areAnswered = (text: Tabled): boolean => {
+  let oldest = 0;
+  for (let at = 0; at <= eventCount; at += eventSize) {
+    // A call without an id cannot be answered.
+    while (oldest < at && (events[oldest + 2] === ofResult || events[oldest + 1] === 0)) oldest += eventSize;
+    if (at === eventCount || oldest === at || events[at + 2] !== ofResult) continue;
+    const id = events[at + 1] ?? 0;
+    if (id > 0 && !areSpelledSame(text, events[oldest + 1] ?? 0, id)) return false;
+    oldest += eventSize;
   }
-  calls.drop();
+  return oldest === eventCount;
+};
+
+const areSpelledSame = (text: Tabled, a: number, b: number): boolean => {
+  const [start, other] = [startOf(text, a), startOf(text, b)];
+  const length = endOf(text, a) - start;
+  if (endOf(text, b) - other !== length) return false;
+  for (let at = 1; at < length; at++) if (text.bytes[start + at] !== text.bytes[other + at]) return false;
+  return true;
+};
+
+/**
+ * Matches calls with their results by their ids: gives the calls that wait in the end, and the names of tools of which one was
+ * answered. A result is that of all calls of its id; one without an id, which another rule tells of, that of the oldest call.
+ */
+const matchCalls = (
+  text: Tabled,
+  end: number,
+): { readonly waiting: readonly number[]; readonly answered: ReadonlySet<string> } => {
+  const waiting = new Map<string, number[]>();
+  const answered = new Set<string>();
+  for (let at = 0; at < end; at += eventSize) {
+    const [, id = 0, name] = events.subarray(at);
+    const own = id > 0 ? textOf(text, id) : undefined;
+    if (name !== ofResult) {
+      if (own !== undefined && waiting.get(own)?.push(at) === undefined) waiting.set(own, [at]);
+      continue;
+    }
+    const key = own ?? waiting.keys().next().value ?? "";
+    const calls = waiting.get(key) ?? [];
+    for (const call of own === undefined ? calls.splice(0, 1) : calls.splice(0)) {
+      const called = events[call + 2] ?? 0;
+      if (called > 0) answered.add(textOf(text, called));
+    }
+    if (calls.length === 0) waiting.delete(key);
+  }
+  return { waiting: [...waiting.values()].flat(), answered };
 };

@@ -1,15 +1,56 @@
-/** Finds the members of objects that the interface knows; what follows from their keys and kinds is found once for each shape. */
+/** Kinds of JSON values; and objects by their shapes: what follows from keys and kinds is found once for each shape. */
 import { idOfOwnKey } from "../json/keys.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, factOf, idOf, startOf, type Tabled } from "../json/table.ts";
+import { afterOf, endOf, factOf, firstOf, idOf, numberAt, startOf, type Tabled } from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
-import { kindOf } from "./kinds.ts";
 
-/** Ids of keys with a slot are smaller. */
-const maxIds = 257;
+/** Kinds as bits, so that a field takes several. No value of an object has node 0: it stands for one that is absent. */
+export const absent = 1;
+export const nullKind = 2;
+export const objectKind = 4;
+export const arrayKind = 8;
+export const stringKind = 16;
+export const numberKind = 32;
+export const booleanKind = 64;
+
+/** Kinds by the first byte of a value. */
+const kinds = new Uint8Array(256).fill(numberKind);
+for (const [characters, kind] of [
+  ["n", nullKind],
+  ["{", objectKind],
+  ["[", arrayKind],
+  ['"', stringKind],
+  ["tf", booleanKind],
+] as const) {
+  for (const character of characters) kinds[character.charCodeAt(0)] = kind;
+}
+
+/** The kind of the value of a key; of node 0, that it is absent. */
+export const kindOf = (text: Tabled, node: number): number => (node === 0 ? absent : kindAt(text, node));
+
+/** The kind of any value, the outermost included. */
+export const kindAt = (text: Tabled, node: number): number => kinds[firstOf(text, node)] ?? numberKind;
+
+/** The kind of a value in a sentence; a short value is shown. */
+export const describe = (text: Tabled, node: number): string => {
+  const kind = kindAt(text, node);
+  if (kind === nullKind) return "null";
+  if (kind === arrayKind) return "an array";
+  if (kind === stringKind) return "a string";
+  if (kind === objectKind) return "an object";
+  if (kind === booleanKind) return text.bytes.toString("latin1", startOf(text, node), endOf(text, node));
+  const value = numberAt(text, node);
+  return Number.isFinite(value) ? `the number ${value}` : "a number";
+};
+
+/** The kinds of an object's values by their keys. */
+export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Gives what follows from an object's keys and kinds alone, and from texts that are a part of its shape; it may use the values. */
-type FactsOf<Name extends string, Facts> = (kinds: Kinds<Name>, text: Tabled, object: number) => Facts;
+export type FactsOf<Name extends string, Facts> = (kinds: Kinds<Name>, text: Tabled, object: number) => Facts;
+
+/** For objects of which nothing else is asked. */
+export const kindsAlone = <Own>(own: Own): Own => own;
 
 /** Where objects of a shape have their values. */
 interface Plan {
@@ -21,12 +62,10 @@ interface Plan {
   /** By slots, how many such values are before it. */
   readonly after: Uint8Array;
   /** Of each such value, its distance from the object, or from the end of the one before. */
-  readonly open: Int32Array;
+  readonly open: readonly number[];
   /** A bit for the slot of each key that appears twice, and the lowest one, which has no meaning. */
   readonly twice: number;
 }
-
-const noPlan: Plan = { distances: new Int32Array(), after: new Uint8Array(), open: new Int32Array(), twice: 0 };
 
 /** What is known of objects of a shape. */
 interface Known<Facts> {
@@ -34,14 +73,8 @@ interface Known<Facts> {
   readonly facts: Facts;
 }
 
-/** Numbers of shapes are smaller (src/json/kernel/shapes.ts). */
-const maxShapes = 9216;
-
-/** The kinds of an object's values by their keys; of an absent one, that it is absent. */
-export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
-
-/** For objects of which nothing else is asked. */
-export const kindsAlone = <Own>(kinds: Own): Own => kinds;
+/** Ids of keys with a slot, and numbers of shapes, are smaller (src/json/kernel/shapes.ts). */
+const [maxIds, maxShapes] = [257, 9216];
 
 /** A kind of object: the keys that are asked for, and where the object that was read last has its values. */
 export class Shape<Name extends string, Facts> {
@@ -54,7 +87,7 @@ export class Shape<Name extends string, Facts> {
   #shapes: object | undefined;
   /** The object that was read last. */
   #object = 0;
-  #plan = noPlan;
+  #plan: Plan = { distances: new Int32Array(), after: new Uint8Array(), open: [], twice: 0 };
 
   constructor(names: readonly Name[], factsOf: FactsOf<Name, Facts>) {
     this.names = names;
@@ -65,7 +98,7 @@ export class Shape<Name extends string, Facts> {
 
   /** Reads an object; gives what follows from its keys and kinds. */
   read(text: Tabled, object: number): Facts {
-    const known = text.shapes === this.#shapes ? this.#known[text.words[text.base + object + 3] ?? 0] : undefined;
+    const known = text.shapes === this.#shapes ? this.#known[factOf(text, object)] : undefined;
     if (known === undefined) return this.#learn(text, object);
     this.#object = object;
     this.#plan = known.plan;
@@ -77,10 +110,9 @@ export class Shape<Name extends string, Facts> {
     const { distances, after, open } = this.#plan;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
-    const { words, base } = text;
     let from = this.#object;
     const count = after[slot] ?? 0;
-    for (let before = 0; before < count; before++) from = words[base + from + (open[before] ?? 0) + 2] ?? 0;
+    for (let before = 0; before < count; before++) from = afterOf(text, from + (open[before] ?? 0));
     return from + distance;
   }
 
@@ -95,8 +127,7 @@ export class Shape<Name extends string, Facts> {
     const open: number[] = [];
     let twice = 0;
     let from = object;
-    const end = afterOf(text, object);
-    for (let key = object + nodeSize; key < end; key = afterOf(text, key + nodeSize)) {
+    for (let key = object + nodeSize; key < afterOf(text, object); key = afterOf(text, key + nodeSize)) {
       const value = key + nodeSize;
       const slot = this.#slotOf[idOf(text, key)] ?? 0;
       if (distances[slot] !== 0) twice |= 1 << slot;
@@ -106,11 +137,11 @@ export class Shape<Name extends string, Facts> {
       open.push(value - from);
       from = afterOf(text, value);
     }
+    const plan = { distances, after, open, twice };
     this.#object = object;
-    const plan = { distances, after, open: Int32Array.from(open), twice };
     this.#plan = plan;
-    const kinds = recordOf(this.names, (at) => kindOf(text, this.at(text, at + 1)));
-    const facts = this.#factsOf(kinds, text, object);
+    const own = recordOf(this.names, (at) => kindOf(text, this.at(text, at + 1)));
+    const facts = this.#factsOf(own, text, object);
     const shape = factOf(text, object);
     if (shape === 0 || text.shapes === undefined) return facts;
     if (text.shapes !== this.#shapes) {
@@ -124,9 +155,8 @@ export class Shape<Name extends string, Facts> {
 
 /** True if a value is an array, or has one inside of it: it may have any number of nodes. */
 const hasArray = (text: Tabled, value: number): boolean => {
-  const end = afterOf(text, value);
-  for (let node = value; node < end; node += nodeSize) {
-    if (text.bytes[startOf(text, node)] === openBracket) return true;
+  for (let node = value; node < afterOf(text, value); node += nodeSize) {
+    if (firstOf(text, node) === openBracket) return true;
   }
   return false;
 };

@@ -1,4 +1,5 @@
-/** Goes over a trajectory that has the types of the interface: what is unusual in it, and what the metrics need of it. */
+/** Goes over a trajectory: the types of its fields (interface 2.1), what is unusual in it, and what the metrics need of it. */
+import { isDateTime } from "../contract/date-time.ts";
 import {
   isCalculated,
   withChoice,
@@ -9,7 +10,19 @@ import {
   withTools,
 } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, factOf, firstOf, nodeOfKey, numberAt, numbersIn, type Tabled, textOf } from "../json/table.ts";
+import {
+  afterOf,
+  factOf,
+  firstOf,
+  nodeOfKey,
+  numberAt,
+  numbersIn,
+  type Place,
+  type Tabled,
+  textOf,
+} from "../json/table.ts";
+import { inspectMessages, noTurns, type Turns } from "./messages.ts";
+import { shortName } from "./rules/values.ts";
 import {
   absent,
   arrayKind,
@@ -17,38 +30,94 @@ import {
   describe,
   kindAt,
   kindOf,
+  kindsAlone,
   nullKind,
   numberKind,
   objectKind,
+  Shape,
   stringKind,
-} from "./kinds.ts";
-import { inspectMessages, inspectTurns, type Listed, listedNames, type Turns } from "./messages.ts";
-import { none, type Report } from "./report.ts";
-import { shortName } from "./rules/values.ts";
-import { kindsAlone, Shape } from "./shape.ts";
-import { reportNumbers, toolType, trajectoryType } from "./types.ts";
+} from "./shape.ts";
+import {
+  anything,
+  type Check,
+  checkElements,
+  perhaps,
+  type Report,
+  reportWrongType,
+  required,
+  typeOf,
+} from "./types.ts";
 
 /** What is known of a trajectory. */
-export class TrajectoryFacts implements Turns {
+export interface TrajectoryFacts extends Turns {
   /** Where it is in its table. */
-  node = 0;
-  reward = 0;
+  node: number;
+  reward: number;
   /** The newest policy version in it; NaN if it names none. */
-  version = Number.NaN;
+  version: number;
   /** What it has to train on, and what it lacks, in bits (groups/metrics/metrics.ts). */
-  training = 0;
+  training: number;
   /** Its metrics that have a mean: their names, and in that order their values. */
-  names: readonly string[] = noNames;
-  readonly metrics: number[] = [];
-  turns = 0;
-  characters = 0;
-  choices = 0;
-  scored = 0;
-  speaks = false;
-  callsTools = false;
+  names: readonly string[];
+  readonly metrics: number[];
 }
 
 const noNames: readonly string[] = [];
+
+/** Facts of a trajectory that was not read yet. */
+export const newFacts = (): TrajectoryFacts => ({
+  ...noTurns,
+  node: 0,
+  reward: 0,
+  version: Number.NaN,
+  training: 0,
+  names: noNames,
+  metrics: [],
+});
+
+const functionType = typeOf(
+  [
+    ["name", perhaps(stringKind)],
+    ["description", perhaps(stringKind)],
+    ["parameters", perhaps(objectKind)],
+    ["strict", perhaps(booleanKind)],
+  ],
+  kindsAlone,
+);
+
+/** A tool that was offered to the model. Assumed: all but the function may be absent. */
+const toolType = typeOf(
+  [
+    ["type", perhaps(stringKind)],
+    ["function", required(objectKind, functionType.check)],
+  ],
+  kindsAlone,
+);
+
+const tools = { kind: objectKind, of: { field: "tools" } } as const;
+
+const checkTools: Check = (text, list, report) => {
+  let fits = checkElements(text, list, tools, report);
+  const end = afterOf(text, list);
+  for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
+    if (kindAt(text, tool) === objectKind && !toolType.check(text, tool, report)) fits = false;
+  }
+  return fits;
+};
+
+const version = (field: string) => {
+  const wanted = "a whole number";
+  // Of any size: above 2^53 its digits are kept by whoever passes its bytes on.
+  const check: Check = (text, node, report) =>
+    Number.isInteger(numberAt(text, node)) || reportWrongType(text, { node, field, wanted }, report);
+  return { ...perhaps(numberKind, check), wanted };
+};
+
+const checkStart: Check = (text, node, report) => {
+  const fits = isDateTime(textOf(text, node));
+  if (!fits) report("start-time-wrong", undefined, node);
+  return fits;
+};
 
 /** Fields that may be absent. Assumed: services differ in whether they may also be null. */
 const optionalFields = [
@@ -65,64 +134,66 @@ const optionalFields = [
 /** Keys by which trajectories tell that they failed, although only a group's are counted. */
 const exceptionKeys = ["exception", "exceptions"] as const;
 
-const trajectoryShape = new Shape(
-  ["messages_and_choices", "reward", ...optionalFields, ...exceptionKeys],
+/** A recorded trajectory. Assumed: the messages and the reward are required, every other field may be absent or null. */
+const trajectoryType = typeOf(
+  [
+    ["messages_and_choices", required(arrayKind)],
+    ["tools", perhaps(arrayKind, checkTools)],
+    ["additional_histories", perhaps(arrayKind)],
+    ["reward", required(numberKind)],
+    ["initial_policy_version", version("initial_policy_version")],
+    ["final_policy_version", version("final_policy_version")],
+    ["metrics", perhaps(objectKind)],
+    ["metadata", perhaps(objectKind)],
+    ["logs", perhaps(arrayKind)],
+    ["start_time", perhaps(stringKind, checkStart)],
+    ["exception", anything],
+    ["exceptions", anything],
+  ],
   (kinds, text, object) => ({
-    kinds,
     nulls: optionalFields.filter((field) => kinds[field] === nullKind),
     mayHaveFailed: exceptionKeys.some((key) => kinds[key] !== absent),
     isNested: kinds.metadata === objectKind && nestedIn(text, nodeOfKey(text, object, "metadata") ?? 0).length > 0,
     hasVersions: (kinds.initial_policy_version & kinds.final_policy_version) === numberKind,
   }),
 );
-const { slots } = trajectoryShape;
+const { shape } = trajectoryType;
+const { slots } = shape;
 
-/** The names of metrics all of which have a mean, if they are finite; undefined if any has none. */
-const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
-  const members = membersOf(text, object);
-  const isEach = members.size === (afterOf(text, object) - object - nodeSize) / (2 * nodeSize);
-  const areMetrics = Array.from(members).every(([name, node]) => mayHaveMean(name, metricAt(text, node)));
-  return isEach && areMetrics ? [...members.keys()] : undefined;
-});
+/** Checks the types of a trajectory's fields; true if they are right. */
+export const checkTypes = trajectoryType.check;
 
-const historyShape = new Shape(["messages_and_choices"], kindsAlone);
-const functionShape = new Shape(["name"], kindsAlone);
+/** True if a value has the types of a trajectory. */
+export const isTrajectory = ({ text, node }: Place): boolean =>
+  kindAt(text, node) === objectKind && checkTypes(text, node, () => undefined);
 
-/** The newest policy version that the members of the trajectory's shape name; NaN for none. */
-export const versionOf = (text: Tabled): number => {
-  const { shape } = trajectoryType;
-  const initial = shape.at(text, shape.slots.initial_policy_version);
-  const final = shape.at(text, shape.slots.final_policy_version);
-  if (kindOf(text, final) === numberKind) return numberAt(text, final);
-  return kindOf(text, initial) === numberKind ? numberAt(text, initial) : Number.NaN;
-};
+/** The fields of a trajectory that the interface knows. */
+export const trajectoryFields: readonly string[] = ["messages_and_choices", "reward", ...optionalFields];
 
-/** Findings that are reported after those of the fields. */
-const later: ((report: Report) => void)[] = [];
-
-/** Reports what is unusual in a trajectory that has the types, whose version is known; says what is known of it. */
+/** Reports what is unusual in a trajectory that has the types; says what is known of it. */
 export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryFacts, report: Report): void => {
-  const { kinds, nulls, mayHaveFailed, isNested, hasVersions } = trajectoryShape.read(text, node);
-  const messages = trajectoryShape.at(text, slots.messages_and_choices);
-  const reward = trajectoryShape.at(text, slots.reward);
+  const { kinds, more } = shape.read(text, node);
+  const reward = shape.at(text, slots.reward);
   facts.node = node;
   facts.reward = numberAt(text, reward);
-  for (const field of nulls) report("null-field", () => ({ field }), trajectoryShape.at(text, slots[field]));
-  if (!Number.isFinite(facts.reward)) report("reward-not-finite", none, reward);
-  if (mayHaveFailed) inspectExceptions(text, report);
-  const listed =
-    kinds.tools === arrayKind ? inspectTools(text, trajectoryShape.at(text, slots.tools), report) : undefined;
-  if (later.length > 0) later.length = 0;
-  inspectTurns(text, { list: messages, listed, later, turns: facts }, report);
-  if (kinds.additional_histories === arrayKind)
-    inspectHistories(text, trajectoryShape.at(text, slots.additional_histories), report);
+  for (const field of more.nulls) report("null-field", { field }, shape.at(text, slots[field]));
+  if (!Number.isFinite(facts.reward)) report("reward-not-finite", undefined, reward);
+  if (more.mayHaveFailed) inspectExceptions(text, report);
+  const listed = kinds.tools === arrayKind ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
+  inspectMessages(text, { list: shape.at(text, slots.messages_and_choices), listed, turns: facts }, report);
+  if (kinds.additional_histories === arrayKind) {
+    inspectHistories(text, shape.at(text, slots.additional_histories), report);
+  }
   facts.names = noNames;
-  if (kinds.metrics === objectKind) inspectMetrics(text, trajectoryShape.at(text, slots.metrics), facts, report);
-  if (isNested) reportMetadata(text, trajectoryShape.at(text, slots.metadata), report);
-  if (kinds.logs === arrayKind) inspectLogs(text, trajectoryShape.at(text, slots.logs), report);
-  for (let at = 0; at < later.length; at++) later[at]?.(report);
-  if (hasVersions) inspectVersions(text, report);
-  if (kinds.start_time === stringKind) inspectStart(text, report);
+  if (kinds.metrics === objectKind) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
+  if (more.isNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
+  if (kinds.logs === arrayKind) checkElements(text, shape.at(text, slots.logs), logs, report);
+  facts.version = versionOf(text);
+  if (more.hasVersions) {
+    const [initial, final] = [numberAt(text, shape.at(text, slots.initial_policy_version)), facts.version];
+    if (final < initial) report("policy-order", { initial, final }, shape.at(text, slots.final_policy_version));
+  }
+  if (kinds.start_time === stringKind) inspectStart(text, shape.at(text, slots.start_time), report);
   const { choices, scored, speaks, callsTools } = facts;
   facts.training =
     (choices > 0 ? withChoice : speaks ? withoutChoice : 0) |
@@ -131,10 +202,19 @@ export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryF
     (kinds.tools === arrayKind ? withTools : callsTools ? withoutTools : 0);
 };
 
+/** The newest policy version of the trajectory that was read; NaN if it names none. */
+const versionOf = (text: Tabled): number => {
+  for (const slot of [slots.final_policy_version, slots.initial_policy_version]) {
+    const node = shape.at(text, slot);
+    if (kindOf(text, node) === numberKind) return numberAt(text, node);
+  }
+  return Number.NaN;
+};
+
 const inspectExceptions = (text: Tabled, report: Report): void => {
   for (const key of exceptionKeys) {
-    const value = trajectoryShape.at(text, slots[key]);
-    if (value > 0 && isException(text, value)) report("exception-in-trajectory", () => ({ key }), value);
+    const value = shape.at(text, slots[key]);
+    if (value > 0 && isException(text, value)) report("exception-in-trajectory", { key }, value);
   }
 };
 
@@ -149,41 +229,38 @@ const isException = (text: Tabled, node: number): boolean => {
 const letterT = 0x74;
 
 /** Gives the names of the tools; undefined if one has no name. */
-const inspectTools = (text: Tabled, list: number, report: Report): Listed | undefined => {
+const inspectTools = (text: Tabled, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;
   const end = afterOf(text, list);
   for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
-    toolType.shape.read(text, tool);
-    const type = toolType.shape.at(text, toolType.shape.slots.type);
+    const { kinds } = toolType.shape.read(text, tool);
     const own = toolType.shape.at(text, toolType.shape.slots.function);
-    const isNamed = functionShape.read(text, own).name === stringKind;
-    if (kindOf(text, type) !== stringKind) reportTool(tool, "type", report);
-    if (isNamed) names.add(textOf(text, functionShape.at(text, 1)));
-    else {
-      areNamed = false;
-      reportTool(own, "function.name", report);
-    }
+    if (kinds.type !== stringKind) report("tool-incomplete", { field: "type" }, tool);
+    const isNamed = functionType.shape.read(text, own).kinds.name === stringKind;
+    if (isNamed) names.add(textOf(text, functionType.shape.at(text, functionType.shape.slots.name)));
+    else report("tool-incomplete", { field: "function.name" }, own);
+    areNamed &&= isNamed;
   }
-  return areNamed ? listedNames(names) : undefined;
+  return areNamed ? names : undefined;
 };
 
-const reportTool = (node: number, field: string, report: Report): void =>
-  report("tool-incomplete", () => ({ field }), node);
+const historyShape = new Shape(["messages_and_choices"], kindsAlone);
+
+const histories = { kind: objectKind, of: { rule: "history-type" } } as const;
 
 const inspectHistories = (text: Tabled, list: number, report: Report): void => {
-  reportNumbers(text, list, (found, at) => report("history-type", () => ({ found }), list, at));
+  checkElements(text, list, histories, report);
   const end = afterOf(text, list);
   for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
-    const isObject = kindAt(text, node) === objectKind;
-    const messages = isObject ? historyShape.read(text, node).messages_and_choices : absent;
-    if (messages === arrayKind) inspectMessages(text, historyShape.at(text, 1), report);
-    else reportHistory(text, node, report);
+    if (kindAt(text, node) !== objectKind) continue;
+    const { messages_and_choices: kind } = historyShape.read(text, node);
+    if (kind === arrayKind) inspectMessages(text, { list: historyShape.at(text, 1) }, report);
+    else report("history-type", { found: describe(text, node) }, node);
   }
 };
 
-const reportHistory = (text: Tabled, node: number, report: Report): void =>
-  report("history-type", () => ({ found: describe(text, node) }), node);
+const logs = { kind: stringKind, of: { rule: "log-type" } } as const;
 
 /** The last value of each key of an object. */
 const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> => {
@@ -194,6 +271,24 @@ const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> =>
   }
   return members;
 };
+
+/** Members of metadata that are objects or arrays. */
+const nestedIn = (text: Tabled, object: number): readonly (readonly [string, number])[] =>
+  Array.from(membersOf(text, object)).filter(([, node]) => (kindOf(text, node) & (objectKind | arrayKind)) !== 0);
+
+const inspectMetadata = (text: Tabled, object: number, report: Report): void => {
+  for (const [name, node] of nestedIn(text, object)) {
+    report("metadata-nested", { key: shortName(name), found: describe(text, node) }, node);
+  }
+};
+
+/** The names of metrics all of which have a mean, if they are finite; undefined if any has none. */
+const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
+  const members = membersOf(text, object);
+  const isEach = members.size === (afterOf(text, object) - object - nodeSize) / (2 * nodeSize);
+  const areMetrics = Array.from(members).every(([name, node]) => mayHaveMean(name, metricAt(text, node)));
+  return isEach && areMetrics ? [...members.keys()] : undefined;
+});
 
 /** Reports metrics without a mean, and adds the others to what is known of a trajectory. */
 const inspectMetrics = (text: Tabled, object: number, facts: TrajectoryFacts, report: Report): void => {
@@ -209,18 +304,19 @@ const inspectMetrics = (text: Tabled, object: number, facts: TrajectoryFacts, re
     if (areFinite) return;
   }
   facts.metrics.length = 0;
-  const means = Array.from(membersOf(text, object)).filter(([name, node]) => {
+  const own: string[] = [];
+  for (const [name, node] of membersOf(text, object)) {
     const value = metricAt(text, node);
-    const has = mayHaveMean(name, value) && Number.isFinite(value);
-    if (has) facts.metrics.push(value);
-    else reportMetric(text, { name, node }, report);
-    return has;
-  });
-  facts.names = means.map(([name]) => name);
+    const key = shortName(name);
+    if (value === undefined) report("metric-type", { key, found: describe(text, node) }, node);
+    else if (isCalculated(name)) report("metric-name", { key: name }, node);
+    else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
+    else facts.metrics[own.push(name) - 1] = value;
+  }
+  facts.names = own;
 };
 
-const mayHaveMean = (name: string, value: number | undefined): value is number =>
-  value !== undefined && !isCalculated(name);
+const mayHaveMean = (name: string, value: number | undefined): boolean => value !== undefined && !isCalculated(name);
 
 const metricAt = (text: Tabled, node: number): number | undefined => {
   const kind = kindOf(text, node);
@@ -228,63 +324,9 @@ const metricAt = (text: Tabled, node: number): number | undefined => {
   return kind === booleanKind ? Number(firstOf(text, node) === letterT) : undefined;
 };
 
-const reportMetric = (
-  text: Tabled,
-  { name, node }: { readonly name: string; readonly node: number },
-  report: Report,
-): void => {
-  if (metricAt(text, node) === undefined) {
-    report("metric-type", () => ({ key: shortName(name), found: describe(text, node) }), node);
-  } else if (isCalculated(name)) report("metric-name", () => ({ key: name }), node);
-  else report("metric-not-finite", () => ({ key: shortName(name) }), node);
+/** Reports a start without a zone. */
+const inspectStart = (text: Tabled, node: number, report: Report): void => {
+  const start = textOf(text, node);
+  const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
+  if (!isZoned) report("start-time-zone", { found: shortName(start) }, node);
 };
-
-/** Members of metadata that are objects or arrays. */
-const nestedIn = (text: Tabled, object: number): readonly (readonly [string, number])[] =>
-  Array.from(membersOf(text, object)).filter(([, node]) => (kindOf(text, node) & (objectKind | arrayKind)) !== 0);
-
-const reportMetadata = (text: Tabled, object: number, report: Report): void => {
-  for (const [name, node] of nestedIn(text, object)) {
-    report("metadata-nested", () => ({ key: shortName(name), found: describe(text, node) }), node);
-  }
-};
-
-const inspectLogs = (text: Tabled, list: number, report: Report): void => {
-  if (numbersIn(text, list) > 0) {
-    reportNumberLogs(text, list, report);
-    return;
-  }
-  const end = afterOf(text, list);
-  for (let log = list + nodeSize; log < end; log = afterOf(text, log)) {
-    if (kindAt(text, log) !== stringKind) reportLog(text, log, report);
-  }
-};
-
-const reportNumberLogs = (text: Tabled, list: number, report: Report): void =>
-  reportNumbers(text, list, (found, at) => report("log-type", () => ({ found }), list, at));
-
-const reportLog = (text: Tabled, node: number, report: Report): void =>
-  report("log-type", () => ({ found: describe(text, node) }), node);
-
-const inspectVersions = (text: Tabled, report: Report): void => {
-  const initial = trajectoryShape.at(text, slots.initial_policy_version);
-  const final = trajectoryShape.at(text, slots.final_policy_version);
-  if (numberAt(text, final) < numberAt(text, initial)) reportOrder(text, { initial, final }, report);
-};
-
-const reportOrder = (
-  text: Tabled,
-  { initial, final }: { readonly initial: number; readonly final: number },
-  report: Report,
-): void => report("policy-order", () => ({ initial: numberAt(text, initial), final: numberAt(text, final) }), final);
-
-const inspectStart = (text: Tabled, report: Report): void => {
-  const start = trajectoryShape.at(text, slots.start_time);
-  if (lacksZone(textOf(text, start))) reportZone(text, start, report);
-};
-
-const reportZone = (text: Tabled, start: number, report: Report): void =>
-  report("start-time-zone", () => ({ found: shortName(textOf(text, start)) }), start);
-
-/** True if a date and time names no zone. */
-const lacksZone = (text: string): boolean => !/(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(text.slice("2025-11-01".length));

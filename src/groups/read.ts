@@ -7,7 +7,7 @@ import { type Judgement, lenient } from "../check/rules/rules.ts";
 import { shortName } from "../check/rules/values.ts";
 import { isSmallSource, scanSource } from "../check/scan-source.ts";
 import type { Sharing } from "../check/sharing.ts";
-import { trajectoryFields } from "../check/types.ts";
+import { trajectoryFields } from "../check/trajectory.ts";
 import type { Failure } from "../failure.ts";
 import { type Conversion, conversionAs, type ForeignChoice } from "../formats/index.ts";
 import type { Host } from "../host.ts";

@@ -1,6 +1,6 @@
 /** Reduces what a service says of each branch of a union to the branch that was meant, by the role of the message. */
 
-import { suggestedRole } from "../check/roles.ts";
+import { suggestedRole } from "../check/hints.ts";
 import { isObject } from "../json/walk.ts";
 
 /** A union that an item of a refusal is about, and the branch of the item. */
