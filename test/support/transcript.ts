@@ -1,5 +1,6 @@
 /** Replays a transcript: command lines and all that came of them, in a folder, at a service and on a clock of its own. */
 
+import { EventEmitter } from "node:events";
 import {
   appendFileSync,
   copyFileSync,
@@ -13,6 +14,7 @@ import {
 } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { dirname, join, resolve } from "node:path";
+import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
@@ -173,6 +175,7 @@ const openStage = (folder: string, service: Service) => {
     });
     const host: Host = {
       ...base,
+      ...(columns !== undefined && typeof stdin === "string" ? { stdin: typing(stdin) } : {}),
       words: args,
       nodeVersion: "20.0.0",
       now: () => base.now() + movedMs,
@@ -278,6 +281,22 @@ interface Serving {
   readonly news: () => readonly string[];
   readonly stop: () => Promise<readonly string[]>;
 }
+
+/** A terminal at which each question is answered with the next line, and Ctrl-D is pressed after the last one. */
+const typing = (text: string): Host["stdin"] => {
+  const lines = text.match(/.*\n/g) ?? [];
+  const stream = new Readable({ read: () => undefined });
+  const on: typeof stream.on = (event, listener) => {
+    // A listener of data would start the stream.
+    return EventEmitter.prototype.on.call(stream, event, listener) as typeof stream;
+  };
+  const resume = () => {
+    const line = lines.shift();
+    setTimeout(() => (line === undefined ? stream.emit("end") : stream.emit("data", Buffer.from(line))));
+    return stream;
+  };
+  return Object.assign(stream, { on, resume, setRawMode: () => stream });
+};
 
 /** Waits until `view` has read and measured everything, which it does in the background. */
 const untilRead = async (url: string, token: string): Promise<void> => {
