@@ -30,9 +30,9 @@ export const expected = [
     why: "what is chosen keeps its files, so its warnings are in the order of the files named, as they are without a choice",
   },
   {
-    line: /--(?:where|best|sample|shard) /,
-    new: /--group-by \w+ would group them/,
-    why: "what is chosen keeps its files, so the advice can name a key that trajectories of theirs share",
+    line: /^view /,
+    path: /command$/,
+    why: "the command of a group's page selects the group by its number, as it did for compressed files",
   },
   {
     case: /the local service/,

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
 import { inputChanged, memoryBytes, placeOfLine, readRange, Shrunk, type Source } from "../input/index.ts";
 import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
-import { type JsonObject, newline, onOneLine, parsedJson, type Span } from "../json/walk.ts";
+import { type JsonObject, onOneLine, parsedJson, type Span } from "../json/walk.ts";
 import { type Found, nothingFound } from "./parts/found.ts";
 import { groupClosing, groupOpening } from "./parts/groups.ts";
 import type { Part } from "./parts/parts.ts";
@@ -173,70 +173,24 @@ export const beginningOf = async (read: GroupsRead, group: number, most: number)
   return await rangeOf(own.source, { start: own.part.start, length: Math.min(own.part.length, most) });
 };
 
-/** A part of a valid group. */
-interface PartRead {
-  readonly group: number;
-  readonly part: Part;
-  readonly bytes: Buffer;
-}
-
-/** The parts of valid groups that are of a kind, in their order. @throws Failure `input-changed`; the signal's reason */
-async function* readParts(read: GroupsRead, kind: Part["kind"], signal: AbortSignal): AsyncGenerator<PartRead, void> {
+/** The parts of valid groups, in their order, with their bytes. @throws Failure `input-changed`; the signal's reason */
+export async function* validParts(
+  read: GroupsRead,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly group: number; readonly part: Part; readonly bytes: Buffer }, void> {
   const { groups, found } = read;
   const window = new Window();
   for (let at = 0; at < found.parts.count; at++) {
     const group = groups.groupOf(at);
-    if (found.parts.kindOf(at) !== kind || !groups.isValid(group)) continue;
+    const own = groups.isValid(group) ? partOf(read, at) : undefined;
     signal.throwIfAborted();
-    const own = partOf(read, at);
     if (own !== undefined) yield { group, part: own.part, bytes: await window.of(own) };
   }
 }
 
-/** The rewards of a group, in the order of its trajectories, and all of the group if it had to be read. */
-interface GroupRewards {
-  readonly group: number;
-  readonly rewards: readonly number[];
-  readonly bytes: Buffer | undefined;
-}
-
-/** The rewards of the valid groups: those that are in the index, then those that are read. @throws as `readParts` */
-export async function* rewardsOf(read: GroupsRead, signal: AbortSignal): AsyncGenerator<GroupRewards, void> {
-  const { groups, found } = read;
-  const { reward } = found.parts.columns;
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group) || !groups.isBare(group)) continue;
-    yield { group, rewards: groups.partsOf(group).map((at) => reward.at(at)), bytes: undefined };
-  }
-  for await (const { group, part, bytes } of readParts(read, "group", signal)) {
-    const values = trajectoriesIn(bytes, part).map((one) => membersAt(one, ["reward"]).reward);
-    yield { group, rewards: values.map((value) => (typeof value === "number" ? value : Number.NaN)), bytes };
-  }
-}
-
-/** The bare trajectories of valid groups, as in the files. @throws as `readParts` */
-export const singleTrajectories = (read: GroupsRead, signal: AbortSignal): AsyncGenerator<PartRead, void> =>
-  readParts(read, "trajectory", signal);
-
-/** Names of files whose lines are not the lines that were read. */
-const compressed = /^-$|^https?:|\.(?:gz|zst|zip|eval|parquet)$/i;
-
-/** The file and the lines that contain a group and nothing else; undefined if it is not on lines of its own. */
-export const linesOf = async (
-  read: GroupsRead,
-  group: number,
-): Promise<{ readonly file: string; readonly lines: readonly number[] } | undefined> => {
-  const own = partsOf(read, group);
-  const [first] = own;
-  if (first === undefined || first.source.origin !== undefined || compressed.test(first.source.name)) return undefined;
-  for (const one of own) if (one.source !== first.source || !(await isWholeLine(one))) return undefined;
-  return { file: first.source.name, lines: own.map(({ part }) => part.line) };
-};
-
-const isWholeLine = async ({ source: { bytes }, part: { start, length } }: GroupPart): Promise<boolean> => {
-  const [from, to] = [Math.max(0, start - 1), Math.min(bytes.size, start + length + 1)];
-  const around = await readRange(bytes, { start: from, length: to - from });
-  const isBegun = start === 0 || around[0] === newline;
-  const isEnded = to === start + length || around.at(-1) === newline || around.at(-1) === 0x0d;
-  return isBegun && isEnded && around.subarray(start - from, -1).indexOf(newline) < 0;
-};
+/** The rewards of the trajectories in the bytes of a part. */
+export const rewardsIn = (bytes: Buffer, part: Part): readonly number[] =>
+  trajectoriesIn(bytes, part).map((trajectory) => {
+    const { reward } = membersAt(trajectory, ["reward"]);
+    return typeof reward === "number" ? reward : Number.NaN;
+  });

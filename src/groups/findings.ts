@@ -122,7 +122,7 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
 export const hasNoSignal = ({ found: { parts }, groups }: GroupsRead, group: number): boolean => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
-  const { least, most } = boundsOf(groups.partsOf(group).map((at) => parts.columns.reward.at(at)));
+  const { least, most } = boundsOf(groups.rewardsOf(group));
   return most - least <= rewardTolerance;
 };
 

@@ -2,20 +2,19 @@
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Reading } from "./read.ts";
 
-export type { Choosing } from "./choose/choose.ts";
-export type { RewardsKnown, Sought } from "./choose/where.ts";
+export type { Choosing, Sought } from "./choose/select.ts";
+export type { RewardsKnown } from "./choose/where.ts";
 export {
   beginningOf,
   type GroupPart,
   groupLines,
-  linesOf,
   partsOf,
   partValue,
-  rewardsOf,
-  singleTrajectories,
+  rewardsIn,
   type TrajectoryLooked,
   trajectoriesOf,
   unchanged,
+  validParts,
   Window,
 } from "./contents.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
@@ -44,8 +43,8 @@ export const checkWhere = async (text: string): Promise<void> =>
 
 /** Searches the groups of a reading. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
 export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
-  await (await import("./choose/where.ts")).searchGroups(...asked);
-type Search = typeof import("./choose/where.ts").searchGroups;
+  await (await import("./choose/select.ts")).searchGroups(...asked);
+type Search = typeof import("./choose/select.ts").searchGroups;
 
 /**
  * Chooses among the groups of a reading, which is closed with the choice.

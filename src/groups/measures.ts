@@ -29,10 +29,8 @@ export const takeBackGroups = async (read: GroupsRead, refused: readonly number[
 };
 
 /** Closes a group whose trajectories are parts of their own, or opens it again. */
-const closeBare = ({ found: { parts, tally }, groups }: GroupsRead, group: number, sign: 1 | -1): void => {
-  if (!groups.isBare(group)) return;
-  const rewards = groups.partsOf(group).map((part) => parts.columns.reward.at(part));
-  tally.closeGroup({ rewards, exceptions: 0 }, sign);
+const closeBare = ({ found, groups }: GroupsRead, group: number, sign: 1 | -1): void => {
+  if (groups.isBare(group)) found.tally.closeGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 
 /** Takes back what the valid parts of a group added when they were read. */

@@ -1,5 +1,5 @@
 /** A group: its trajectories with their rewards, what they have in common, and the command that logs it. */
-import { linesOf, type Reading, spotOfGroup, trajectoriesOf } from "../groups/index.ts";
+import { type Reading, spotOfGroup, trajectoriesOf } from "../groups/index.ts";
 import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { commandLine } from "../shell-words.ts";
@@ -57,7 +57,7 @@ export const detailOf = async (
       }),
     ),
     common: commonOf(trajectories),
-    command: await commandOf(shown, group),
+    command: commandOf(shown, group),
   };
 };
 
@@ -91,31 +91,16 @@ const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: Place |
   return end < 0 ? first.length : end;
 };
 
-/** Returns what logs a group alone: its own lines, or its number in the input; null for standard input, which is gone. */
-const commandOf = async ({ reading, asked, logged }: Shown, group: number): Promise<string | null> => {
+/** Returns what logs a group alone, by its number in the input; null for standard input, which is gone. */
+const commandOf = ({ reading, asked, logged }: Shown, group: number): string | null => {
   if (logged !== undefined) {
     return commandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   }
   const { files, options, where } = asked;
-  const own = await linesOf(reading, group);
-  if (own === undefined && files.includes("-")) return null;
-  // Nobody has such a model and split: people type others.
-  const log = commandLine(["rollcall", "log", "my-model", "--split", reading.split ?? "train", ...options]);
-  if (own !== undefined) {
-    const lines = `sed -n ${commandLine([rangesOf(own.lines).join(";")])} ${commandLine([own.file])}`;
-    return `${lines} | ${log} -`;
-  }
+  if (files.includes("-")) return null;
   const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
-  return `${log} ${commandLine(["--where", where === undefined ? isIt : `${isIt} && (${where})`, ...files])}`;
-};
-
-/** Lines as `sed` prints them: adjacent lines as a range. */
-const rangesOf = (lines: readonly number[]): readonly string[] => {
-  const ranges: { from: number; to: number }[] = [];
-  for (const line of lines) {
-    const last = ranges.at(-1);
-    if (last?.to === line - 1) last.to = line;
-    else ranges.push({ from: line, to: line });
-  }
-  return ranges.map(({ from, to }) => (from === to ? `${from}p` : `${from},${to}p`));
+  const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
+  // Nobody has such a model and split: people type others.
+  const split = reading.split ?? "train";
+  return commandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
 };

@@ -1,14 +1,7 @@
 /** Measures groups in the background: the numbers that the table is sorted by and the charts are drawn from, in columns. */
 import { costIn, tokensIn } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
-import {
-  type GroupsRead,
-  hasNoChoice,
-  hasNoSignal,
-  momentsOf,
-  rewardsOf,
-  singleTrajectories,
-} from "../groups/index.ts";
+import { type GroupsRead, hasNoChoice, hasNoSignal, momentsOf, rewardsIn, validParts } from "../groups/index.ts";
 import { readSpelled } from "../json/read-spelled.ts";
 import type { Spelled } from "../json/spelled.ts";
 import { elementsOf, memberAt, type Place, rootOf, spanOf } from "../json/table.ts";
@@ -37,11 +30,11 @@ export const newMeasures = (read: GroupsRead) => {
     starts[group + 1] = (starts[group] ?? 0) + groups.trajectoriesOf(group);
   }
   const rewards = new Float64Array(starts[count] ?? 0).fill(Number.NaN);
-  const rewardsIn = (group: number) => rewards.subarray(starts[group] ?? 0, starts[group + 1] ?? 0);
+  const rewardsAt = (group: number) => rewards.subarray(starts[group] ?? 0, starts[group + 1] ?? 0);
   let done = 0;
   const take = (group: number, found: readonly number[]): void => {
     measured[group] = 1;
-    const own = rewardsIn(group);
+    const own = rewardsAt(group);
     own.set(found.slice(0, own.length));
     if (!found.every(Number.isFinite) || found.length === 0) return;
     const { mean, deviation, least, most } = momentsOf(found);
@@ -61,18 +54,21 @@ export const newMeasures = (read: GroupsRead) => {
     ...columns,
     /** The rewards of all trajectories, group by group. */
     rewards,
-    rewardsOf: rewardsIn,
+    rewardsOf: rewardsAt,
     isMeasured: (group: number): boolean => measured[group] === 1,
     /** Number of groups that were measured. */
     done: (): number => done,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
-      for await (const { group, rewards: found, bytes } of rewardsOf(read, signal)) {
-        take(group, found);
-        if (bytes !== undefined) spend(group, bytes);
+      // Rewards that are in the index are drawn before any group is read.
+      for (let group = 0; group < count; group++) {
+        if (groups.isValid(group) && groups.isBare(group)) take(group, groups.rewardsOf(group));
+      }
+      for await (const { group, part, bytes } of validParts(read, signal)) {
+        if (part.kind === "group") take(group, rewardsIn(bytes, part));
+        spend(group, bytes);
         done = group + 1;
       }
-      for await (const { group, bytes } of singleTrajectories(read, signal)) spend(group, bytes);
       done = count;
     },
   };

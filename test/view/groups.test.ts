@@ -227,7 +227,7 @@ describe("the API of the page for groups", () => {
       ],
     });
     const quoted = file.replace("'", "'\\''");
-    expect(group.command).toBe(`sed -n 2p '${quoted}' | rollcall log my-model --split train -`);
+    expect(group.command).toBe(`rollcall log my-model --split train --where 'group.number == 2' '${quoted}'`);
   });
 
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {
@@ -235,7 +235,7 @@ describe("the API of the page for groups", () => {
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group.members.map(({ place }) => place?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
-    expect(group.command).toMatch(/^sed -n '2p;7p;.*42p' .* \| rollcall log .* --group-by prompt_id -$/);
+    expect(group.command).toMatch(/^rollcall log .* --group-by prompt_id --where 'group.number == 2' \S*$/);
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await viewing([fileOf("broken.jsonl", broken)]);
     await whenRead(other);

@@ -19,7 +19,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       /calls get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
     );
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
-    expect(await page.getByText("sed -n 2p").innerText()).toContain("| rollcall log my-model --split train -");
+    expect(await page.getByText("rollcall log").innerText()).toContain("--split train --where 'group.number == 2'");
     await typed(page, "r");
     expect(await page.locator(".raw").innerText()).toBe(
       (await served.ask("/api/trajectory", { group: 2, trajectory: 2 })).body,

@@ -1,30 +1,16 @@
 /** Chooses groups and trajectories: what is kept becomes sources whose lines are composed, when they are read, of parts of the inputs. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { crc32 } from "node:zlib";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
-import { type Bytes, fileOf, inputChanged, type Origin, type Source, textOf } from "../../input/index.ts";
+import { type Bytes, fileOf, type Origin, type Source, textOf } from "../../input/index.ts";
 import { onOneLine } from "../../json/walk.ts";
 import { bytesOf, partOf, partsOf, trajectorySpans, Window } from "../contents.ts";
 import { Column } from "../parts/column.ts";
 import { groupClosing, groupOpening } from "../parts/groups.ts";
 import { aboutOf, locate, spotOfGroup } from "../positions.ts";
-import { type LeftOutBy, type Reading, type ReadOptions, readSources, tellInInput, unreadableIn } from "../read.ts";
-import { openWhere, rewardOf } from "./where.ts";
-
-/** What is wanted of an input; all of it if nothing is given. */
-export interface Choosing {
-  /** An expression that is true of the trajectories that are wanted. */
-  readonly where?: string | undefined;
-  /** How many trajectories of each group, those with the highest rewards. */
-  readonly best?: number | undefined;
-  /** How many groups; the seed decides which. */
-  readonly sample?: number | undefined;
-  readonly seed: string;
-  /** One of how many parts, from 1, that groups fall into by their digests: each group is in exactly one. */
-  readonly shard?: { readonly part: number; readonly of: number } | undefined;
-}
+import { type Reading, type ReadOptions, readSources, tellInInput, unreadableIn } from "../read.ts";
+import { type Choosing, type Selection, select } from "./select.ts";
 
 /** How a reading is made of what is wanted. */
 export interface ChooseOptions extends Pick<ReadOptions, "judgement" | "onProgress"> {
@@ -42,10 +28,10 @@ export const chooseOf = async (
 ): Promise<Reading> => {
   const selection = await select(reading, choosing, signal);
   const { kept, cut, leftOut } = selection;
-  const { sources, lineOf, requireUnchanged } = await composeSources(reading, selection, signal);
+  const { sources, lineOf } = await composeSources(reading, selection, signal);
   const how = { groupBy: undefined, split: reading.split, splitNeeded: false };
   const read = await readSources(sources, { ...how, judgement, signal, onProgress });
-  requireUnchanged(read);
+  await requireUnchanged(reading, kept);
   const { problems } = read;
   await tellInInput(read);
   const errors = new Problems(reading.problems.judgement);
@@ -74,70 +60,12 @@ export const chooseOf = async (
   };
 };
 
-/** What is kept of the groups of a reading. */
-interface Selection {
-  /** Numbers of the groups that are kept. Invalid groups are kept, and stay invalid. */
-  readonly kept: readonly number[];
-  /** Positions of the trajectories that are kept of each group that loses some. */
-  readonly cut: ReadonlyMap<number, readonly number[]>;
-  /** What is left out, by the option that does it. */
-  readonly leftOut: LeftOutBy;
-}
-
-/** Bytes of a digest that decide the shard of its group: as many as a number holds exactly. */
-const lotBytes = 6;
-
-/** Selects groups. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
-const select = async (reading: Reading, choosing: Choosing, signal: AbortSignal): Promise<Selection> => {
-  const { groups } = reading;
-  const { where, best, shard } = choosing;
-  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
-  const leftOut: { readonly [Option in keyof LeftOutBy]: { trajectories: number; groups: number } } =
-    Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
-  const leave = (by: keyof LeftOutBy, trajectories: number, whole: number): void => {
-    const left = leftOut[by];
-    if (left === undefined) return;
-    left.trajectories += trajectories;
-    left.groups += whole;
-  };
-  const sampled = sampleOf(reading, choosing);
-  const isOfShard = (group: number): boolean =>
-    shard === undefined || Buffer.from(groups.digestOf(group)).readUIntBE(0, lotBytes) % shard.of === shard.part - 1;
-  const see = where === undefined && best === undefined ? undefined : openWhere(reading, where);
-  const kept: number[] = [];
-  const cut = new Map<number, readonly number[]>();
-  for (let group = 0; group < groups.count; group++) {
-    signal.throwIfAborted();
-    const count = groups.trajectoriesOf(group);
-    const isSampled = sampled?.has(group) !== false;
-    if (!groups.isValid(group)) kept.push(group);
-    else if (!isSampled || !isOfShard(group)) leave(isSampled ? "shard" : "sample", count, 1);
-    else if (see === undefined) kept.push(group);
-    else {
-      const { trajectories, isWanted } = await see(group);
-      const wanted = trajectories.map((_, at) => at).filter(isWanted);
-      leave("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
-      const byReward = wanted.toSorted((a, b) => rewardOf(trajectories[b]) - rewardOf(trajectories[a]) || a - b);
-      const positions = byReward.slice(0, best).sort((a, b) => a - b);
-      leave("best", wanted.length - positions.length, 0);
-      if (positions.length > 0 || count === 0) kept.push(group);
-      if (positions.length > 0 && positions.length < count) cut.set(group, positions);
-    }
+/** @throws Failure `input-changed` if groups are not what they were when they were read first: they were read again since */
+const requireUnchanged = async (reading: Reading, kept: Selection["kept"]): Promise<void> => {
+  const window = new Window();
+  for (const group of kept) {
+    for (const part of reading.groups.isValid(group) ? partsOf(reading, group) : []) await window.of(part);
   }
-  return { kept, cut, leftOut };
-};
-
-/** Groups that chance chooses: those whose digests come first with the seed, at any position. */
-const sampleOf = ({ groups }: Reading, { sample, seed }: Choosing): ReadonlySet<number> | undefined => {
-  if (sample === undefined) return undefined;
-  const drawn = Array.from({ length: groups.count }, (_, group) => group)
-    .filter((group) => groups.isValid(group))
-    .map((group) => {
-      const lot = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
-      return { group, lot };
-    });
-  const first = drawn.sort((a, b) => (a.lot < b.lot ? -1 : a.lot > b.lot ? 1 : a.group - b.group)).slice(0, sample);
-  return new Set(first.map(({ group }) => group));
 };
 
 /** Bytes of a line: of our own, or a range of a source, whose line ends become blanks. */
@@ -149,59 +77,41 @@ const lineEnd = Buffer.from("\n");
 /** Stands for an invalid group, which is not read again. */
 const brokenLine = [Buffer.from("!"), lineEnd];
 
-/** The lines of a source: the group of each, its offset, and its checksum. */
+/** The lines of a source: the group of each, in ascending order, and its offset. */
 interface Lines {
   readonly groups: Column;
   readonly starts: Column;
-  readonly checksums: Column;
   size: number;
 }
 
 /** Makes a source of each one in which groups begin that are kept: a line for each of them. */
 const composeSources = async (reading: Reading, { kept, cut }: Selection, signal: AbortSignal) => {
-  const { groups, found, sources } = reading;
-  const all = sources.map((): Lines => {
-    return { groups: new Column("u32"), starts: new Column("f64"), checksums: new Column("u32"), size: 0 };
+  const { groups, found } = reading;
+  const all = reading.sources.map((source) => {
+    const lines: Lines = { groups: new Column("u32"), starts: new Column("f64"), size: 0 };
+    return { source, lines };
   });
+  const composedOf = (group: number) => all[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new Window();
-  const piecesOf = openPieces(reading, cut);
-  const lineOf = new Column("u32");
-  lineOf.length = groups.count;
-  const sourceOf = (group: number): number => found.parts.columns.source.at(groups.firstOf(group));
+  const piecesOf = openPieces(reading, cut, window);
   for (const group of kept) {
     signal.throwIfAborted();
-    const lines = all[sourceOf(group)];
-    if (lines === undefined) continue;
-    for (const part of groups.isValid(group) ? partsOf(reading, group) : []) await window.of(part);
-    lines.groups.push(group);
-    lines.starts.push(lines.size);
-    lineOf.set(group, lines.groups.length);
-    let checksum = 0;
-    for (const piece of piecesOf(group, window)) {
-      const bytes = bytesOfPiece(piece, window);
-      if (bytes !== lineEnd)
-        checksum = crc32(bytes.includes(lineEnd) ? onOneLine(Buffer.from(bytes)) : bytes, checksum);
-      lines.size += piece.length;
-    }
-    lines.checksums.push(checksum);
+    const lines = composedOf(group)?.lines;
+    // What has to be read for its pieces is read here, so that others get their turn.
+    for (const part of cut.has(group) ? partsOf(reading, group) : []) await window.of(part);
+    lines?.groups.push(group);
+    lines?.starts.push(lines.size);
+    if (lines !== undefined) lines.size += piecesOf(group).reduce((size, { length }) => size + length, 0);
   }
-  const used = all.flatMap((lines, index) => {
-    const source = sources[index];
-    if (source === undefined || lines.size === 0) return [];
-    const bytes = openLines(lines, (group) => piecesOf(group, new Window()));
-    return [{ lines, source: { ...source, bytes, origin: originOf(reading, { source, lines, cut }) } }];
-  });
   return {
-    sources: used.map(({ source }) => source),
+    sources: all.flatMap(({ source, lines }): readonly Source[] => {
+      if (lines.size === 0) return [];
+      return [{ ...source, bytes: openLines(lines, piecesOf), origin: originOf(reading, { source, lines, cut }) }];
+    }),
     /** The line of a group. */
-    lineOf: (group: number): string => `${sources[sourceOf(group)]?.name}:${lineOf.at(group)}`,
-    /** @throws Failure `input-changed` if lines were read that are not those that were composed */
-    requireUnchanged: ({ found: { parts } }: Pick<Reading, "found">): void => {
-      for (let at = 0; at < parts.count; at++) {
-        const { lines, source } = used[parts.columns.source.at(at)] ?? {};
-        const checksum = lines?.checksums.at(parts.columns.line.at(at) - 1);
-        if (source !== undefined && checksum !== parts.columns.checksum.at(at)) throw inputChanged(source.name);
-      }
+    lineOf: (group: number): string => {
+      const { source, lines } = composedOf(group) ?? {};
+      return `${source?.name}:${lines === undefined ? 0 : lastUpTo(lines.groups, group) + 1}`;
     },
   };
 };
@@ -210,11 +120,11 @@ const bytesOfPiece = (piece: Piece, window: Window): Buffer =>
   Buffer.isBuffer(piece) ? piece : window.now(piece.source, piece.start, piece.length);
 
 /** Opens what gives the pieces of a group's line; of a group on a line that loses trajectories, its bytes are read for it. */
-const openPieces = (reading: Reading, cut: Selection["cut"]) => {
+const openPieces = (reading: Reading, cut: Selection["cut"], window: Window) => {
   const { groups } = reading;
   const joined = (pieces: readonly Piece[]): readonly Piece[] =>
     pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
-  return (group: number, window: Window): readonly Piece[] => {
+  return (group: number): readonly Piece[] => {
     if (!groups.isValid(group)) return brokenLine;
     const positions = cut.get(group);
     const parts = partsOf(reading, group);
@@ -241,7 +151,7 @@ const openLines = ({ groups, starts, size }: Lines, piecesOf: (group: number) =>
   const window = new Window();
   const readNow = (into: Buffer, at: number): number => {
     let filled = 0;
-    for (let line = lineAt(starts, at); line < starts.length && filled < into.length; line++) {
+    for (let line = lastUpTo(starts, at); line < starts.length && filled < into.length; line++) {
       let end = starts.at(line);
       for (const piece of piecesOf(groups.at(line))) {
         const from = at + filled - end;
@@ -267,12 +177,12 @@ const openLines = ({ groups, starts, size }: Lines, piecesOf: (group: number) =>
   return { size, read, readNow, close: async () => undefined };
 };
 
-/** The last line that begins at or before an offset. */
-const lineAt = (starts: Column, offset: number): number => {
-  let [low, high] = [0, starts.length];
+/** Position of the last number of a column in ascending order that is at most another one. */
+const lastUpTo = (column: Column, most: number): number => {
+  let [low, high] = [0, column.length];
   while (low + 1 < high) {
     const middle = (low + high) >>> 1;
-    if (starts.at(middle) <= offset) low = middle;
+    if (column.at(middle) <= most) low = middle;
     else high = middle;
   }
   return low;

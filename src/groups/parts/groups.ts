@@ -100,6 +100,11 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
+  /** The rewards of a group's parts, in their order: of its trajectories, if these are parts of their own. */
+  rewardsOf(group: number): readonly number[] {
+    return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
+  }
+
   /** Bytes of a group in a request. */
   bytesOf(group: number): number {
     const bytes = this.#sum(group, this.#parts.columns.length);

@@ -58,7 +58,7 @@ export interface PartsData {
 
 /** The memory of parts, which another thread may take over. */
 export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
-  Object.values(columns).flatMap(({ blocks }) => blocks.flatMap((block) => block?.buffer ?? []));
+  Object.values(columns).flatMap(({ stored }) => stored?.buffer ?? []);
 
 /** All parts of the input, in its order. */
 export class Parts {

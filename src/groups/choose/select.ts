@@ -1,0 +1,153 @@
+/** Decides which groups and trajectories are kept: by an expression, by their rewards, by chance, by shard; and finds groups for a page. */
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { inputChanged } from "../../input/index.ts";
+import { spellingsOf } from "../../json/spellings.ts";
+import { partOf, Window } from "../contents.ts";
+import type { GroupsRead } from "../positions.ts";
+import type { LeftOutBy, Reading } from "../read.ts";
+import { openWhere, type RewardsKnown, rewardOf } from "./where.ts";
+
+/** What is wanted of an input; all of it if nothing is given. */
+export interface Choosing {
+  /** An expression that is true of the trajectories that are wanted. */
+  readonly where?: string | undefined;
+  /** How many trajectories of each group, those with the highest rewards. */
+  readonly best?: number | undefined;
+  /** How many groups; the seed decides which. */
+  readonly sample?: number | undefined;
+  readonly seed: string;
+  /** One of how many parts, from 1, that groups fall into by their digests: each group is in exactly one. */
+  readonly shard?: { readonly part: number; readonly of: number } | undefined;
+}
+
+/** What is kept of the groups of a reading. */
+export interface Selection {
+  /** Numbers of the groups that are kept. Invalid groups are kept, and stay invalid. */
+  readonly kept: readonly number[];
+  /** Positions of the trajectories that are kept of each group that loses some. */
+  readonly cut: ReadonlyMap<number, readonly number[]>;
+  /** What is left out, by the option that does it. */
+  readonly leftOut: LeftOutBy;
+}
+
+/** Bytes of a digest that decide the shard of its group: as many as a number holds exactly. */
+const lotBytes = 6;
+
+/** Selects groups. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
+export const select = async (reading: Reading, choosing: Choosing, signal: AbortSignal): Promise<Selection> => {
+  const { groups } = reading;
+  const { where, best, shard } = choosing;
+  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
+  const leftOut: { readonly [Option in keyof LeftOutBy]: { trajectories: number; groups: number } } =
+    Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
+  const leave = (by: keyof LeftOutBy, trajectories: number, whole: number): void => {
+    const left = leftOut[by];
+    if (left === undefined) return;
+    left.trajectories += trajectories;
+    left.groups += whole;
+  };
+  const sampled = sampleOf(reading, choosing);
+  const isOfShard = (group: number): boolean =>
+    shard === undefined || Buffer.from(groups.digestOf(group)).readUIntBE(0, lotBytes) % shard.of === shard.part - 1;
+  const see = where === undefined && best === undefined ? undefined : openWhere(reading, where);
+  const kept: number[] = [];
+  const cut = new Map<number, readonly number[]>();
+  for (let group = 0; group < groups.count; group++) {
+    signal.throwIfAborted();
+    const count = groups.trajectoriesOf(group);
+    const isSampled = sampled?.has(group) !== false;
+    if (!groups.isValid(group)) kept.push(group);
+    else if (!isSampled || !isOfShard(group)) leave(isSampled ? "shard" : "sample", count, 1);
+    else if (see === undefined) kept.push(group);
+    else {
+      const { trajectories, isWanted } = await see(group);
+      const wanted = trajectories.map((_, at) => at).filter(isWanted);
+      leave("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
+      const byReward = wanted.toSorted((a, b) => rewardOf(trajectories[b]) - rewardOf(trajectories[a]) || a - b);
+      const positions = byReward.slice(0, best).sort((a, b) => a - b);
+      leave("best", wanted.length - positions.length, 0);
+      if (positions.length > 0 || count === 0) kept.push(group);
+      if (positions.length > 0 && positions.length < count) cut.set(group, positions);
+    }
+  }
+  return { kept, cut, leftOut };
+};
+
+/** Groups that chance chooses: those whose digests come first with the seed, at any position. */
+const sampleOf = ({ groups }: Reading, { sample, seed }: Choosing): ReadonlySet<number> | undefined => {
+  if (sample === undefined) return undefined;
+  const drawn = Array.from({ length: groups.count }, (_, group) => group)
+    .filter((group) => groups.isValid(group))
+    .map((group) => {
+      const lot = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
+      return { group, lot };
+    });
+  const first = drawn.sort((a, b) => (a.lot < b.lot ? -1 : a.lot > b.lot ? 1 : a.group - b.group)).slice(0, sample);
+  return new Set(first.map(({ group }) => group));
+};
+
+/** What is looked for: a case-sensitive substring, or CEL that is true for one of a group's trajectories. */
+export interface Sought {
+  readonly text?: string | undefined;
+  readonly where?: string | undefined;
+}
+
+/** How a search reports: each group that was found, in their order, and a share from 0 to 1. */
+interface SearchOptions {
+  readonly signal: AbortSignal;
+  readonly rewardsKnown: RewardsKnown;
+  /** May be called more than once for a group with several parts. */
+  found(group: number): void;
+  progress(share: number): void;
+}
+
+/** Trajectories, and bytes, that are searched before others get their turn. */
+const trajectoriesAtOnce = 100;
+const bytesAtOnce = 2 ** 22;
+
+/** Searches all groups. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
+export const searchGroups = async (
+  reading: GroupsRead,
+  { text = "", where }: Sought,
+  { signal, rewardsKnown, found, progress }: SearchOptions,
+): Promise<void> => {
+  const { groups } = reading;
+  const { parts } = reading.found;
+  if (text === "" && where === undefined) return;
+  const see = where === undefined ? undefined : openWhere(reading, where, rewardsKnown);
+  const isWanted = async (group: number): Promise<boolean> => {
+    if (see === undefined) return true;
+    if (!groups.isValid(group)) return false;
+    const { trajectories, isWanted } = await see(group);
+    return trajectories.some((_, at) => isWanted(at));
+  };
+  const hasText = openText(reading, text);
+  for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
+    trajectories += parts.columns.trajectories.at(at);
+    bytes += parts.columns.length.at(at);
+    if (trajectories >= trajectoriesAtOnce || bytes >= bytesAtOnce) {
+      [trajectories, bytes] = [0, 0];
+      progress(at / parts.count);
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    const group = groups.groupOf(at);
+    // A text is looked for in each part, and an expression is about all of them.
+    const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
+    if (isCandidate && (await isWanted(group))) found(group);
+  }
+};
+
+/** Opens the search for a text in parts, one after the other. */
+const openText = (reading: GroupsRead, text: string): ((part: number) => Promise<boolean>) => {
+  const needles = spellingsOf(text).map((spelled) => Buffer.from(spelled));
+  const window = new Window();
+  return async (position) => {
+    const own = partOf(reading, position);
+    if (own === undefined) return false;
+    const bytes = await window.at(own.source, own.part.start, own.part.length);
+    if (bytes.length < own.part.length) throw inputChanged(own.source.name);
+    return needles.some((needle) => bytes.includes(needle));
+  };
+};
