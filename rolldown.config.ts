@@ -22,7 +22,7 @@ const groups = [
   { name: "failures", test: /\/src\/\w+\/failures\.ts$/ },
   {
     name: "log",
-    test: /\/src\/(commands\/(log\/command|check\/command|inputs\/reports)|output\/frame\/report|send\/index)\.ts$/,
+    test: /\/src\/(commands\/(log|check)\/command|output\/frame\/report|send\/index)\.ts$/,
   },
   {
     name: "selection",
@@ -49,7 +49,7 @@ const groups = [
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
   { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
-  { name: "log-run", test: /\/src\/commands\/(log\/(run|options|report)|check\/run|inputs\/(findings|read))\.ts$/ },
+  { name: "log-run", test: /\/src\/commands\/(log\/(run|report)|check\/run|inputs\/(problems|read))\.ts$/ },
 ];
 
 /** The SDK of MCP holds validators of its own: in the bundle of the program, every command that checks a reply would load them. */

@@ -79,6 +79,10 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
   return service;
 };
 
+/** True if no address to log to is set. */
+export const isNowhere = (settings: Settings): boolean =>
+  !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
+
 /** What tells the place that a model's trajectories are logged to from others: its address, or the local store. */
 export const logDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
   settings.local

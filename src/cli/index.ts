@@ -11,6 +11,7 @@ export {
   type Kind,
   type Kinds,
   list,
+  optionName,
   parsed,
   port,
   required,

@@ -164,4 +164,8 @@ export const readKinds = <Of extends Kinds>(
     }),
   );
 
+/** The option whose value has a name in camel case. */
+export const optionName = (name: string): string =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -19,7 +19,7 @@ import { problemFacts } from "../../failure.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, printList, printReport, textColumn } from "../../output/index.ts";
 import { lockDiffers, lockMissing } from "../failures.ts";
-import { reportsAsked } from "../inputs/reports.ts";
+import { checkReports } from "../inputs/options.ts";
 import { factName } from "./columns.ts";
 import type { TypedVerify } from "./command.ts";
 import { readCatalog, sourceOf } from "./source.ts";
@@ -27,11 +27,11 @@ import { readCatalog, sourceOf } from "./source.ts";
 /** Compares the catalogs with the lock. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` once what was found was printed */
 export const run = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
-  const { file, maxRise, within: withinMs, strict, allow } = typed;
+  const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
   if (unknown !== undefined)
     throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, nearest(unknown, lockRuleNames));
-  const reports = reportsAsked(typed.report, { screen, inputs: [file] });
+  checkReports(screen, { report: reports, inputs: [file] });
   const lock = readLock(file);
   if (lock === undefined) throw lockMissing(file);
   const progress = screen.progress("reading catalogs");

@@ -14,10 +14,8 @@ const options = {
   ...judging,
 };
 
-/** What was typed for `check`. */
 export type TypedCheck = Values<typeof args & typeof options>;
 
-/** `check`. */
 export const check = command({
   words: "check",
   about: "check trajectories, compute metrics, offline",

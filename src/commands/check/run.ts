@@ -1,4 +1,4 @@
-/** The run of `rollcall check`: the same checks and metrics as `log`, offline. */
+/** The run of `rollcall check`. */
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, problemFacts } from "../../failure.ts";
@@ -6,94 +6,85 @@ import { drawnOf, type Reading, reportAgainst } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
-import {
-  printFacts,
-  sayGrouping,
-  sayWarnings,
-  unreadableFact,
-  unreadableText,
-  withFrames,
-} from "../inputs/findings.ts";
-import { fetchedText, percentText, readInputs, sayConversion } from "../inputs/read.ts";
-import { reportsAsked } from "../inputs/reports.ts";
-import { problemsToShow } from "../inputs/shown-problems.ts";
+import { checkReports } from "../inputs/options.ts";
+import { problemsToShow, sayWarnings } from "../inputs/problems.ts";
+import { printFacts, readInputs, sayConversion, sayGrouping, unreadableText, withReading } from "../inputs/read.ts";
+import type { CheckDocument } from "../schema/trajectories.ts";
 import type { TypedCheck } from "./command.ts";
 
 /** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
 export const check = async (context: Context, typed: TypedCheck): Promise<void> => {
   const { screen } = context;
-  const { file: files, groupBy, against } = typed;
-  const reports = reportsAsked(typed.report, { screen, inputs: files });
+  const { file: files, groupBy, against, report: reports } = typed;
+  checkReports(screen, { report: reports, inputs: files });
   const settings = await settingsInForce(context, { split: typed.split });
-  const read = async (
-    of: readonly string[],
-    options: { readonly split: string | undefined; readonly goesOn: boolean },
-  ) => {
-    const progress = screen.progress("checking");
-    const asked = { ...options, settings, typed, groupBy, files: of, isOnlyLookedAt: against.length === 0 };
-    return await readInputs(context, {
-      ...asked,
-      onProgress: (done) => progress.update(percentText("checking", done)),
-      onFetched: (fetched) => progress.update(fetchedText(fetched)),
-    })
-      .finally(progress.stop)
-      .catch(reportEnd);
-  };
-  const report = async (
+  const printReports = async (
     sources: Reading["sources"],
     problemsOf: (form: ReportForm) => Promise<readonly Problem[]>,
   ): Promise<void> => {
-    for (const asked of reports) {
-      const problems = await problemsOf(asked.form);
+    for (const report of reports) {
+      const problems = await problemsOf(report.form);
       // An input that could not be read has problems, and is no source.
-      const others = [...new Set(problems.flatMap(({ file }) => file ?? []))];
-      const inputs = [...sources.map(({ name }) => name), ...others];
-      const mode = modeOf([...sources, ...others.map((name) => ({ name }))]);
-      await printReport(screen, { ...asked, inputs, problems, mode });
+      const names = new Set([...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])]);
+      const mode = modeOf(Array.from(names, (name) => sources.find((source) => source.name === name) ?? { name }));
+      await printReport(screen, { ...report, inputs: [...names], problems, mode });
     }
   };
-  /** If an input cannot be read to its end, only that is reported: no other input is known to be valid then. */
-  const reportEnd = async (thrown: unknown): Promise<never> => {
-    if (thrown instanceof Failure && thrown.code === "invalid_input") {
-      await report([], async () => thrown.about.problems ?? []);
-    }
-    throw thrown;
+  const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Reading> => {
+    const asked = { settings, typed, label: "checking", isOnlyLookedAt: against.length === 0, ...own };
+    return await readInputs(context, asked).catch(async (thrown: unknown) => {
+      // If an input cannot be read to its end, only that is reported: no other input is known to be valid then.
+      if (thrown instanceof Failure && thrown.code === "invalid_input")
+        await printReports([], async () => thrown.about.problems ?? []);
+      throw thrown;
+    });
   };
-  const reading = await read(files, { split: settings.get("split"), goesOn: true });
-  try {
+  const reading = await read({ files, split: settings.get("split"), goesOn: true });
+  await withReading(context, reading, async () => {
     sayConversion(context, reading);
     sayGrouping(context, reading, groupBy);
     if (against.length > 0) {
-      const other = await read(against, { split: undefined, goesOn: false });
+      const other = await read({ files: against });
       await reportAgainst(reading, other).finally(other.close);
     }
     const result = checkResult(reading);
     await sayWarnings(context, reading, result.problems);
-    await report(reading.sources, async (form) => await problemsFor(reading, form));
+    await printReports(reading.sources, async (form) => await reportedProblems(reading, form));
     const isShown = reports.every(({ file }) => file !== undefined);
     // Nothing is printed about an input with nothing in it but that.
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
-    if (result.failure !== undefined) throw await withFrames(context, reading, result.failure);
-  } finally {
-    await reading.close();
-  }
+    if (result.failure !== undefined) throw result.failure;
+  });
 };
 
 /** Annotations that a build is given at most: GitHub shows far fewer. */
 const maxAnnotations = 1000;
 
 /** The problems of a report: all, but GitHub gets only the first warnings of each rule. */
-const problemsFor = async ({ problems, sources }: Reading, form: ReportForm): Promise<readonly Problem[]> => {
+const reportedProblems = async ({ problems, sources }: Reading, form: ReportForm): Promise<readonly Problem[]> => {
   const all = problems.sorted(sources.map(({ name }) => name));
   if (form !== "github") return all;
   const warnings = all.filter(({ severity }) => severity === "warning");
-  const shown = await problemsToShow([], { problems: warnings, counts: problems.counts, most: maxAnnotations });
-  return [...all.filter(({ severity }) => severity === "error"), ...shown.problems];
+  const { shown } = await problemsToShow([], { problems: warnings, counts: problems.counts, max: maxAnnotations });
+  return [...all.filter(({ severity }) => severity === "error"), ...shown];
 };
 
 const printResult = async ({ screen }: Context, reading: Reading, result: CheckResult): Promise<void> => {
-  if (screen.isForProgram) return await printDocument(screen, checkDocument(result));
-  const { status, split, groups, trajectories, unreadable, metrics } = result;
+  const { status, split, groups, trajectories, unreadable, metrics, problems, problemsLeftOut, leftOut } = result;
+  if (screen.isForProgram) {
+    return await printDocument(screen, {
+      status,
+      split: split ?? null,
+      groups,
+      trajectories,
+      metrics,
+      problems: problems.map(problemFacts),
+      ...(unreadable === 0 ? {} : { unreadable_lines: unreadable }),
+      not_chosen: leftOut,
+      ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
+      warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
+    } satisfies CheckDocument);
+  }
   const facts = [
     { name: "status", value: status },
     ...(split === undefined ? [] : [{ name: "split", value: split }]),
@@ -104,21 +95,5 @@ const printResult = async ({ screen }: Context, reading: Reading, result: CheckR
   await printPicture(screen, () => drawnOf(reading));
 };
 
-const rejectedText = ({ read, rejected }: { readonly read: number; readonly rejected: number }): string =>
+const rejectedText = ({ read, rejected }: CheckResult["groups"]): string =>
   rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;
-
-const checkDocument = (result: CheckResult) => ({
-  status: result.status,
-  split: result.split ?? null,
-  groups: result.groups,
-  trajectories: result.trajectories,
-  metrics: result.metrics,
-  problems: result.problems.map(problemFacts),
-  ...unreadableFact(result.unreadable),
-  not_chosen: result.leftOut,
-  ...(result.problemsLeftOut === 0 ? {} : { problems_left_out: result.problemsLeftOut }),
-  warnings: result.problems.filter(({ severity }) => severity === "warning").map(problemFacts),
-});
-
-/** The document of `check --json`. */
-export type CheckDocument = ReturnType<typeof checkDocument>;

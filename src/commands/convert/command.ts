@@ -16,10 +16,8 @@ const options = {
   ...judging,
 };
 
-/** What was typed for `convert`. */
 export type TypedConvert = Values<typeof args & typeof options>;
 
-/** `convert`. */
 export const convert = command({
   words: "convert",
   about: "make trajectories of other tools' rollouts, offline",

@@ -1,77 +1,66 @@
 /** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
-
 import { contradiction } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { Failure } from "../../failure.ts";
 import { openDraft, requireFree, writeOut } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
 import { groupLines, type Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { type CheckResult, checkResult, writeRejected } from "../../send/index.ts";
+import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
-import { printFacts, sayWarnings, withFrames } from "../inputs/findings.ts";
-import { fetchedText, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
+import { sayWarnings } from "../inputs/problems.ts";
+import { printFacts, readInputs, sayConversion, withReading, writeReceipt } from "../inputs/read.ts";
+import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { TypedConvert } from "./command.ts";
 
-/** Converts and prints. @throws Failure `input-invalid`, `conversion-inexact`, `out-exists`, `out-unwritable` */
+/** Converts and prints. @throws Failure `input-invalid`, `conversion-inexact`, `convert-rejected`, `out-exists`, `out-unwritable` */
 export const convert = async (context: Context, typed: TypedConvert): Promise<void> => {
-  requireOutputs(context, typed);
-  const settings = await settingsInForce(context);
-  const progress = context.screen.progress("converting");
-  const reading = await readInputs(context, {
-    settings,
-    typed,
-    files: typed.file,
-    receipt: true,
-    split: undefined,
-    goesOn: typed.onInvalid === "skip",
-    groupBy: typed.groupBy,
-    onFetched: (fetched) => progress.update(fetchedText(fetched)),
-  }).finally(progress.stop);
-  try {
-    sayConversion(context, reading);
-    await convertReading(context, reading, typed);
-  } finally {
-    await reading.close();
-  }
-};
-
-/** Refuses a terminal, and files that exist. */
-const requireOutputs = ({ screen, host }: Context, { out, receipt }: TypedConvert): void => {
+  const { screen, host } = context;
+  const { out, rejects } = typed;
   if (out === "-" && screen.isForProgram)
     throw contradiction("--out -", "--json", "standard output holds one of them: name a file");
   if (out === "-" && host.terminal.stdout)
     throw contradiction("--out -", "a terminal", "its lines are for a file or a program: name one, or use > or |");
-  for (const file of [out, receipt]) if (file !== undefined && file !== "-") requireFree(file);
+  for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireFree(file);
+  const settings = await settingsInForce(context);
+  const goesOn = typed.onInvalid === "skip";
+  const reading = await readInputs(context, { settings, typed, receipt: true, goesOn, label: "converting" });
+  await withReading(context, reading, async () => {
+    sayConversion(context, reading);
+    const { conversion } = reading;
+    const { failure, groups, trajectories, problems, leftOut, unreadable } = checkResult(reading);
+    await sayWarnings(context, reading, problems);
+    if (failure !== undefined && !goesOn) throw failure;
+    const receipt = conversion?.receipt?.data(conversion.format);
+    const { leaves = null, left_out = [], format = null } = receipt ?? {};
+    if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
+    if (typed.exact && leaves !== null && leaves.left_out > 0)
+      throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
+    const redact = screen.safe.verbatimJson;
+    const rejectsFile = failure === undefined ? undefined : await writeRejected(reading, { rejects, redact });
+    await writeGroups(context, reading, out);
+    const written = groups.read - groups.rejected;
+    if (screen.isForProgram) {
+      const [status, rejects_file, not_chosen] = ["converted", rejectsFile ?? null, leftOut] as const;
+      const document = { status, format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
+      await printDocument(screen, document satisfies ConvertDocument);
+    } else {
+      if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(leftOutText(receipt, typed));
+      const facts = [
+        { name: "groups", value: written },
+        { name: "trajectories", value: trajectories.read - trajectories.rejected },
+        ...(groups.rejected === 0 ? [] : [{ name: "rejected", value: `${groups.rejected} groups` }]),
+        ...(rejectsFile === undefined ? [] : [{ name: "rejects", value: rejectsFile }]),
+        { name: "written to", value: out },
+      ];
+      if (out !== "-") await printFacts(screen, { facts });
+    }
+    if (rejectsFile === undefined) return;
+    const about = { ...failure?.about, stoppedBy: "invalid_input", retryable: false } as const;
+    throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, about);
+  });
 };
-
-const convertReading = async (context: Context, reading: Reading, typed: TypedConvert): Promise<void> => {
-  const { conversion } = reading;
-  const result = checkResult(reading);
-  await sayWarnings(context, reading, result.problems);
-  if (result.failure !== undefined && typed.onInvalid !== "skip")
-    throw await withFrames(context, reading, result.failure);
-  const receipt = conversion?.receipt?.data(conversion.format);
-  if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
-  if (typed.exact && receipt !== undefined && receipt.leaves.left_out > 0) {
-    const paths = [...new Set(receipt.left_out.map(({ path }) => path))];
-    throw conversionInexact(receipt.leaves.left_out, paths);
-  }
-  const { rejects } = typed;
-  const redact = context.screen.safe.verbatimJson;
-  const rejectsFile = result.failure === undefined ? undefined : await writeRejected(reading, { rejects, redact });
-  await writeGroups(context, reading, typed.out);
-  await printResult(context, { result, receipt, typed, rejectsFile });
-  if (rejectsFile !== undefined) throw await withFrames(context, reading, rejectedFailure(result, rejectsFile));
-};
-
-const rejectedFailure = ({ groups, unreadable, failure }: CheckResult, file: string): Failure =>
-  convertRejected(
-    { written: groups.read - groups.rejected, rejected: groups.rejected, unreadable, file },
-    { ...failure?.about, stoppedBy: "invalid_input", retryable: false },
-  );
 
 const writeGroups = async ({ screen }: Context, reading: Reading, file: string): Promise<void> => {
   if (file === "-") {
@@ -87,44 +76,10 @@ const writeGroups = async ({ screen }: Context, reading: Reading, file: string):
   }
 };
 
-interface Converted {
-  readonly result: CheckResult;
-  readonly receipt: ReceiptData | undefined;
-  readonly typed: TypedConvert;
-  readonly rejectsFile: string | undefined;
-}
-
-const printResult = async ({ screen }: Context, { result, receipt, typed, rejectsFile }: Converted): Promise<void> => {
-  const { groups, trajectories, leftOut } = result;
-  if (screen.isForProgram) {
-    return await printDocument(screen, {
-      status: "converted",
-      format: receipt?.format ?? null,
-      groups,
-      trajectories,
-      out: typed.out,
-      rejects_file: rejectsFile ?? null,
-      leaves: receipt?.leaves ?? null,
-      left_out: receipt?.left_out ?? [],
-      not_chosen: leftOut,
-    });
-  }
-  if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(withoutPlaceText(receipt, typed));
-  if (typed.out === "-") return;
-  const facts = [
-    { name: "groups", value: groups.read - groups.rejected },
-    { name: "trajectories", value: trajectories.read - trajectories.rejected },
-    ...(groups.rejected === 0 ? [] : [{ name: "rejected", value: `${groups.rejected} groups` }]),
-    ...(rejectsFile === undefined ? [] : [{ name: "rejects", value: rejectsFile }]),
-    { name: "written to", value: typed.out },
-  ];
-  await printFacts(screen, { facts, metrics: {} });
-};
-
 /** Paths of values without a place that are named at most. */
 const maxPaths = 5;
 
-const withoutPlaceText = ({ leaves, left_out }: ReceiptData, { receipt }: TypedConvert): string => {
+const leftOutText = ({ leaves, left_out }: ReceiptData, { receipt }: TypedConvert): string => {
   const counts = new Map<string, number>();
   for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
   const paths = [...counts].sort(([, a], [, b]) => b - a);

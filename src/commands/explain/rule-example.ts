@@ -4,7 +4,7 @@ import { type Inputs, problemOf, type RuleName, ruleOf } from "../../check/index
 import type { Problem } from "../../failure.ts";
 import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
-import { problemsToShow } from "../inputs/shown-problems.ts";
+import { problemsToShow } from "../inputs/problems.ts";
 
 /** The problem on a rule's page, as a person sees it. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
@@ -14,8 +14,8 @@ export const exampleProblem = async <Name extends RuleName>(name: Name): Promise
   const reading = await readTexts(files, how);
   if (against !== undefined) await reportAgainst(reading, await readTexts({ "val.jsonl": against }, how));
   const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
-  const most = Number.POSITIVE_INFINITY;
-  const [problem] = (await problemsToShow(reading.sources, { problems, counts: [], most })).problems;
+  const max = Number.POSITIVE_INFINITY;
+  const [problem] = (await problemsToShow(reading.sources, { problems, counts: [], max })).shown;
   if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
   return problem;
 };

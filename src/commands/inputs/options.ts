@@ -1,5 +1,18 @@
 /** The options of commands that read trajectories: what of the input they take, how other tools wrote it, how strictly it is checked. */
-import { count, each, flag, parsed, several, text, type Values, wrongValue } from "../../cli/index.ts";
+import {
+  contradiction,
+  count,
+  each,
+  flag,
+  type Kind,
+  parsed,
+  several,
+  text,
+  type Values,
+  wrongValue,
+} from "../../cli/index.ts";
+import { nearest } from "../../nearest.ts";
+import { type ReportForm, reportForms, requireReportPlace, type Screen } from "../../output/index.ts";
 
 /** A part of the groups, and how many parts there are. */
 const shardIn = (word: string, option: string): { readonly part: number; readonly of: number } => {
@@ -44,12 +57,39 @@ export const judging = each(
 export const groupBy = text("group trajectories by a key, wherever they stand", "key");
 export const split = text("the data split that they belong to, such as train", "name");
 
-/** A report for a build system. */
-export const report = several(
-  "github or junit, for a build system; =file writes a file; more than once for several",
-  "form",
-);
+/** What was typed about inputs. */
+export type TypedInputs = Values<typeof choosing & typeof foreign> &
+  Partial<Values<typeof judging>> & { readonly file: readonly string[]; readonly groupBy: string | undefined };
 
-export type Choosing = Values<typeof choosing>;
-export type Foreign = Values<typeof foreign>;
-export type Judging = Values<typeof judging>;
+/** A report for a build system; without a file it goes to standard output. */
+interface ReportAsked {
+  readonly form: ReportForm;
+  readonly file: string | undefined;
+}
+
+const reportIn = (word: string, option: string): ReportAsked => {
+  const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+  const form = reportForms.find((one) => one === name);
+  if (form !== undefined && file !== "") return { form, file };
+  const wanted = "github, junit, or one of them with a file: junit=report.xml";
+  throw wrongValue(option, word, wanted, form === undefined ? nearest(name, reportForms) : undefined);
+};
+
+/** Reports of problems in the forms of build systems. */
+export const report: Kind<readonly ReportAsked[]> = {
+  ...several("github or junit, for a build system; =file writes a file; more than once for several", "form"),
+  read: (words, option) => words.map((word) => reportIn(word, option)),
+};
+
+/** Checks that reports do not overwrite an input or another file. @throws Failure `options-contradict`, `report-exists` */
+export const checkReports = (
+  { isForProgram }: Screen,
+  { report: asked, inputs }: { readonly report: readonly ReportAsked[]; readonly inputs: readonly string[] },
+): void => {
+  const why = "standard output holds one of them; --report with =file writes a file";
+  const [first, second] = asked.filter(({ file }) => file === undefined);
+  if (first !== undefined && isForProgram) throw contradiction(`--report ${first.form}`, "--json", why);
+  for (const { file } of asked) if (file !== undefined) requireReportPlace(file, inputs);
+  if (first === undefined || second === undefined) return;
+  throw contradiction(`--report ${first.form}`, `--report ${second.form}`, why);
+};

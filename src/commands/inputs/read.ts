@@ -1,36 +1,27 @@
-/** How `log`, `check`, `convert`, `view` and `ledger` read their inputs, and what they say about them. */
+/** How `log`, `check`, `convert`, `view` and `ledger` read their inputs, and what they print about them. */
 import { judgementOf } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
-import type { Failure } from "../../failure.ts";
 import { writeOut, writeWhole } from "../../files.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkWhere, chooseOf, type Reading, type ReadOptions, readTrajectories } from "../../groups/index.ts";
 import { type Fetched, modeOf } from "../../input/index.ts";
 import { nearest } from "../../nearest.ts";
+import { type Column, printList, printPage, type Screen, textColumn } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import type { Choosing, Foreign, Judging } from "./options.ts";
+import type { TypedInputs } from "./options.ts";
+import { withFrames } from "./problems.ts";
 
-/** The inputs that were typed, and how they are read. Functions are called as reading goes on. */
-interface InputsAsked
-  extends Pick<ReadOptions, "groupBy">,
-    Partial<
-      Pick<
-        ReadOptions,
-        "goesOn" | "isOnlyLookedAt" | "judgement" | "meanwhile" | "onOpened" | "onProgress" | "splitNeeded"
-      >
-    > {
+/** The inputs that were typed, and how they are read. */
+interface InputsAsked extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
   readonly settings: Settings;
-  readonly files: readonly string[];
-  readonly typed: Choosing & Foreign & Partial<Judging>;
-  readonly split: string | undefined;
+  readonly typed: TypedInputs;
   /** True if what becomes of every value of another tool's files is counted. */
   readonly receipt?: boolean;
+  /** Called while an input at an address is fetched. */
   readonly onFetched?: (fetched: Fetched) => void;
 }
-
-const doNothing = (): void => undefined;
 
 /**
  * Checks what was typed about inputs, before anything is read. Returns what then reads them.
@@ -38,69 +29,105 @@ const doNothing = (): void => undefined;
  */
 export const openInputs = async (
   { host, screen, flags }: Context,
-  { settings, typed, receipt = false, onFetched = doNothing, ...asked }: InputsAsked,
+  { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsAsked,
 ): Promise<() => Promise<Reading>> => {
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
-  const judgement = asked.judgement ?? judgementOf({ strict, allow });
-  const foreign = foreignMeant(typed, receipt);
   if (where !== undefined) await checkWhere(where);
   const isChosen = [where, best, sample, shard].some((value) => value !== undefined);
-  const options = {
+  const options: ReadOptions = {
+    files: typed.file,
+    groupBy: typed.groupBy,
+    split: undefined,
     splitNeeded: false,
-    onOpened: doNothing,
-    onProgress: doNothing,
+    judgement: judgementOf({ strict, allow }),
+    onOpened: () => undefined,
+    onProgress: () => undefined,
     ...asked,
     host,
-    judgement,
-    foreign,
+    foreign: foreignIn(typed, receipt),
+    isOnlyLookedAt: !isChosen && asked.isOnlyLookedAt === true,
+    maxUnpackedBytes: settings.require("max_unpacked_size"),
+    remote: {
+      host,
+      timeoutMs: settings.get("timeout"),
+      maxWaitMs: settings.require("max_wait"),
+      waitsForHost: settings.source("max_wait") === "command line",
+      insecureHttp: settings.get("insecure_http") === true,
+      hide: screen.hide,
+      onAgain: (why, maxWaitMs) => void screen.again(why, maxWaitMs),
+      trace: flags.debug ? screen.trace : undefined,
+      onFetched,
+    },
   };
   return async () => {
-    const reading = await readTrajectories({
-      ...options,
-      isOnlyLookedAt: !isChosen && asked.isOnlyLookedAt === true,
-      maxUnpackedBytes: settings.require("max_unpacked_size"),
-      remote: {
-        host,
-        timeoutMs: settings.get("timeout"),
-        maxWaitMs: settings.require("max_wait"),
-        waitsForHost: settings.source("max_wait") === "command line",
-        insecureHttp: settings.get("insecure_http") === true,
-        hide: screen.hide,
-        onAgain: (why: Failure, maxWaitMs: number) => void screen.again(why, maxWaitMs),
-        trace: flags.debug ? screen.trace : undefined,
-        onFetched,
-      },
-    });
-    sayRepeated(screen, reading);
+    const reading = await readTrajectories(options);
+    const { repeated = [] } = reading;
+    if (repeated.length > 0) {
+      const files = counted(repeated.length, "file is", "files are");
+      screen.notice(`${files} named more than once, and read once: ${firstNames(repeated, "")}`);
+    }
     if (!isChosen) return reading;
-    const chosen = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } }).catch(
-      async (thrown: unknown) => {
-        await reading.close();
-        throw thrown;
-      },
-    );
-    sayLeftOut(screen, chosen);
-    return chosen;
+    try {
+      const chosen = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } });
+      for (const [by, { trajectories, groups }] of Object.entries(chosen.leftOut ?? {})) {
+        if (trajectories + groups === 0) continue;
+        const whole = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
+        screen.notice(`--${by} left out ${counted(trajectories, "trajectory", "trajectories")}${whole}`);
+      }
+      return chosen;
+    } catch (thrown) {
+      await reading.close();
+      throw thrown;
+    }
   };
 };
 
-/** Reads inputs. @throws Failure as `openInputs`, and what reading ends with */
-export const readInputs = async (context: Context, asked: InputsAsked): Promise<Reading> =>
-  await (await openInputs(context, asked))();
+/** Reads inputs, with progress by a label if there is one. @throws Failure as `openInputs`, and what reading ends with */
+export const readInputs = async (
+  context: Context,
+  { label, ...asked }: InputsAsked & { readonly label?: string },
+): Promise<Reading> => {
+  if (label === undefined) return await (await openInputs(context, asked))();
+  const progress = context.screen.progress(label);
+  const told = {
+    onProgress: (done: { bytes: number; of: number }) => progress.update(percentText(label, done)),
+    onFetched: ({ bytes, of }: Fetched) =>
+      progress.update(
+        of === undefined
+          ? `fetching, ${Math.floor(bytes / 1e6)} MB`
+          : percentText("fetching", { bytes, of: Math.max(1, of) }),
+      ),
+  };
+  return await openInputs(context, { ...told, ...asked })
+    .then(async (read) => await read())
+    .finally(progress.stop);
+};
 
-const foreignMeant = (typed: Foreign, receipt: boolean): ReadOptions["foreign"] => {
+/** The progress of a read, in percent. */
+export const percentText = (label: string, { bytes, of }: { readonly bytes: number; readonly of: number }): string =>
+  `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
+
+/** Does the work of a run on what it read, and closes that. A failure has its problems as a person sees them. */
+export const withReading = async (context: Context, reading: Reading, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work();
+  } catch (thrown) {
+    throw await withFrames(context, reading.sources, thrown);
+  } finally {
+    await reading.close();
+  }
+};
+
+const foreignIn = (typed: TypedInputs, receipt: boolean): ReadOptions["foreign"] => {
   const { from = "auto", rewardFrom, rewards, lossy, histories } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), nearest(from, names));
   if (rewardFrom !== undefined && rewards !== undefined)
     throw contradiction("--reward-from", "--rewards", "a trajectory has one reward");
   return {
-    from,
-    receipt,
+    ...{ from, receipt, lossy, histories },
     rewardFrom: rewardFrom?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
     rewards: rewards === undefined ? undefined : readRewards(rewards),
-    lossy,
-    histories,
   };
 };
 
@@ -110,53 +137,28 @@ const maxNames = 3;
 const firstNames = (names: readonly string[], more: string): string =>
   `${names.slice(0, maxNames).join(", ")}${names.length > maxNames ? ` and ${names.length - maxNames} more${more}` : ""}`;
 
-const sayRepeated = (screen: Context["screen"], { repeated = [] }: Pick<Reading, "repeated">): void => {
-  if (repeated.length === 0) return;
-  const files = counted(repeated.length, "file is", "files are");
-  screen.notice(`${files} named more than once, and read once: ${firstNames(repeated, "")}`);
-};
-
-const sayLeftOut = (screen: Context["screen"], { leftOut = {} }: Pick<Reading, "leftOut">): void => {
-  for (const [by, { trajectories, groups }] of Object.entries(leftOut)) {
-    if (trajectories + groups === 0) continue;
-    const whole = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
-    screen.notice(`--${by} left out ${counted(trajectories, "trajectory", "trajectories")}${whole}`);
-  }
-};
-
-/** Says which format was recognized, what people should know about its conversion, and which files have no rollouts. */
-export const sayConversion = (
-  { screen }: Context,
-  { conversion, others = [] }: Pick<Reading, "conversion" | "others">,
-): void => {
+/** Prints which format was recognized, what people should know about its conversion, and which files have no rollouts. */
+export const sayConversion = ({ screen }: Context, { conversion, others = [] }: Reading): void => {
   if (conversion !== undefined) {
     const { format, files, notes } = conversion;
     const { group, reward, sampled } = format.keys;
     const what = files === 1 ? "the input is" : `${files} files are`;
-    screen.notice(
-      `${what} read as ${format.title} (--from ${format.name}): group from ${group}, reward from ${reward}, sampled: ${sampled}`,
-    );
+    const keys = `group from ${group}, reward from ${reward}, sampled: ${sampled}`;
+    screen.notice(`${what} read as ${format.title} (--from ${format.name}): ${keys}`);
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
   if (others.length > 0) screen.notice(`left out, since no rollouts are in them: ${firstNames(others, " files")}`);
 };
 
-/** The progress of a read, in percent. */
-export const percentText = (label: string, { bytes, of }: { readonly bytes: number; readonly of: number }): string =>
-  `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
-
-/** The progress of an input at an address, for a person. */
-export const fetchedText = ({ bytes, of }: Fetched): string =>
-  of === undefined
-    ? `fetching, ${Math.floor(bytes / 1e6)} MB`
-    : percentText("fetching", { bytes, of: Math.max(1, of) });
+/** Prints that `--group-by` has no effect: it groups only trajectories that are in no group. */
+export const sayGrouping = ({ screen }: Context, { found: { shapes } }: Reading, groupBy: string | undefined): void => {
+  if (groupBy === undefined || shapes.size === 0 || shapes.has("trajectories")) return;
+  screen.notice(`--group-by ${groupBy} has no effect: all that was read stands in groups already`);
+};
 
 /** Writes the receipt of a conversion: counts, then each record on its own line. @throws Failure `out-unwritable` */
-export const writeReceipt = (
-  { screen }: Context,
-  file: string,
-  { conversion, sources }: Pick<Reading, "conversion" | "sources">,
-): void => writeOut(file, () => writeWhole(file, receiptPieces(conversion, screen.safe.verbatimJson), modeOf(sources)));
+export const writeReceipt = ({ screen }: Context, file: string, { conversion, sources }: Reading): void =>
+  writeOut(file, () => writeWhole(file, receiptPieces(conversion, screen.safe.verbatimJson), modeOf(sources)));
 
 function* receiptPieces(conversion: Reading["conversion"], redact: (json: string) => string): Generator<string, void> {
   if (conversion?.receipt === undefined) return yield "null\n";
@@ -169,3 +171,45 @@ function* receiptPieces(conversion: Reading["conversion"], redact: (json: string
   }
   yield "\n  ]\n}\n";
 }
+
+/** One line of a result. */
+export interface Fact {
+  readonly name: string;
+  readonly value: string | number;
+}
+
+/** Which of the rejected groups are none: a line that can't be read stands for one in every count. */
+export const unreadableText = (lines: number): string => {
+  if (lines === 0) return "";
+  return lines === 1 ? " (1 is a line that can't be read)" : ` (${lines} are lines that can't be read)`;
+};
+
+interface Printed {
+  readonly facts: readonly Fact[];
+  readonly metrics?: Readonly<Record<string, number>>;
+  /** What the metrics are of, if that is not all of the input. */
+  readonly measured?: string | undefined;
+  readonly next?: readonly Fact[];
+}
+
+/** Prints a result for a person, or as records. */
+export const printFacts = async (
+  screen: Screen,
+  { facts, metrics = {}, measured, next = [] }: Printed,
+): Promise<void> => {
+  const figures = Object.entries(metrics).map(([name, value]) => ({ name, value }));
+  if (screen.format !== "table") {
+    const about = measured === undefined ? [] : [{ name: "metrics of", value: measured }];
+    await printList(screen, { columns: factColumns, rows: [...facts, ...about, ...figures, ...next] });
+    return;
+  }
+  const lines = (own: readonly Fact[]) => own.map(({ name, value }) => ({ label: name, text: String(value) }));
+  const title = measured === undefined ? "Metrics" : `Metrics of ${measured}`;
+  const sections = [{ lines: lines(facts) }, { title, lines: lines(figures) }, { lines: lines(next) }];
+  await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
+};
+
+const factColumns: readonly Column<Fact>[] = [
+  textColumn("name", { rank: 0, text: ({ name }) => name }),
+  textColumn("value", { rank: 0, text: ({ value }) => String(value), value: ({ value }) => value }),
+];

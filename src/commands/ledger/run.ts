@@ -1,7 +1,7 @@
 /** The runs of the verbs of `rollcall ledger` (promises.md, "What the ledger promises"). */
 
 import { contradiction } from "../../cli/index.ts";
-import { isOfDestination, settingsInForce } from "../../connect.ts";
+import { isNowhere, isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { problemFacts } from "../../failure.ts";
@@ -28,10 +28,9 @@ import {
   ledgerPlaceless,
   optionOfTwoMissing,
 } from "../failures.ts";
-import { withFrames } from "../inputs/findings.ts";
+import { withFrames } from "../inputs/problems.ts";
 import { readInputs } from "../inputs/read.ts";
 import type { Moment } from "../lists/options.ts";
-import { isNowhere } from "../log/options.ts";
 import { type LoggedCall, printEntries, printLoggedCalls } from "./columns.ts";
 import type { TypedCalls, TypedFiles, TypedForget, TypedPlace, TypedResolve } from "./command.ts";
 
@@ -104,7 +103,7 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
   if (same) return;
   const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
   // Nothing is wrong with the lines: their places say enough.
-  throw await withFrames(context, { sources: [] }, ledgerDiffers(differs, { problems }), problemCounts);
+  throw await withFrames(context, [], ledgerDiffers(differs, { problems }), problemCounts);
 };
 
 const runText = ({ first, last, files, state, read, logged }: StandingRun): string => {
@@ -251,11 +250,11 @@ const filterOf = ({ host }: Context, typed: TypedFilter): EntryFilter => {
 /** Reads files as `log` would. @throws Failure `input-invalid` if none of their groups is valid */
 const readFiles = async (context: Context, typed: TypedFiles): Promise<Reading> => {
   const settings = await settingsInForce(context);
-  const { file: files, split, groupBy } = typed;
-  const reading = await readInputs(context, { settings, typed, files, split, groupBy });
+  const { split } = typed;
+  const reading = await readInputs(context, { settings, typed, split });
   const { failure } = checkResult(reading);
   if (reading.groups.count > 0 || failure === undefined) return reading;
-  throw await withFrames(context, reading, failure).finally(reading.close);
+  throw await withFrames(context, reading.sources, failure).finally(reading.close);
 };
 
 /** What the ledger that is meant has of the files. */

@@ -63,10 +63,8 @@ const options = {
   ...judging,
 };
 
-/** What was typed for `log`. */
 export type TypedLog = Values<typeof args & typeof options>;
 
-/** `log`. */
 export const log = command({
   words: "log",
   about: "check, plan and send trajectories",

@@ -7,7 +7,7 @@ import { wordsWrong } from "../../failures.ts";
 import { faultIn, type Root, type RootFile, type Tool } from "../../mcp/index.ts";
 import { nearest } from "../../nearest.ts";
 import { failureDocument, type Screen } from "../../output/index.ts";
-import type { CheckDocument } from "../check/run.ts";
+import type { CheckDocument } from "../schema/trajectories.ts";
 import { pageOf } from "./page.ts";
 
 /** What a verb did. */

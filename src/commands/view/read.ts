@@ -26,12 +26,12 @@ export interface Viewed {
 
 /** Checks all that was typed, before anything is read. */
 export const openViewed = async (context: Context, typed: TypedView, told: ReadingTold): Promise<Viewed> => {
-  const { file: files, groupBy } = typed;
+  const { file: files } = typed;
   const { flags, host } = context;
   if (files.length === 0 && (flags.local || flags.profile === "local")) return await openLogged(context, typed, told);
   const settings = await settingsInForce(context);
   const read = await openInputs(context, {
-    ...{ settings, typed, files, groupBy, onOpened: told.onOpened },
+    ...{ settings, typed, onOpened: told.onOpened },
     split: settings.get("split"),
     goesOn: true,
     onProgress: ({ bytes, of }) => told.onRead(bytes, of),

@@ -5,7 +5,7 @@ import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { maxWritten, pageOf, requirePageFile, writePageFile } from "../../view/index.ts";
-import { withFrames } from "../inputs/findings.ts";
+import { withFrames } from "../inputs/problems.ts";
 import { percentText } from "../inputs/read.ts";
 import type { ReadingTold, Viewed } from "./read.ts";
 
@@ -28,7 +28,7 @@ export const writeView = async (
     const { reading } = shown;
     try {
       const { groups, trajectories, failure } = checkResult(reading);
-      const invalid = failure === undefined ? undefined : await withFrames(context, reading, failure);
+      const invalid = failure === undefined ? undefined : await withFrames(context, reading.sources, failure);
       // An existing page is worth more than one without anything valid.
       if (invalid !== undefined && groups.read === groups.rejected) throw invalid;
       progress.update("writing the page");

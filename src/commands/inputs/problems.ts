@@ -1,0 +1,156 @@
+/** Problems of inputs as a person sees them: a few one by one, with their lines on a terminal, and the others folded. */
+import { blotSecrets, type RuleCount, subjectOf } from "../../check/index.ts";
+import type { Context } from "../../context.ts";
+import { type Excerpt, Failure, type Problem } from "../../failure.ts";
+import type { Reading } from "../../groups/index.ts";
+import { readRange, type Source, textOf } from "../../input/index.ts";
+import { endOfLine, newline } from "../../json/walk.ts";
+import type { Screen } from "../../output/index.ts";
+
+/** Problems that are shown one by one (promises.md, "Output"). */
+const maxProblems = 20;
+
+/** Warnings of one rule that are shown if their messages differ; of rules about wholes, and of equal errors, one is. */
+const maxOfWarning = 3;
+
+/** Positions that are named of problems that are not shown. */
+const maxPositions = 6;
+
+/** Only a terminal has frames, for which lines are read again. */
+const drawnFrom = ({ frames }: Screen, sources: readonly Source[]): readonly Source[] => (frames ? sources : []);
+
+/** Prints the warnings among problems: the first of each rule, and how many more there are. */
+export const sayWarnings = async (
+  { screen }: Context,
+  { sources, problems: { counts, errors } }: Pick<Reading, "sources" | "problems">,
+  problems: readonly Problem[],
+): Promise<void> => {
+  const warnings = problems.filter(({ severity }) => severity === "warning");
+  const asked = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
+  const { shown, left } = await problemsToShow(drawnFrom(screen, sources), asked);
+  for (const warning of shown) screen.warn(warning);
+  if (left.length === 0) return;
+  const rules = left.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+  screen.notice(`more warnings: ${rules}: \`rollcall check --json\` lists them`);
+};
+
+/** A failure with its problems as a person sees them; `counts` has also those that were not kept. */
+export const withFrames = async (
+  { screen }: Context,
+  sources: readonly Source[],
+  thrown: unknown,
+  counts: readonly RuleCount[] = [],
+): Promise<unknown> => {
+  if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
+  const { problems = [] } = thrown.about;
+  if (problems.length === 0) return thrown;
+  const { shown } = await problemsToShow(drawnFrom(screen, sources), { problems, counts, max: maxProblems });
+  return thrown.also({ problems: shown });
+};
+
+/** Chooses the problems to show, of problems in their order; `left` counts those of rules of which none is shown. */
+export const problemsToShow = async (
+  sources: readonly Source[],
+  { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
+): Promise<{ readonly shown: readonly Problem[]; readonly left: readonly RuleCount[] }> => {
+  const kinds = new Map<string, Problem[]>();
+  /** Problems of each rule that were counted and not kept: they belong to the rule's first kind. */
+  const unkept = new Map(counts.map(({ rule, count }) => [rule, count]));
+  for (const problem of problems) {
+    const kind = kindOf(problem);
+    kinds.set(kind, kinds.get(kind) ?? []);
+    kinds.get(kind)?.push(problem);
+    unkept.set(problem.rule, (unkept.get(problem.rule) ?? 0) - 1);
+  }
+  // The first problem of each kind, then the next of each with another message.
+  const speakers = Array.from(kinds.values(), firstOfEachMessage);
+  const rounds = Array.from({ length: maxOfWarning }, (_, round) => speakers.flatMap((own) => own[round] ?? []));
+  const chosen = new Set(rounds.flat().slice(0, max));
+  const left: RuleCount[] = [];
+  const others = new Map<Problem, NonNullable<Problem["others"]>>();
+  for (const own of kinds.values()) {
+    const [{ rule, severity } = { rule: "", severity: "warning" } as const] = own;
+    const more = Math.max(0, unkept.get(rule) ?? 0);
+    unkept.delete(rule);
+    const speaking = own.filter((problem) => chosen.has(problem));
+    const last = speaking.at(-1);
+    if (last === undefined) left.push({ rule, severity, count: own.length + more });
+    // Each stands for the problems with its message, the last also for those with a message that is not shown.
+    const speakerOf = ({ message }: Problem) => speaking.find((speaker) => speaker.message === message) ?? last;
+    for (const speaker of speaking) {
+      const folded = own.filter((other) => other !== speaker && speakerOf(other) === speaker);
+      const count = folded.length + (speaker === last ? more : 0);
+      if (count > 0) others.set(speaker, { count, places: positionsOf(folded, speaker) });
+    }
+  }
+  const shown: Problem[] = [];
+  for (const problem of problems) {
+    if (!chosen.has(problem)) continue;
+    const own = others.get(problem);
+    const excerpt = await excerptOf(sources, problem);
+    shown.push({ ...problem, ...(own && { others: own }), ...(excerpt && { excerpt }) });
+  }
+  return { shown, left };
+};
+
+/** What is folded: warnings of a rule, and equal errors; of a service's, those about the same field. */
+const kindOf = ({ severity, rule, message, from, path = [] }: Problem): string => {
+  if (severity !== "error") return rule;
+  const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
+  return [rule, message, ...field].join(" ");
+};
+
+/** The first problem with each message, as many as may be shown of their kind. */
+const firstOfEachMessage = (own: readonly Problem[]): readonly Problem[] => {
+  const byMessage = new Map<string, Problem>();
+  for (const problem of own) {
+    const isOne = problem.severity === "error" || subjectOf(problem.rule) === "whole";
+    if (byMessage.size >= (isOne ? 1 : maxOfWarning)) break;
+    if (!byMessage.has(problem.message)) byMessage.set(problem.message, problem);
+  }
+  return [...byMessage.values()];
+};
+
+/** Positions of problems: file and line, and the column if several, including the shown one, are on one line. */
+const positionsOf = (problems: readonly Problem[], shown: Problem): readonly string[] => {
+  const named = problems.slice(0, maxPositions);
+  const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
+  const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
+  return named.flatMap((problem) => {
+    const { file, line, column } = problem;
+    if (line === undefined) return file ?? [];
+    return isLineShared && column !== undefined ? `${lineOf(problem)}:${column}` : lineOf(problem);
+  });
+};
+
+/** Bytes that are read before and after a position: more than a terminal is wide, and than most secrets are long. */
+const windowBytes = 6 * 1024;
+
+/** The line of a problem that has a position in a file, and is not about the whole file: bounded, whatever it contains. */
+const excerptOf = async (
+  sources: readonly Source[],
+  { rule, file = "", offset, line }: Problem,
+): Promise<Excerpt | undefined> => {
+  const bytes = subjectOf(rule) === "whole" ? undefined : textOf(sources, file);
+  if (bytes === undefined || offset === undefined || line === undefined) return undefined;
+  const first = Math.max(0, offset - windowBytes);
+  const length = Math.min(bytes.size, offset + windowBytes) - first;
+  // The file may have become shorter, which is no reason to fail.
+  const window = await readRange(bytes, { start: first, length }).catch(() => undefined);
+  if (window === undefined) return undefined;
+  const at = offset - first;
+  const start = at === 0 ? 0 : window.lastIndexOf(newline, at - 1) + 1;
+  const end = endOfLine(window, at);
+  const cutBefore = start === 0 && first > 0;
+  const cutBehind = end === window.length && first + length < bytes.size;
+  const [before, behind] = [window.toString("utf8", start, at), window.toString("utf8", at, end)];
+  // A window may begin and end inside a character.
+  const head = cutBefore ? before.replace(/^\ufffd+/, "") : before;
+  const tail = cutBehind ? behind.replace(/\ufffd+$/, "") : behind;
+  const [token = ""] = firstToken.exec(tail) ?? [];
+  const marked = { text: head + tail, from: head.length, to: head.length + token.length };
+  return { line, ...blotSecrets(marked), cutBefore, cutBehind };
+};
+
+/** A string, number or word, or a character if there is none of them. */
+const firstToken = /^(?:"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[\w+.-]+|.)/su;
