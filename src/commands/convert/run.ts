@@ -9,8 +9,8 @@ import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
-import { sayWarnings } from "../inputs/problems.ts";
-import { printFacts, readInputs, sayConversion, withReading, writeReceipt } from "../inputs/read.ts";
+import { sayWarnings, withFrames } from "../inputs/problems.ts";
+import { printFacts, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { TypedConvert } from "./command.ts";
 
@@ -26,12 +26,13 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
   const settings = await settingsInForce(context);
   const goesOn = typed.onInvalid === "skip";
   const reading = await readInputs(context, { settings, typed, receipt: true, goesOn, label: "converting" });
-  await withReading(context, reading, async () => {
+  const ended = async (thrown: unknown) => await withFrames(context, reading.sources, thrown);
+  try {
     sayConversion(context, reading);
     const { conversion } = reading;
     const { failure, groups, trajectories, problems, leftOut, unreadable } = checkResult(reading);
     await sayWarnings(context, reading, problems);
-    if (failure !== undefined && !goesOn) throw failure;
+    if (failure !== undefined && !goesOn) throw await ended(failure);
     const receipt = conversion?.receipt?.data(conversion.format);
     const { leaves = null, left_out = [], format = null } = receipt ?? {};
     if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
@@ -58,8 +59,10 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
     }
     if (rejectsFile === undefined) return;
     const about = { ...failure?.about, stoppedBy: "invalid_input", retryable: false } as const;
-    throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, about);
-  });
+    throw await ended(convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, about));
+  } finally {
+    await reading.close();
+  }
 };
 
 const writeGroups = async ({ screen }: Context, reading: Reading, file: string): Promise<void> => {
