@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/cli/index.ts";
 import { program } from "../../src/program.ts";
+import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
@@ -16,6 +17,7 @@ const pages = [
   "CHANGELOG.md",
   "SECURITY.md",
   "CODE_OF_CONDUCT.md",
+  "bench/README.md",
   ...readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => join("docs", name)),
@@ -29,17 +31,18 @@ describe("the console blocks of a page", { tags: "slow" }, () => {
   });
 });
 
-describe("docs/recipes.md and examples/", () => {
-  const recipes = readFileSync("docs/recipes.md", "utf8");
+describe("the command lines of the pages, and of examples/", () => {
+  const examples = readdirSync("examples").map((name) => readFileSync(join("examples", name), "utf8"));
+  const texts = [...pages.map((page) => readFileSync(page, "utf8")), ...examples].join("\n");
   const blocks = (language: string): readonly string[] =>
-    Array.from(recipes.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
+    Array.from(texts.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
   it("name only options that exist", async () => {
     const commands = await describeCommands(program);
     const known = new Set(commands.flatMap(({ options }) => options.map(({ name }) => name)));
-    const examples = readdirSync("examples").map((name) => readFileSync(join("examples", name), "utf8"));
-    const named = [...blocks("sh"), ...examples].join("\n").match(/(?<=[\s"'])--[a-z-]+/g) ?? [];
-    expect(named.length).toBeGreaterThan(20);
+    const lines = texts.match(/(?:\brollcall |"rollcall",|… --)[^`\n]*/g) ?? [];
+    const named = lines.join("\n").match(/(?<=[\s"'])--[a-z][a-z-]+/g) ?? [];
+    expect(named.length).toBeGreaterThan(100);
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
@@ -56,17 +59,28 @@ describe("docs/commands.md", () => {
   });
 });
 
-describe("docs/formats.md", () => {
-  it("contains the description of every format", async () => {
-    await expect(await formatsPage()).toMatchFileSnapshot("../../docs/formats.md");
+describe("docs/guide/input-formats.md", () => {
+  it("contains every format", async () => {
+    await expect(await formatsPage()).toMatchFileSnapshot("../../docs/guide/input-formats.md");
   });
 });
 
-describe("docs/decisions/", () => {
+describe("docs/guide/data-format.md", () => {
+  it("has a complete line without any problem", async () => {
+    const [block = ""] = /(?<=^```jsonc\n).*?(?=^```$)/ms.exec(readFileSync("docs/guide/data-format.md", "utf8")) ?? [];
+    const line = JSON.stringify(JSON.parse(block.replaceAll(/^ *\/\/.*$/gm, "")));
+    const { code, stderr } = await runRollcall(["check", "-", "--allow", "choice-without-logprobs"], { stdin: line });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});
+
+describe("docs/contribute/decisions/", () => {
   it("numbers each decision in its file name and in its title", () => {
-    const names = readdirSync("docs/decisions").toSorted();
+    const names = readdirSync("docs/contribute/decisions").toSorted();
     expect(names.map((name) => name.slice(0, 4))).toEqual(names.map((_, at) => String(at + 1).padStart(4, "0")));
-    const titles = names.map((name) => readFileSync(join("docs/decisions", name), "utf8").split("\n")[0] ?? "");
+    const titles = names.map(
+      (name) => readFileSync(join("docs/contribute/decisions", name), "utf8").split("\n")[0] ?? "",
+    );
     expect(titles.map((title) => /^# (\d+)\. ./.exec(title)?.[1])).toEqual(names.map((_, at) => String(at + 1)));
   });
 });
@@ -100,8 +114,8 @@ describe("the source", () => {
       ([, heading, bold]) => heading ?? bold ?? "",
     );
 
-  it("cites only existing sections of docs/interface.md", () => {
-    const numbers = new Set(sectionsOf("docs/interface.md").map((title) => /^[\d.]*\d/.exec(title)?.[0]));
+  it("cites only existing sections of docs/reference/api.md", () => {
+    const numbers = new Set(sectionsOf("docs/reference/api.md").map((title) => /^[\d.]*\d/.exec(title)?.[0]));
     const named = cited(/\binterface (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)/g).flatMap(
       (list) => list.match(/\d(\.\d)?/g) ?? [],
     );
@@ -109,15 +123,8 @@ describe("the source", () => {
     expect(named.filter((number) => !numbers.has(number))).toEqual([]);
   });
 
-  it("cites only existing headings of docs/promises.md", () => {
-    const titles = new Set(sectionsOf("docs/promises.md").map((title) => title.replaceAll("`", "")));
-    const named = cited(/promises\.md, "([^"]+)"/g);
-    expect(named.length).toBeGreaterThan(15);
-    expect(named.filter((title) => !titles.has(title.replaceAll("`", "")))).toEqual([]);
-  });
-
   it("cites only existing decisions and files", () => {
-    const numbers = new Set(readdirSync("docs/decisions").map((name) => Number.parseInt(name, 10)));
+    const numbers = new Set(readdirSync("docs/contribute/decisions").map((name) => Number.parseInt(name, 10)));
     expect(cited(/\bdecisions?[ /](\d+)/g).filter((number) => !numbers.has(Number(number)))).toEqual([]);
     const paths = cited(/(?<![\w/.-])((?:src|docs|kernel|build|bench)\/[\w./-]*\w\.\w+)/g);
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);

@@ -22,23 +22,6 @@ describe("rollcall commands", () => {
     expect(lines.filter((line) => line.split("\t").some((cell) => cell === ""))).toEqual([]);
   });
 
-  it("has exactly the promised commands", () => {
-    const promised = Array.from(
-      readFileSync("docs/promises.md", "utf8").matchAll(/^\| `rollcall ([^`]+)` \|/gm),
-      ([, cell = ""]) => {
-        const [first = "", ...others] = cell
-          .replaceAll("\\", "")
-          .replace(/ [[<].*$/, "")
-          .split(" | ");
-        return [first, ...others.map((word) => first.replace(/\S+$/, word))];
-      },
-    ).flat();
-    expect(promised.length).toBeGreaterThan(20);
-    // The service runs where nothing stands behind it, and has verbs too.
-    const verbs = names.filter((name) => name === "serve" || !names.some((other) => other.startsWith(`${name} `)));
-    expect(verbs.toSorted()).toEqual(promised.toSorted());
-  });
-
   it("prints arguments, options, values and examples with --json", async () => {
     const { commands } = await described();
     const log = commands.find(({ name }: { name: string }) => name === "log");

@@ -55,7 +55,7 @@ describe("rollcall explain", () => {
     const namesIn = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = ""]) => name);
     const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
     const named = {
-      codes: namesIn(readFileSync("docs/promises.md", "utf8"), /^\| [\d, ]+ \| `(\w+)` \|/gm),
+      codes: namesIn(readFileSync("docs/reference/exit-codes.md", "utf8"), /^\| [\d, ]+ \| `(\w+)` \|/gm),
       rules: files.flatMap((name) => namesIn(readFileSync(join("src", name), "utf8"), /\brule: "([a-z0-9-]+)"/g)),
     };
     expect(named.codes.length).toBe(12);

@@ -1,47 +1,44 @@
-/** The page of the files that are read, made of what their readers say. */
+/** The page of the formats of other tools, generated from the formats. */
 import { type Format, loadFormats } from "../../../src/formats/index.ts";
 
-/** The page, in the order in which files are held against formats. */
-export const formatsPage = async (): Promise<string> => {
-  const formats = await loadFormats();
-  return [
-    "# Files that rollcall reads",
+/** Returns the page, with the formats in the order in which they are recognized. */
+export const formatsPage = async (): Promise<string> =>
+  [
+    "# Formats of other tools",
     intro,
+    "## Formats",
     [
       "| `--from` | written by | a record is | group | reward | sampled turns |",
       "|---|---|---|---|---|---|",
-      ...formats.map(rowOf),
+      ...(await loadFormats()).map(rowOf),
     ].join("\n"),
-    lossy,
-    "## What is left out, and why",
-    leftIntro,
-    ...formats.map(leftOf),
     rest,
   ]
     .join("\n\n")
     .concat("\n");
-};
 
-const intro = `\`rollcall convert\`, \`check\` and \`log\` read files of other tools: files, globs and folders, one format a run. \`--from auto\`, which is
-what happens where nothing is said, looks at the first records of each file, and says in one notice what it recognised and where it takes groups,
-rewards and sampled turns from; where two formats fit, it says so and asks for \`--from\`. \`--from rollcall\` is the interface's own shape: whole
-requests, groups, or trajectories. Where a record is a line, a file may be one JSON list of records too.
+const intro = `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
+or folders.
 
-A turn that the model sampled becomes a choice, with its log probabilities where they are recorded; a turn that was given stays a message. A
-rollout has a reward or is an exception of its group. \`--reward-from <path>\` takes the reward from elsewhere in the record, \`--rewards <file>\` from
-lines of \`{"id", "reward"}\`. Scalars that have no other place go to the trajectory's \`metadata\`.`;
+- \`--from auto\` (the default) recognizes the format by the first records, and one notice names it. If two formats fit, name one with \`--from\`.
+- A turn that the model sampled becomes a choice, with its log probabilities if they are recorded. A given turn stays a message.
+- A rollout has a reward, or is an exception of its group. \`--reward-from <path>\` takes the reward from another place in the record, and
+  \`--rewards <file>\` from lines of \`{"id", "reward"}\`.
+- Numbers and texts that have no place in a trajectory go to its \`metadata\`. Nested values without a place are omitted.
+- If a record is a line, the file can also be one JSON array of records.`;
 
-const lossy = `Formats marked *lossy* hold text that was decoded: special tokens, and with them turns, are gone. They are read with \`--lossy\` only.`;
+const rest = `A format marked *lossy* has decoded text, without special tokens and turns. Read it with \`--lossy\`.
 
-const leftIntro = `\`--receipt <file>\` counts the values of each file, by path: \`carried\` as they were written, \`changed\` (said in another way, or by another value), both with their place, or \`left_out\`, with the
-reason. Its \`records\` have a line for each record, or part of one: the file and line, the number of its group among all that were made (before \`--where\` and other options
-leave some out) and of its trajectory in the group; null of an exception, and of what could not be converted. \`convert --exact\` fails where a value has no place. Beyond what is listed here, nested values that no field has a place for are left out.`;
+## Receipts
 
-const rest = `## What the ledger knows of them
+\`--receipt <file>\` counts the values by file and path: \`carried\` with their spelling, \`changed\`, or \`left_out\`, with the reason. Its \`records\` say
+which record became which group and trajectory. \`convert --exact\` fails if a value has no place.
 
-The ledger knows a converted group by a digest of the records that it was made of, and not of what was made of them: a newer rollcall that converts
-a file otherwise does not log it twice. The order of the records, and the file that they stand in, don't matter. What changes the meaning is part of that: \`--reward-from\`, \`--rewards\`, and which trajectories of a group
-\`--where\` or \`--best\` keep. A group that a choice keeps whole is known with and without the choice.`;
+## The ledger
+
+The ledger identifies a converted group by the digest of its records, not of the converted text. So a newer rollcall that converts a file in
+another way does not log it again. The order of the records and the name of the file do not matter. \`--reward-from\`, \`--rewards\`, and a
+selection that keeps a part of a group are part of the digest.`;
 
 const rowOf = ({ name, title, records, keys, lossy: isLossy }: Format): string =>
   `| \`${name}\`${isLossy === true ? " *lossy*" : ""} | ${[title, recordsOf(records), keys.group, keys.reward, keys.sampled].map(cell).join(" | ")} |`;
@@ -54,8 +51,3 @@ const recordsOf = ({ text, zip, parquet }: Format["records"]): string =>
     ...(zip === undefined ? [] : ["a member of the archive"]),
     ...(parquet === undefined ? [] : ["a row"]),
   ].join(", ");
-
-const leftOf = ({ name, left = [] }: Format): string => {
-  const reasons = left.flatMap(([why, paths]) => paths.split(" ").map((path) => `- \`${path}\`: ${why}`));
-  return [`### ${name}`, reasons.length === 0 ? "Nothing by rule." : reasons.join("\n")].join("\n\n");
-};
