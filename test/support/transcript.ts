@@ -173,8 +173,12 @@ const openStage = (folder: string, service: Service) => {
       terminal: columns === undefined ? {} : screen,
       ...(stdin === undefined ? {} : { stdin }),
     });
+    // What a run follows grows by a line in each of its waits, after the last of which Ctrl-C is pressed.
+    const lines = args.includes("--follow") && typeof stdin === "string" ? stdin.trimEnd().split("\n") : undefined;
+    const end = new AbortController();
     const host: Host = {
       ...base,
+      signal: end.signal,
       ...(columns !== undefined && typeof stdin === "string" ? { stdin: typing(stdin) } : {}),
       words: args,
       nodeVersion: "20.0.0",
@@ -185,6 +189,9 @@ const openStage = (folder: string, service: Service) => {
         if (ms === limitOfCommandMs || columns !== undefined) await neverUnless(signal);
         signal?.throwIfAborted();
         movedMs += ms;
+        const line = lines?.shift();
+        if (lines !== undefined && line === undefined) end.abort(interrupted({ signal: "SIGINT" }));
+        else if (line) appendFileSync(args[2] ?? "", `${line}\n`);
       },
     };
     const code = await runOn(host, args);
