@@ -1,30 +1,39 @@
 /** Messages and choices as a conversation: who spoke, what was said, which tools were called and what they answered. */
-import { filled, itemsOf, membersOf, type Spelled, type SpelledMember, textFrom, valueAt } from "../json/spelled.ts";
+import {
+  filled,
+  itemsOf,
+  membersOf,
+  readSpelled,
+  type Spelled,
+  type SpelledMember,
+  textFrom,
+  valueAt,
+} from "../json/spelled.ts";
 
 /** One message of a conversation. */
 export interface Turn {
   /** Its position among the messages. */
   readonly at: number;
-  /** Undefined where it is no message. */
+  /** Undefined if it is not a message. */
   readonly role: string | undefined;
-  /** Whether it is a choice: what the model sampled. */
+  /** True for a choice: what the model sampled. */
   readonly sampled: boolean;
   readonly name: string | undefined;
   /** The id of the call of a tool that it answers. */
   readonly answers: string | undefined;
-  /** What the choice says beside its message, such as why the model stopped. */
+  /** What the choice says next to its message, such as why the model stopped. */
   readonly around: readonly SpelledMember[];
-  /** What was said and called, in its order; empty where nothing was. */
+  /** What was said and called, in its order. */
   readonly parts: readonly Part[];
 }
 
 /** A part of a message. */
 export type Part =
-  /** What was said: a text, or what stands in the place of one. */
+  /** What was said: a text, or the value in the place of one. */
   | { readonly kind: "said"; readonly value: Spelled }
   | { readonly kind: "thought" | "refusal"; readonly text: string }
   | Media
-  /** A call of a tool, with what the tool answered. */
+  /** A call of a tool, with the message in which the tool answered. */
   | {
       readonly kind: "call";
       readonly name: string | undefined;
@@ -33,9 +42,9 @@ export type Part =
       readonly result: Turn | undefined;
     }
   | { readonly kind: "no call"; readonly value: Spelled }
-  /** What a tool answered, where that is a part of a message. */
+  /** An answer of a tool that is a part of a message. */
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
-  /** Whatever else the message holds. */
+  /** The other members of the message. */
   | { readonly kind: "also"; readonly members: readonly SpelledMember[] };
 
 /** An image, a sound or a file: its address, or its data in base64, or its name. */
@@ -48,22 +57,25 @@ export interface Media {
   readonly name: string | undefined;
 }
 
-/** What went in or came out of a call: the messages and choices that it is, and what else there is. */
-export interface Told {
-  /** Undefined where it is no conversation. */
+/** What went into a call or came out of it. */
+interface Told {
+  /** Its messages and choices; undefined if it is not a conversation. */
   readonly items: readonly Spelled[] | undefined;
   readonly rest: Spelled | undefined;
 }
 
+/** Keys of inputs that may have messages. */
+export const messageKeys = ["messages", "messages_and_choices"] as const;
+
 /** What went into a call. */
 export const inputsOf = (call: Spelled): Told => {
   const inputs = valueAt(call, "inputs");
-  const key = ["messages", "messages_and_choices"].find((one) => areMessages(itemsOf(valueAt(inputs, one))));
+  const key = messageKeys.find((one) => areMessages(itemsOf(valueAt(inputs, one))));
   if (key === undefined) return { items: undefined, rest: inputs };
   return { items: itemsOf(valueAt(inputs, key)), rest: without(inputs, [key]) };
 };
 
-/** What came out of it: a completion with choices, one message, or several. */
+/** What came out of a call: a completion with choices, one message, or several. */
 export const outputOf = (call: Spelled): Told => {
   const output = valueAt(call, "output");
   const choices = valueAt(output, "choices");
@@ -75,29 +87,34 @@ export const outputOf = (call: Spelled): Told => {
 
 const areMessages = (items: readonly Spelled[]): boolean => items.some((item) => messageOf(item) !== undefined);
 
-/** An object without some of its members; undefined where nothing is left. */
+/** An object without some of its members; undefined if none is left. */
 export const without = (value: Spelled | undefined, keys: readonly string[]): Spelled | undefined => {
-  const members = membersOf(value).filter(({ key }) => !keys.includes(key));
-  return members.length === 0 ? undefined : { kind: "object", members };
+  const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
+  return kept.length === 0 ? undefined : objectOf(kept);
 };
 
-/** The conversation that messages and choices are; results stand beside the calls that they answer. `from`: those before are left out. */
+/** An object of members as they were written. */
+export const objectOf = (members: readonly SpelledMember[]): Spelled =>
+  readSpelled(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
+
+/** The conversation of messages and choices from one on. A result is a part of the call that it answers. */
 export const conversationOf = (items: readonly Spelled[], from = 0): readonly Turn[] => {
   const results = openResults(items, from);
   const turns: Turn[] = [];
-  for (const [at, item] of items.entries()) {
-    if (at >= from && !results.isTaken(at)) turns.push(turnOf(item, at, results));
+  for (let at = from; at < items.length; at++) {
+    const turn = results.isTaken(at) ? undefined : turnAt(items, at, results);
+    if (turn !== undefined) turns.push(turn);
   }
   return turns;
 };
 
-/** The message that an item is or, for a choice, holds. */
-const messageOf = (item: Spelled): Spelled | undefined => {
-  const message = valueAt(item, "message") ?? item;
-  return textFrom(message, "role") === undefined ? undefined : message;
-};
+/** The message of an item, or in a choice; undefined if it is neither. Assumed: a choice has no role of its own. */
+export const messageOf = (item: Spelled): Spelled | undefined =>
+  [item, valueAt(item, "message")].find((one) => textFrom(one, "role") !== undefined);
 
-const turnOf = (item: Spelled, at: number, results: Results): Turn => {
+const turnAt = (items: readonly Spelled[], at: number | undefined, results: Results): Turn | undefined => {
+  const item = at === undefined ? undefined : items[at];
+  if (at === undefined || item === undefined) return undefined;
   const message = messageOf(item);
   const sampled = message !== undefined && message !== item;
   return {
@@ -106,42 +123,44 @@ const turnOf = (item: Spelled, at: number, results: Results): Turn => {
     sampled,
     name: textFrom(message, "name"),
     answers: textFrom(message, "tool_call_id"),
-    around: sampled ? filled(membersOf(item)).filter(({ key }) => key !== "message") : [],
+    around: sampled ? filled(item.members).filter(({ key }) => key !== "message") : [],
     parts:
       message === undefined
         ? [{ kind: "said", value: item }]
-        : [...said(message), ...called(message, at, results), ...others(message)],
+        : [
+            ...saidIn(message),
+            ...callsIn(message, (id) => turnAt(items, results.take(id, at), results)),
+            ...alsoIn(message),
+          ],
   };
 };
 
-/** Keys of a message that have their own place in a turn, and what must stand there to be shown in it. */
-const placed: Readonly<Record<string, Spelled["kind"] | "any">> = {
+const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
+
+/** Keys of a message that have their own place in a turn, and the kinds of values that are shown there. */
+const ownKeys: Readonly<Record<string, Spelled["kind"]>> = {
   role: "text",
-  content: "any",
   tool_calls: "list",
   function_call: "object",
   refusal: "text",
-  reasoning_content: "text",
-  reasoning: "text",
-  thinking: "text",
+  ...Object.fromEntries(thoughtKeys.map((key) => [key, "text" as const])),
   name: "text",
   tool_call_id: "text",
 };
-const thoughts = ["reasoning_content", "reasoning", "thinking"];
 
-const said = (message: Spelled): readonly Part[] => [
-  ...thoughts.flatMap((key) => marked("thought", textFrom(message, key))),
+const saidIn = (message: Spelled): readonly Part[] => [
+  ...thoughtKeys.flatMap((key) => textPart("thought", textFrom(message, key))),
   ...contentParts(valueAt(message, "content")),
-  ...marked("refusal", textFrom(message, "refusal")),
+  ...textPart("refusal", textFrom(message, "refusal")),
 ];
 
-const marked = (kind: "thought" | "refusal", text: string | undefined): readonly Part[] =>
-  text === undefined || text === "" ? [] : [{ kind, text }];
+const textPart = (kind: "thought" | "refusal", text = ""): readonly Part[] => (text === "" ? [] : [{ kind, text }]);
 
 const contentParts = (content: Spelled | undefined): readonly Part[] => {
-  if (content === undefined) return [];
-  if (content.kind === "list") return content.items.flatMap(partsOf);
-  return content.kind === "text" && content.text === "" ? [] : [{ kind: "said", value: content }];
+  if (content?.kind === "list") return content.items.flatMap(partsOf);
+  return content === undefined || (content.kind === "text" && content.text === "")
+    ? []
+    : [{ kind: "said", value: content }];
 };
 
 /** One part of a content that has several, in the spellings that clients use. */
@@ -149,8 +168,8 @@ const partsOf = (part: Spelled): readonly Part[] => {
   const type = textFrom(part, "type") ?? "";
   const text = valueAt(part, "text");
   if (text?.kind === "text" && /^((input|output)_)?text$/.test(type)) return [{ kind: "said", value: text }];
-  if (type === "refusal") return marked("refusal", textFrom(part, "refusal"));
-  if (type === "thinking") return marked("thought", textFrom(part, "thinking"));
+  if (type === "refusal") return textPart("refusal", textFrom(part, "refusal"));
+  if (type === "thinking") return textPart("thought", textFrom(part, "thinking"));
   if (type === "tool_use") {
     const [name, id] = [textFrom(part, "name"), textFrom(part, "id")];
     return [{ kind: "call", name, id, given: valueAt(part, "input"), result: undefined }];
@@ -172,14 +191,12 @@ const mediaOf = (part: Spelled, type: string): Media | undefined => {
   return { kind: "media", what, address, data, name, format: textFrom(body, "media_type") ?? textFrom(body, "format") };
 };
 
-const called = (message: Spelled, at: number, results: Results): readonly Part[] => {
+const callsIn = (message: Spelled, resultOf: (id: string | undefined) => Turn | undefined): readonly Part[] => {
   const calls = itemsOf(valueAt(message, "tool_calls")).map((call): Part => {
     const of = valueAt(call, "function") ?? valueAt(call, "custom") ?? call;
     const [name, id] = [textFrom(of, "name"), textFrom(call, "id")];
     if (name === undefined) return { kind: "no call", value: call };
-    const answer = results.take(id, at);
-    const result = answer === undefined ? undefined : turnOf(answer.item, answer.at, results);
-    return { kind: "call", name, id, given: valueAt(of, "arguments") ?? valueAt(of, "input"), result };
+    return { kind: "call", name, id, given: valueAt(of, "arguments") ?? valueAt(of, "input"), result: resultOf(id) };
   });
   const single = valueAt(message, "function_call");
   if (single?.kind !== "object") return calls;
@@ -187,45 +204,38 @@ const called = (message: Spelled, at: number, results: Results): readonly Part[]
   return [...calls, { kind: "call", name, id: undefined, given, result: undefined }];
 };
 
-const others = (message: Spelled): readonly Part[] => {
-  const members = filled(membersOf(message)).filter(({ key, value }) => {
-    const place = Object.hasOwn(placed, key) ? placed[key] : undefined;
-    return place !== "any" && place !== value.kind;
-  });
+const alsoIn = (message: Spelled): readonly Part[] => {
+  const members = filled(message.members).filter(
+    ({ key, value }) => key !== "content" && !(Object.hasOwn(ownKeys, key) && ownKeys[key] === value.kind),
+  );
   return members.length === 0 ? [] : [{ kind: "also", members }];
 };
 
-interface Placed {
-  readonly at: number;
-  readonly item: Spelled;
-}
-
-/** What tools answered, to be shown where they were called. */
+/** The answers of tools, each of which is shown with the call that it answers. */
 interface Results {
-  /** The first answer to a call that comes behind it and stands nowhere else yet. */
-  take(id: string | undefined, behind: number): Placed | undefined;
+  /** The position of the first answer after a call that answers no other one. */
+  take(id: string | undefined, call: number): number | undefined;
   isTaken(at: number): boolean;
 }
 
 const openResults = (items: readonly Spelled[], from: number): Results => {
-  const waiting = new Map<string, { readonly answers: Placed[]; next: number }>();
-  for (const [at, item] of items.entries()) {
-    const id = at >= from && textFrom(item, "role") === "tool" ? textFrom(item, "tool_call_id") : undefined;
+  /** The positions of the answers to an id, the first one last. */
+  const waiting = new Map<string | undefined, number[]>();
+  for (let at = items.length - 1; at >= from; at--) {
+    const id = textFrom(items[at], "role") === "tool" ? textFrom(items[at], "tool_call_id") : undefined;
     if (id === undefined) continue;
-    const known = waiting.get(id);
-    if (known === undefined) waiting.set(id, { answers: [{ at, item }], next: 0 });
-    else known.answers.push({ at, item });
+    const answers = waiting.get(id);
+    if (answers === undefined) waiting.set(id, [at]);
+    else answers.push(at);
   }
   const taken = new Set<number>();
   return {
-    take(id, behind) {
-      const own = id === undefined ? undefined : waiting.get(id);
-      if (own === undefined) return undefined;
-      // Calls are looked at in their order: what stands before one of them answers none of the next.
-      while ((own.answers[own.next]?.at ?? behind + 1) <= behind) own.next++;
-      const answer = own.answers[own.next++];
-      if (answer !== undefined) taken.add(answer.at);
-      return answer;
+    take(id, call) {
+      const answers = waiting.get(id) ?? [];
+      let at = answers.pop();
+      while (at !== undefined && at <= call) at = answers.pop();
+      if (at !== undefined) taken.add(at);
+      return at;
     },
     isTaken: (at) => taken.has(at),
   };

@@ -1,13 +1,12 @@
 /** Traced calls as values: which are meant, what they come to, and what they can be turned into. */
 
-export { headWithoutContent, omittedKey, withoutContent } from "./content.ts";
 export {
   conversationOf,
   inputsOf,
   type Media,
+  objectOf,
   outputOf,
   type Part,
-  type Told,
   type Turn,
   without,
 } from "./conversation.ts";
@@ -15,20 +14,20 @@ export {
   type Cost,
   costIn,
   costsOf,
+  factsWithoutContent,
   isGoingOn,
   microsecondsOf,
   modelsOf,
   nameOf,
+  omittedKey,
   operationOf,
-  readHead,
   saidStatus,
   stateOf,
   totalCost,
-  type Usage,
   usagesOf,
+  withoutContent,
 } from "./facts.ts";
-export { idsOfLines } from "./ids.ts";
 export { type CallPath, type Found, findPath, formatPath, parsePath } from "./path.ts";
-export { inOrder, openWaiting, quietly, type Waiting } from "./reading.ts";
+export { idsOfLines, inOrder, openWaiting, quietly, type Waiting } from "./reading.ts";
 export { type CallCount, type CallGroup, type CallSummary, openSummary, tokensIn } from "./summary.ts";
 export { type Converted, messagesOf, type RewardFrom, trajectoryOf } from "./trajectory.ts";

@@ -1,39 +1,40 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
 import { optionValueWrong } from "../failures.ts";
-import { elementSpans, memberSpans, openBrace, openBracket, quote, type Span, wholeOf } from "../json/walk.ts";
+import { memberOf, type Spelled } from "../json/spelled.ts";
+import { parsedJson } from "../json/walk.ts";
 import { nearest } from "../nearest.ts";
 
-/** A path: keys, and positions in lists (negative ones count from the end). */
+/** Keys, and positions in lists (negative ones count from the end). */
 export type CallPath = readonly (string | number)[];
 
-/** What stands at a path, or how far one can come. */
+/** The value at a path, or how far one comes. */
 export type Found =
-  | { readonly kind: "found"; readonly span: Span }
+  | { readonly kind: "found"; readonly value: Spelled }
   | {
       readonly kind: "missing";
-      /** The part of the path up to and with the step that leads nowhere. */
+      /** The part of the path up to the step that leads nowhere. */
       readonly at: string;
-      /** The path of what was meant, as far as one can guess. */
+      /** The path that was probably meant. */
       readonly near: string | undefined;
-      /** What is there instead: keys, or how long the list is. */
+      /** What there is instead: keys, or how long the list is. */
       readonly there: readonly string[];
     };
 
-const step = /(?:^|\.)([^.[\]]+)|\[(-?\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]|\[('[^']*')\]/y;
+const step =
+  /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
 
-/** Reads a path. Keys with dots or brackets stand as `["a.b"]`. @throws Failure `option-value-wrong` */
+/** Reads a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `option-value-wrong` */
 export const parsePath = (text: string, option: string): CallPath => {
   const path: (string | number)[] = [];
-  let at = 0;
-  while (at < text.length) {
-    step.lastIndex = at;
-    const match = step.exec(text);
-    const read = match === null ? undefined : stepOf(match);
-    if (match === null || read === undefined) break;
-    path.push(read);
-    at += match[0].length;
+  step.lastIndex = 0;
+  for (let match = step.exec(text); match !== null; match = step.exec(text)) {
+    const { key, position, quoted, single } = match.groups ?? {};
+    const read = quoted === undefined ? (key ?? single) : parsedJson(quoted)?.value;
+    const own = position === undefined ? read : Number(position);
+    if (typeof own !== "string" && typeof own !== "number") break;
+    path.push(own);
+    if (step.lastIndex === text.length) return path;
   }
-  if (at === text.length && path.length > 0) return path;
   throw optionValueWrong({
     option,
     value: text,
@@ -41,64 +42,41 @@ export const parsePath = (text: string, option: string): CallPath => {
   });
 };
 
-const stepOf = ([, key, position, quoted, single]: RegExpExecArray): string | number | undefined => {
-  if (key !== undefined) return key;
-  if (position !== undefined) return Number(position);
-  if (single !== undefined) return single.slice(1, -1);
-  try {
-    const value: unknown = JSON.parse(quoted ?? "");
-    return typeof value === "string" ? value : undefined;
-  } catch {
-    return undefined;
-  }
-};
+/** Finds the value at a path. Keys that hold dots are found too. */
+export const findPath = (call: Spelled, path: CallPath): Found => findFrom(call, path, 0);
 
-/** Finds what stands at a path in one JSON object. Keys that hold dots are found too. */
-export const findPath = (bytes: Uint8Array, path: CallPath): Found => findFrom(bytes, wholeOf(bytes), path, 0);
-
-const findFrom = (bytes: Uint8Array, span: Span, path: CallPath, done: number): Found => {
+const findFrom = (value: Spelled, path: CallPath, done: number): Found => {
   const next = path[done];
-  if (next === undefined) return { kind: "found", span };
+  if (next === undefined) return { kind: "found", value };
+  const missing = (there: readonly string[], near?: string): Found => ({
+    kind: "missing",
+    at: formatPath(path.slice(0, done + 1)),
+    near: near === undefined ? undefined : formatPath([...path.slice(0, done), near, ...path.slice(done + 1)]),
+    there,
+  });
+  if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([kindText(value)]);
   if (typeof next === "number") {
-    if (bytes[span.start] !== openBracket) return missing(path, done, undefined, kindAt(bytes, span));
-    const items = elementSpans(bytes, span);
-    const item = items.at(next);
-    if (item === undefined) return missing(path, done, undefined, [`a list of ${items.length}`]);
-    return findFrom(bytes, item, path, done + 1);
+    const item = value.items.at(next);
+    return item === undefined ? missing([`a list of ${value.items.length}`]) : findFrom(item, path, done + 1);
   }
-  if (bytes[span.start] !== openBrace) return missing(path, done, undefined, kindAt(bytes, span));
-  const own = memberSpans(bytes, span);
   let far: Found | undefined;
   let key = "";
   // A key may hold dots itself: the steps up to any of the next are tried as one.
   for (let end = done; end < path.length && typeof path[end] === "string"; end++) {
     key = end === done ? next : `${key}.${path[end]}`;
-    const value = own.get(key);
-    if (value === undefined) continue;
-    const found = findFrom(bytes, value, path, end + 1);
-    if (found.kind === "found") return found;
+    const own = memberOf(value, key);
+    const found = own === undefined ? undefined : findFrom(own, path, end + 1);
+    if (found?.kind === "found") return found;
     far ??= found;
   }
-  return far ?? missing(path, done, nearest(next, [...own.keys()]), [...own.keys()]);
+  const keys = [...new Set(value.members.map((member) => member.key))];
+  return far ?? missing(keys, nearest(next, keys));
 };
 
-const kinds: ReadonlyMap<number | undefined, string> = new Map([
-  [openBrace, "an object"],
-  [openBracket, "a list"],
-  [quote, "a text"],
-  [0x6e, "null"],
-  [0x74, "true or false"],
-  [0x66, "true or false"],
-]);
-
-const kindAt = (bytes: Uint8Array, { start }: Span): readonly string[] => [kinds.get(bytes[start]) ?? "a number"];
-
-const missing = (path: CallPath, done: number, near: string | undefined, there: readonly string[]): Found => ({
-  kind: "missing",
-  at: formatPath(path.slice(0, done + 1)),
-  near: near === undefined ? undefined : formatPath([...path.slice(0, done), near, ...path.slice(done + 1)]),
-  there,
-});
+const kindText = ({ kind, text }: Spelled): string => {
+  if (kind === "word") return text === "null" ? text : "true or false";
+  return kind === "object" ? "an object" : `a ${kind}`;
+};
 
 /** A path as it is typed. */
 export const formatPath = (path: CallPath): string =>

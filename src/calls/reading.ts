@@ -1,18 +1,97 @@
-/** Reads a few calls at a time, in the order they were asked for, and again those that still run. */
+/** Reads the ids of calls from lines, and a few calls at a time, in the order they were asked for. */
 import type { Host } from "../host.ts";
+import { isObject, newline, openBrace, parsedJson } from "../json/walk.ts";
+import { callIdsMissing, callIdUnreadable } from "./failures.ts";
+
+/** Longest text that can be an id: what is longer is another file. */
+const maxIdLength = 1024;
+
+/** Longest line: a whole call, as `call read -o jsonl` prints it, is one. */
+const maxLineLength = 256 * 1024 * 1024;
+
+/**
+ * Reads the ids of lines: plain, the first field of a row, or the `id` of a JSON object. Blank lines are skipped.
+ * @throws Failure `call-id-unreadable`, and `call-ids-missing` unless there may be none
+ */
+export async function* idsOfLines(
+  chunks: AsyncIterable<Uint8Array>,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
+): AsyncGenerator<string, void> {
+  let line = 0;
+  let isEmpty = true;
+  for await (const bytes of linesOf(chunks)) {
+    line++;
+    for (const id of idsOfLine(bytes, line)) {
+      isEmpty = false;
+      yield id;
+    }
+  }
+  if (isEmpty && !mayBeEmpty) throw callIdsMissing();
+}
+
+const tab = 0x09;
+
+const idsOfLine = (bytes: Uint8Array, line: number): readonly string[] => {
+  const start = bytes.findIndex((byte) => byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf);
+  if (start < 0) return [];
+  if (bytes[start] === openBrace) return idsOfObject(textOf(bytes.subarray(start), line), line);
+  const end = bytes.indexOf(tab, start);
+  const field = bytes.subarray(start, end < 0 ? bytes.length : end);
+  if (field.length > maxIdLength) throw callIdUnreadable({ line, why: "too long" });
+  const text = textOf(field, line).trim();
+  // `jq '.id'` prints a text of JSON.
+  const value = /^".+"$/.test(text) ? parsedJson(text)?.value : undefined;
+  return [typeof value === "string" && value.trim() !== "" ? value.trim() : text];
+};
+
+/** The id of an object, or those in the `call` or `calls` of rollcall's own documents. */
+const idsOfObject = (text: string, line: number): readonly string[] => {
+  const value = parsedJson(text)?.value;
+  if (value === undefined) throw callIdUnreadable({ line, why: "broken JSON" });
+  const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};
+  const holders: readonly unknown[] = id !== undefined ? [value] : Array.isArray(calls) ? calls : [call];
+  const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
+  if (ids.includes("")) throw callIdUnreadable({ line, why: "an object without an id" });
+  return ids;
+};
+
+const textOf = (bytes: Uint8Array, line: number): string => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw callIdUnreadable({ line, why: "not UTF-8" });
+  }
+};
+
+/** Lines without their line feed. A line that is too long is given as soon as that is known. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let begun: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      yield Buffer.concat([...begun, chunk.subarray(from, end)]);
+      [begun, length, from] = [[], 0, end + 1];
+    }
+    if (from === chunk.length) continue;
+    begun.push(chunk.subarray(from));
+    length += chunk.length - from;
+    const [first = chunk] = begun;
+    const mayBeLong = first.includes(openBrace) || first.subarray(0, maxIdLength).includes(tab);
+    if (length > (mayBeLong ? maxLineLength : maxIdLength)) yield Buffer.concat(begun);
+  }
+  if (length > 0) yield Buffer.concat(begun);
+}
 
 interface Running<Input, Output> {
   readonly run: (input: Input) => Promise<Output>;
   /** How many run, or wait for their turn, at any time. */
   readonly atOnce: number;
-  /** Whether nothing is to be started any more, as soon as this came; what runs by then is given still. */
+  /** True if nothing is to be started after an output; what runs by then is given still. */
   readonly endsAll: (output: Output) => boolean;
 }
 
-/**
- * What becomes of each input, in the order of the inputs, as soon as its turn comes. An input that is slow to come keeps
- * nothing back that is done.
- */
+/** The outputs in the order of the inputs, each as soon as its turn comes. An input that is slow to come keeps nothing back. */
 export async function* inOrder<Input, Output>(
   inputs: AsyncIterable<Input>,
   { run, atOnce, endsAll }: Running<Input, Output>,
@@ -27,28 +106,25 @@ export async function* inOrder<Input, Output>(
     isOver ||= endsAll(output);
     return output;
   };
-  const ask = (): Promise<IteratorResult<Input>> => {
-    next ??= quietly(source.next());
-    return next;
-  };
   try {
     for (;;) {
       const [first] = running;
       const mayStart = !isOver && end === undefined && running.length < atOnce;
       if (first === undefined && !mayStart) break;
-      // What can be started is, before anything is given that is done: the service is not to wait for whoever prints.
-      if (first !== undefined && (!mayStart || (await isBefore(first, ask())))) {
+      if (mayStart) next ??= quietly(source.next());
+      // What can be started is, before an output is given: the service is not to wait for whoever prints.
+      if (first !== undefined && (!mayStart || next === undefined || (await isBefore(first, next)))) {
         running.shift();
         yield await first.catch((thrown: unknown) => {
           // What was wrong with the input came first.
-          throw end === undefined || !("fault" in end) ? thrown : end.fault;
+          throw end !== undefined && "fault" in end ? end.fault : thrown;
         });
         continue;
       }
       try {
-        const result = await ask();
+        const result = await next;
         next = undefined;
-        if (result.done === true) end = {};
+        if (result === undefined || result.done === true) end = {};
         else running.push(quietly(start(result.value)));
       } catch (fault) {
         end = { fault };
@@ -61,53 +137,43 @@ export async function* inOrder<Input, Output>(
   }
 }
 
-/** One that fails is noticed when its turn comes; another may end the run before. */
+/** A promise whose failure is noticed when its turn comes; another may end the run before. */
 export const quietly = <Value>(promise: Promise<Value>): Promise<Value> => {
   promise.catch(() => undefined);
   return promise;
 };
 
-/** Whether `one` is settled while `other` is not. A failure of `other` is left for when it is asked. */
-const isBefore = async (one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> =>
-  await Promise.race([
-    other.then(
-      () => false,
-      () => false,
-    ),
-    one.then(
-      () => true,
-      () => true,
-    ),
-  ]);
+/** True if `one` is settled while `other` is not. */
+const isBefore = async (one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> => {
+  const settled = async (promise: Promise<unknown>, isOne: boolean) =>
+    await promise.then(
+      () => isOne,
+      () => isOne,
+    );
+  return await Promise.race([settled(other, false), settled(one, true)]);
+};
 
 /** The first wait between two reads of a running call; each further one is half as long again, up to the longest. */
 const firstWaitMs = 1000;
 const growth = 1.5;
-const longestWaitMs = 15_000;
+const maxWaitMs = 15_000;
 
 /** So much of a wait is left to chance, so that many calls are not asked for at the same moment. */
 const chance = 0.25;
 
-/** Waits for what is still going on; the bound is one for all that wait. */
-export interface Waiting {
-  /** Reads again and again until `isGoingOn` says no, or the bound is reached: gives what was read last. */
-  until<Read>(read: () => Promise<Read>, isGoingOn: (one: Read) => boolean): Promise<Read>;
-}
+/** Reads again and again until `isGoingOn` says no, or the bound is reached; gives what was read last. */
+export type Waiting = <Read>(read: () => Promise<Read>, isGoingOn: (one: Read) => boolean) => Promise<Read>;
 
-/** Opens a bound that begins now. */
+/** Opens a bound that begins now: it is one for all that wait. */
 export const openWaiting = (host: Host, boundMs: number): Waiting => {
   const endMs = host.elapsed() + boundMs;
-  return {
-    async until(read, isGoingOn) {
-      let waitMs = firstWaitMs;
-      for (;;) {
-        const one = await read();
-        const leftMs = endMs - host.elapsed();
-        if (leftMs <= 0 || !isGoingOn(one)) return one;
-        // The last look is at the bound itself.
-        await host.sleep(Math.min(leftMs, waitMs * (1 - chance * host.random())), host.signal);
-        waitMs = Math.min(longestWaitMs, waitMs * growth);
-      }
-    },
+  return async (read, isGoingOn) => {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, waitMs * growth)) {
+      const one = await read();
+      const leftMs = endMs - host.elapsed();
+      if (leftMs <= 0 || !isGoingOn(one)) return one;
+      // The last look is at the bound itself.
+      await host.sleep(Math.min(leftMs, waitMs * (1 - chance * host.random())), host.signal);
+    }
   };
 };

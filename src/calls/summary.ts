@@ -13,72 +13,67 @@ import {
   usagesOf,
 } from "./facts.ts";
 
-/** What calls come to. Seconds, and US dollars as exact decimals. */
+/** Sums of calls. Seconds, and US dollars as exact decimals. */
 export interface CallCount {
   readonly calls: number;
   readonly states: Readonly<Record<CallState, number>>;
-  /** `calls` are those whose duration is known; the percentiles are durations that occurred (nearest rank). */
+  /** `calls` are those of known duration; the percentiles are durations that occurred (nearest rank). */
   readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
-  /** `calls` are those whose tokens are known; a sum is undefined where no call said anything of it. */
-  readonly tokens: {
-    readonly calls: number;
-    readonly prompt: bigint | undefined;
-    readonly completion: bigint | undefined;
-    readonly total: bigint | undefined;
-  };
-  /** `calls` are those whose cost is known. */
+  /** `calls` are those of known tokens; a sum is undefined if no call has such a number. */
+  readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
+  /** `calls` are those of known cost. */
   readonly cost: { readonly calls: number; readonly usd: string | undefined };
 }
 
 /** Calls of one operation that used one model. A call of several models is counted with each of them. */
 export interface CallGroup extends CallCount {
-  /** Empty where the calls name none. */
+  /** Empty if the calls name none. */
   readonly op: string;
   readonly model: string;
 }
 
-/** A summary of calls. */
 export interface CallSummary {
   /** Each call once. */
   readonly all: CallCount;
   /** Those with most calls first. */
   readonly groups: readonly CallGroup[];
-  /** Calls in which a number of tokens, an amount or a time was there and could not be used. */
+  /** Calls in which a number of tokens, an amount or a time could not be used. */
   readonly odd: number;
 }
 
+const tokenKinds = ["prompt", "completion", "total"] as const;
+type TokenKind = (typeof tokenKinds)[number];
+
 /** Takes calls one by one, and keeps no content of any. */
 interface CallSummarizer {
-  /** `call` is what `readHead` reads. */
   add(call: Spelled): void;
   summary(): CallSummary;
 }
 
 /** Opens an empty summary. `prefix` is the deployment's own word in the summary of a call. */
 export const openSummary = (prefix: string): CallSummarizer => {
-  const all = new Tally();
-  const groups = new Map<string, { readonly op: string; readonly model: string; readonly tally: Tally }>();
+  const all = newTally("", "");
+  const groups = new Map<string, Tally>();
   let odd = 0;
-  const groupOf = (op: string, model: string): Tally => {
-    const key = JSON.stringify([op, model]);
-    const known = groups.get(key) ?? { op, model, tally: new Tally() };
-    groups.set(key, known);
-    return known.tally;
-  };
   return {
     add(call) {
-      const state = stateOf(call, prefix);
       const micros = microsecondsOf(call);
-      const used = usedOf(call, prefix);
-      if (used.odd || (micros !== undefined && micros < 0)) odd++;
-      const duration = micros === undefined || micros < 0 ? undefined : micros;
-      all.add({ state, duration, used: used.all });
+      const used = usedBy(call, prefix);
+      const isTimed = micros !== undefined && micros >= 0;
+      if (used.isOdd || (micros !== undefined && !isTimed)) odd++;
+      const counted = { state: stateOf(call, prefix), micros: isTimed ? micros : undefined };
+      addTo(all, { ...counted, used: used.all });
       const op = operationOf(call) ?? "";
-      for (const [model, own] of used.models) groupOf(op, model).add({ state, duration, used: own });
+      for (const [model, own] of used.models) {
+        const key = JSON.stringify([op, model]);
+        const tally = groups.get(key) ?? newTally(op, model);
+        groups.set(key, tally);
+        addTo(tally, { ...counted, used: own });
+      }
     },
     summary: () => ({
-      all: all.count(),
-      groups: Array.from(groups.values(), ({ op, model, tally }) => ({ op, model, ...tally.count() })).sort(
+      all: countOf(all),
+      groups: Array.from(groups.values(), (tally) => ({ op: tally.op, model: tally.model, ...countOf(tally) })).sort(
         (a, b) => b.calls - a.calls || compared(a.op, b.op) || compared(a.model, b.model),
       ),
       odd,
@@ -88,120 +83,98 @@ export const openSummary = (prefix: string): CallSummarizer => {
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface Used {
-  prompt: bigint | undefined;
-  completion: bigint | undefined;
-  total: bigint | undefined;
-  cost: Decimal | undefined;
-}
+type Used = Record<TokenKind, bigint | undefined> & { cost: Decimal | undefined };
 
 const nothing = (): Used => ({ prompt: undefined, completion: undefined, total: undefined, cost: undefined });
 
-const usedOf = (
-  call: Spelled,
-  prefix: string,
-): { readonly all: Used; readonly models: ReadonlyMap<string, Used>; readonly odd: boolean } => {
-  const models = new Map<string, Used>(modelsOf(call, prefix).map((model) => [model, nothing()]));
+const plus = (sum: bigint | undefined, more: bigint | undefined): bigint | undefined =>
+  more === undefined ? sum : (sum ?? 0n) + more;
+
+const addUsed = (sum: Used, more: Partial<Used>): void => {
+  for (const kind of tokenKinds) sum[kind] = plus(sum[kind], more[kind]);
+  if (more.cost !== undefined) sum.cost = addDecimals(sum.cost ?? zero, more.cost);
+};
+
+/** What a call used, in all and by model. */
+const usedBy = (call: Spelled, prefix: string) => {
+  const models = new Map(modelsOf(call, prefix).map((model) => [model, nothing()]));
   const all = nothing();
-  let odd = false;
-  const into = (model: string): readonly Used[] => {
+  let isOdd = false;
+  const add = (model: string, used: Partial<Used>): void => {
     const own = models.get(model) ?? nothing();
     models.set(model, own);
-    return [own, all];
+    addUsed(own, used);
+    addUsed(all, used);
   };
   for (const usage of usagesOf(call)) {
+    if (tokenKinds.some((kind) => usage[kind] !== undefined && tokens(usage[kind]) === undefined)) isOdd = true;
     const [prompt, completion] = [tokens(usage.prompt), tokens(usage.completion)];
-    if ([prompt, completion, tokens(usage.total)].includes("odd")) odd = true;
-    const total = totalOf(usage);
-    for (const used of into(usage.model ?? "")) {
-      used.prompt = plus(used.prompt, prompt);
-      used.completion = plus(used.completion, completion);
-      used.total = plus(used.total, total);
-    }
+    add(usage.model ?? "", { prompt, completion, total: totalOf(usage) });
   }
   for (const { model, total, unit } of costsOf(call, prefix)) {
-    const known = unit === "USD" ? total : undefined;
-    if (known === undefined) odd = true;
-    else for (const used of into(model)) used.cost = addDecimals(used.cost ?? zero, known);
+    if (unit === "USD" && total !== undefined) add(model, { cost: total });
+    else isOdd = true;
   }
   if (models.size === 0) models.set("", all);
-  return { all, models, odd };
+  return { all, models, isOdd };
 };
 
-/** The total that is said, else that of prompt and completion where both are known. */
-const totalOf = ({ prompt, completion, total }: Usage): bigint | undefined => {
-  const said = tokens(total);
-  if (typeof said === "bigint") return said;
-  const [first, second] = [tokens(prompt), tokens(completion)];
-  return typeof first === "bigint" && typeof second === "bigint" ? first + second : undefined;
+/** The total that is said, else that of prompt and completion if both are known. */
+const totalOf = (usage: Usage): bigint | undefined => {
+  const [prompt, completion] = [tokens(usage.prompt), tokens(usage.completion)];
+  return tokens(usage.total) ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 };
 
-/** The tokens in all of a usage, as a model's reply has it; undefined where it says nothing of them. */
+/** The tokens in all of a usage, as a model's reply has it; undefined if it has none. */
 export const tokensIn = (value: Spelled | undefined): bigint | undefined => usageOf(value, undefined).map(totalOf)[0];
 
-/** A whole number of tokens, however it is spelled; a text that is none is odd. */
-const tokens = (text: string | undefined): bigint | "odd" | undefined => {
-  if (text === undefined) return undefined;
+/** A whole number of tokens, however it is spelled. */
+const tokens = (text = ""): bigint | undefined => {
   const decimal = parseDecimal(text);
   const whole = decimal === undefined ? "" : formatDecimal(decimal);
-  return /^\d+$/.test(whole) ? BigInt(whole) : "odd";
+  return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 
-const plus = (sum: bigint | undefined, more: bigint | "odd" | undefined): bigint | undefined =>
-  typeof more === "bigint" ? (sum ?? 0n) + more : sum;
-
-/** What is kept of many calls: sums, and eight bytes for each duration. */
-class Tally {
-  #calls = 0;
-  readonly #states: Record<CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
-  #durations = new Float64Array(16);
-  #timed = 0;
-  #counted = 0;
-  #priced = 0;
-  readonly #used = nothing();
-
-  add({
-    state,
-    duration,
-    used,
-  }: {
-    readonly state: CallState;
-    readonly duration: number | undefined;
-    readonly used: Used;
-  }): void {
-    this.#calls++;
-    this.#states[state]++;
-    if (duration !== undefined) this.#keep(duration);
-    if (used.prompt !== undefined || used.completion !== undefined || used.total !== undefined) this.#counted++;
-    this.#used.prompt = plus(this.#used.prompt, used.prompt);
-    this.#used.completion = plus(this.#used.completion, used.completion);
-    this.#used.total = plus(this.#used.total, used.total);
-    if (used.cost === undefined) return;
-    this.#priced++;
-    this.#used.cost = addDecimals(this.#used.cost ?? zero, used.cost);
-  }
-
-  #keep(duration: number): void {
-    if (this.#timed === this.#durations.length) {
-      const more = new Float64Array(this.#timed * 2);
-      more.set(this.#durations);
-      this.#durations = more;
-    }
-    this.#durations[this.#timed++] = duration;
-  }
-
-  count(): CallCount {
-    const sorted = this.#durations.slice(0, this.#timed).sort();
-    const { prompt, completion, total, cost } = this.#used;
-    return {
-      calls: this.#calls,
-      states: { ...this.#states },
-      duration: { calls: this.#timed, p50: secondsAt(sorted, 0.5), p95: secondsAt(sorted, 0.95) },
-      tokens: { calls: this.#counted, prompt, completion, total },
-      cost: { calls: this.#priced, usd: cost === undefined ? undefined : formatDecimal(cost) },
-    };
-  }
+/** Sums of many calls, and eight bytes for the duration of each. */
+interface Tally {
+  readonly op: string;
+  readonly model: string;
+  calls: number;
+  readonly states: Record<CallState, number>;
+  readonly micros: number[];
+  counted: number;
+  priced: number;
+  readonly used: Used;
 }
+
+const newTally = (op: string, model: string): Tally => {
+  const states = { ok: 0, failed: 0, running: 0, deleted: 0 };
+  return { op, model, calls: 0, states, micros: [], counted: 0, priced: 0, used: nothing() };
+};
+
+const addTo = (
+  tally: Tally,
+  { state, micros, used }: { readonly state: CallState; readonly micros: number | undefined; readonly used: Used },
+): void => {
+  tally.calls++;
+  tally.states[state]++;
+  if (micros !== undefined) tally.micros.push(micros);
+  if (tokenKinds.some((kind) => used[kind] !== undefined)) tally.counted++;
+  if (used.cost !== undefined) tally.priced++;
+  addUsed(tally.used, used);
+};
+
+const countOf = ({ calls, states, micros, counted, priced, used }: Tally): CallCount => {
+  const { cost, ...tokens } = used;
+  const sorted = Float64Array.from(micros).sort();
+  return {
+    calls,
+    states: { ...states },
+    duration: { calls: sorted.length, p50: secondsAt(sorted, 0.5), p95: secondsAt(sorted, 0.95) },
+    tokens: { calls: counted, ...tokens },
+    cost: { calls: priced, usd: cost === undefined ? undefined : formatDecimal(cost) },
+  };
+};
 
 /** The nearest rank: the smallest duration that at least this part of them does not exceed. */
 const secondsAt = (sorted: Float64Array, part: number): number | undefined => {

@@ -1,9 +1,9 @@
 /** Draws distributions for a person: rewards as bars, lengths as a line of heights, metrics as a table; to the terminal's width. */
-import type { Screen } from "./screen/screen.ts";
-import { type Glyphs, glyphsOf, type Paint } from "./screen/style.ts";
-import { cut, widthOf } from "./screen/width.ts";
+import type { Screen } from "./screen.ts";
+import { type Glyphs, glyphsOf } from "./style.ts";
+import { cut, widthOf } from "./width.ts";
 
-/** A distribution: values in their order, and how often each came. */
+/** Values in their order, and how often each came. */
 export interface Distribution {
   readonly count: number;
   readonly least: number;
@@ -13,6 +13,11 @@ export interface Distribution {
   readonly spread: number;
   readonly median: number;
   readonly weights: readonly { readonly value: number; readonly count: number }[];
+}
+
+interface Named {
+  readonly name: string;
+  readonly distribution: Distribution;
 }
 
 /** What is drawn of trajectories. */
@@ -27,156 +32,137 @@ export interface Picture {
     readonly trajectories: number;
     readonly of: number;
   };
-  readonly lengths: readonly { readonly name: string; readonly distribution: Distribution }[];
-  readonly metrics: readonly { readonly name: string; readonly distribution: Distribution }[];
+  readonly lengths: readonly Named[];
+  readonly metrics: readonly Named[];
 }
+
+/** Different rewards that have a bar each; more of them share bars. */
+const maxBars = 8;
+
+const maxMetrics = 20;
+
+/** Columns in which nothing is drawn. */
+const tooNarrow = 29;
 
 /** Draws distributions below a page. */
 export const printHistograms = async (screen: Screen, picture: Picture): Promise<void> => {
   const { host, width, safe } = screen;
-  const layout = { width, glyphs: glyphsOf(host), paint: await screen.paint(), clean: safe.line };
-  const drawn = pictureLines(picture, layout);
-  if (drawn.length > 0) await screen.print([`\n${drawn.join("\n")}\n`], { kind: "lines", paged: false });
+  if (picture.rewards.count === 0 || width <= tooNarrow) return;
+  const layout = { width, glyphs: glyphsOf(host), clean: safe.line };
+  const paint = await screen.paint();
+  const lines = [
+    ...rewardLines(picture, layout),
+    ...lengthLines(picture.lengths, layout),
+    ...metricLines(picture.metrics, layout),
+  ]
+    .map((line) => cut(line, width))
+    .map((line) => (line.startsWith(" ") || line === "" ? line : paint("strong", line)));
+  await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", paged: false });
 };
 
-interface PictureLayout {
+interface Layout {
   readonly width: number;
   readonly glyphs: Glyphs;
-  readonly paint: Paint;
   /** Makes text from outside fit for one line. */
   readonly clean: (text: string) => string;
 }
 
-/** Different rewards that have a bar each; more of them share bars. */
-const mostBars = 8;
+const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
 
-const mostMetrics = 20;
-
-/** The lines of a picture; none where there is nothing to draw, or no room. */
-const pictureLines = (picture: Picture, layout: PictureLayout): readonly string[] => {
-  if (picture.rewards.count === 0 || layout.width < narrowest) return [];
-  return [...rewardLines(picture, layout), ...lengthLines(picture, layout), ...metricLines(picture, layout)]
-    .map((line) => cut(line, layout.width))
-    .map((line) => (line.startsWith(" ") || line === "" ? line : layout.paint("strong", line)));
-};
-
-const narrowest = 30;
-
-const rewardLines = ({ rewards, groups, sampled }: Picture, { width, glyphs }: PictureLayout): readonly string[] => {
-  const rows = barsOf(rewards, glyphs);
-  const label = Math.max(...rows.map(({ name }) => widthOf(name)));
-  const number = Math.max(...rows.map(({ count }) => String(count).length));
+const rewardLines = ({ rewards, groups, sampled }: Picture, layout: Layout): readonly string[] => {
+  const { width, glyphs } = layout;
+  const bars = barsOf(rewards, glyphs);
+  const label = widest(bars.map(({ name }) => name));
+  const number = widest(bars.map(({ count }) => String(count)));
   const room = width - label - number - 6;
-  const most = Math.max(...rows.map(({ count }) => count));
-  const shares: readonly Share[] = [
-    { title: "Groups whose rewards differ", part: groups.withSignal, of: groups.of },
-    { title: "Trajectories with a choice", part: sampled.trajectories, of: sampled.of },
-    { title: "Choices with logprobs", part: sampled.scored, of: sampled.choices },
-  ];
-  const [mean, median] = [`Rewards: ${meanText(rewards, glyphs)}`, `median ${numberText(rewards.median)}`];
+  const most = Math.max(...bars.map(({ count }) => count));
+  const [mean, median] = [`Rewards: mean ${meanText(rewards, glyphs)}`, `median ${numberText(rewards.median)}`];
   return [
     ...(widthOf(`${mean}, ${median}`) <= width ? [`${mean}, ${median}`] : [`${mean},`, `  ${median}`]),
-    ...rows.map(({ name, count }) => {
-      const bar = barOf(count / most, room, glyphs);
+    ...bars.map(({ name, count }) => {
+      const bar = barText(count / most, room, glyphs);
       return `  ${name.padStart(label)}  ${bar}${" ".repeat(room - widthOf(bar))}  ${String(count).padStart(number)}`;
     }),
-    ...shares.flatMap((share) => (share.of === 0 ? [] : shareLines(share, { width, glyphs }))),
+    ...shareLines("Groups whose rewards differ", groups.withSignal, groups.of, layout),
+    ...shareLines("Trajectories with a choice", sampled.trajectories, sampled.of, layout),
+    ...shareLines("Choices with logprobs", sampled.scored, sampled.choices, layout),
   ];
 };
 
-/** Some of a number, as a bar: `title` says which. */
-interface Share {
-  readonly title: string;
-  readonly part: number;
-  readonly of: number;
-}
-
-const shareLines = (
-  { title, part, of }: Share,
-  { width, glyphs }: Pick<PictureLayout, "width" | "glyphs">,
-): readonly string[] => {
+const shareLines = (title: string, part: number, of: number, { width, glyphs }: Layout): readonly string[] => {
+  if (of === 0) return [];
   const text = `${part} of ${of}, ${Math.round((part / of) * 100)}%`;
   const room = width - text.length - 4;
   const full = Math.round((part / of) * room);
-  const bar = (glyphs.cells[0] ?? "#").repeat(full) + glyphs.rest.repeat(room - full);
-  return [title, `  ${bar}  ${text}`];
+  return [title, `  ${glyphs.cells.charAt(0).repeat(full)}${glyphs.rest.repeat(room - full)}  ${text}`];
 };
 
 /** A bar of a share of the room: whole cells, then a part of one; something is never nothing. */
-const barOf = (share: number, room: number, { cells }: Glyphs): string => {
+const barText = (share: number, room: number, { cells }: Glyphs): string => {
   const parts = Math.round(share * room * cells.length);
-  const whole = Math.floor(parts / cells.length);
   const rest = parts % cells.length;
-  const bar = (cells[0] ?? "#").repeat(whole) + (rest === 0 ? "" : (cells[cells.length - rest] ?? ""));
-  return bar === "" && share > 0 ? (cells.at(-1) ?? "") : bar;
+  const bar =
+    cells.charAt(0).repeat(Math.floor(parts / cells.length)) + (rest === 0 ? "" : cells.charAt(cells.length - rest));
+  return bar === "" && share > 0 ? cells.slice(-1) : bar;
 };
 
-interface Bar {
-  readonly name: string;
-  readonly count: number;
-}
-
-const barsOf = (distribution: Distribution, glyphs: Glyphs): readonly Bar[] => {
-  const { weights } = distribution;
-  if (weights.length <= mostBars) return weights.map(({ value, count }) => ({ name: numberText(value), count }));
-  const { start, step, count } = binsOf(distribution);
-  const counts = binned(distribution, { start, step, count });
-  const edge = (at: number): string => numberText(start + at * step);
-  return counts.map((own, at) => ({ name: `${edge(at)} ${glyphs.to} ${edge(at + 1)}`, count: own }));
-};
-
-interface Bins {
-  readonly start: number;
-  readonly step: number;
-  readonly count: number;
-}
-
-/** Bins with round edges over the bulk of a distribution; what is far outside is counted in the first and last. */
-const binsOf = ({ weights, least, most, count }: Distribution): Bins => {
-  const low = quantile(weights, count * 0.01);
-  const high = quantile(weights, count * 0.99);
-  const isFar = high > low && most - least > (high - low) * farTimes;
+/** A bar for each value, or for each bin with round edges over the bulk of the values; the first and last also have those far outside. */
+const barsOf = (
+  distribution: Distribution,
+  glyphs: Glyphs,
+): readonly { readonly name: string; readonly count: number }[] => {
+  const { weights, least, most, count } = distribution;
+  if (weights.length <= maxBars) return weights.map((one) => ({ name: numberText(one.value), count: one.count }));
+  const [low, high] = [quantile(weights, count * 0.01), quantile(weights, count * 0.99)];
+  const isFar = high > low && most - least > (high - low) * maxStretch;
   const [from, to] = isFar ? [low, high] : [least, most];
-  const rough = (to - from) / (mostBars - 2);
+  const rough = (to - from) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(rough));
   const step = (roundSteps.find((one) => one * magnitude >= rough) ?? 10) * magnitude;
   const start = Math.floor(from / step) * step;
-  return { start, step, count: Math.max(1, Math.ceil((to - start) / step + 1e-9)) };
+  const bins = Math.max(1, Math.ceil((to - start) / step + 1e-9));
+  const edge = (at: number): string => numberText(start + at * step);
+  return binned(weights, { start, step, bins }).map((own, at) => ({
+    name: `${edge(at)} ${glyphs.to} ${edge(at + 1)}`,
+    count: own,
+  }));
 };
 
 /** How many times wider than its bulk a distribution is drawn. */
-const farTimes = 10;
+const maxStretch = 10;
 
 const roundSteps = [1, 2, 2.5, 5, 10];
 
 const quantile = (weights: Distribution["weights"], passed: number): number => {
   let sum = 0;
-  for (const { value, count } of weights) {
+  const found = weights.find(({ count }) => {
     sum += count;
-    if (sum >= passed) return value;
-  }
-  return weights.at(-1)?.value ?? 0;
+    return sum >= passed;
+  });
+  return (found ?? weights.at(-1))?.value ?? 0;
 };
 
-const binned = ({ weights }: Distribution, { start, step, count }: Bins): readonly number[] => {
-  const counts = Array.from({ length: count }, () => 0);
-  for (const { value, count: own } of weights) {
+const binned = (
+  weights: Distribution["weights"],
+  { start, step, bins }: { readonly start: number; readonly step: number; readonly bins: number },
+): readonly number[] => {
+  const counts = Array.from({ length: bins }, () => 0);
+  for (const { value, count } of weights) {
     // A value on an edge belongs to the bin that begins there, whatever a division makes of it.
-    const bin = Math.min(count - 1, Math.max(0, Math.floor((value - start) / step + 1e-9)));
-    counts[bin] = (counts[bin] ?? 0) + own;
+    const bin = Math.min(bins - 1, Math.max(0, Math.floor((value - start) / step + 1e-9)));
+    counts[bin] = (counts[bin] ?? 0) + count;
   }
   return counts;
 };
 
-const lengthLines = ({ lengths }: Picture, { width, glyphs }: PictureLayout): readonly string[] => {
-  const name = Math.max(...lengths.map((one) => one.name.length));
-  const least = Math.max(...lengths.map(({ distribution }) => numberText(distribution.least).length));
-  const rows = lengths.map((one) => {
-    const { distribution } = one;
-    const tail = `${numberText(distribution.most)}, median ${numberText(distribution.median)}`;
-    return { name: one.name, least: numberText(distribution.least), tail, distribution };
+const lengthLines = (lengths: Picture["lengths"], { width, glyphs }: Layout): readonly string[] => {
+  const rows = lengths.map(({ name, distribution }) => {
+    const { least, most, median } = distribution;
+    return { name, least: numberText(least), tail: `${numberText(most)}, median ${numberText(median)}`, distribution };
   });
-  const room = width - name - least - 6 - Math.max(...rows.map(({ tail }) => tail.length));
+  const name = widest(rows.map((row) => row.name));
+  const least = widest(rows.map((row) => row.least));
+  const room = width - name - least - 6 - widest(rows.map((row) => row.tail));
   return [
     "Lengths",
     ...rows.map((row) => {
@@ -186,46 +172,47 @@ const lengthLines = ({ lengths }: Picture, { width, glyphs }: PictureLayout): re
   ];
 };
 
-const heightsOf = (distribution: Distribution, columns: number, { heights }: Glyphs): string => {
-  const { least, most } = distribution;
-  if (most === least) return heights.at(-1) ?? "";
-  // Lengths are whole numbers: no column stands between two of them.
+const heightsOf = ({ least, most, weights }: Distribution, columns: number, { heights }: Glyphs): string => {
+  if (most === least) return heights.slice(-1);
+  // Lengths are whole numbers: no column is between two of them.
   const bins = Math.min(columns, most - least + 1);
-  const counts = binned(distribution, { start: least, step: (most - least + 1) / bins, count: bins });
+  const counts = binned(weights, { start: least, step: (most - least + 1) / bins, bins });
   const highest = Math.max(...counts);
   return counts
-    .map((count) => (count === 0 ? " " : (heights[Math.ceil((count / highest) * heights.length) - 1] ?? "")))
+    .map((count) => (count === 0 ? " " : heights.charAt(Math.ceil((count / highest) * heights.length) - 1)))
     .join("");
 };
 
-const metricLines = ({ metrics }: Picture, { width, glyphs, clean }: PictureLayout): readonly string[] => {
+/** Columns of a metric's name next to which its least and its most are shown, and those that it always has. */
+const roomyName = 16;
+const minName = 8;
+
+const metricLines = (metrics: Picture["metrics"], { width, glyphs, clean }: Layout): readonly string[] => {
   if (metrics.length === 0) return [];
-  const rows = metrics.slice(0, mostMetrics).map(({ name, distribution }) => ({
+  const rows = metrics.slice(0, maxMetrics).map(({ name, distribution }) => ({
     name: clean(name),
-    mean: meanText(distribution, glyphs).slice("mean ".length),
+    mean: meanText(distribution, glyphs),
     range: `${numberText(distribution.least)} ${glyphs.to} ${numberText(distribution.most)}`,
   }));
-  const mean = Math.max(...rows.map((row) => widthOf(row.mean)));
-  const range = Math.max(...rows.map((row) => widthOf(row.range)));
-  const longest = Math.max(...rows.map((row) => widthOf(row.name)));
-  const isNarrow = width - mean - range - 6 < Math.min(longest, fewestOfName);
-  const name = Math.max(8, Math.min(longest, width - mean - (isNarrow ? 4 : range + 6)));
+  const mean = widest(rows.map((row) => row.mean));
+  const range = widest(rows.map((row) => row.range));
+  const longest = widest(rows.map((row) => row.name));
+  const isNarrow = width - mean - range - 6 < Math.min(longest, roomyName);
+  const name = Math.max(minName, Math.min(longest, width - mean - (isNarrow ? 4 : range + 6)));
   const left = metrics.length - rows.length;
   return [
     `Metrics, mean ${glyphs.spread} spread${isNarrow ? "" : `, least ${glyphs.to} most`}`,
     ...rows.map((row) => {
       const label = cut(row.name, name);
-      return `  ${label}${" ".repeat(name - widthOf(label))}  ${row.mean.padEnd(mean)}  ${isNarrow ? "" : row.range}`.trimEnd();
+      const own = `  ${label}${" ".repeat(name - widthOf(label))}  ${row.mean.padEnd(mean)}`;
+      return `${own}  ${isNarrow ? "" : row.range}`.trimEnd();
     }),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ];
 };
 
-/** Columns that a metric's name has before the least and the most of it are shown too. */
-const fewestOfName = 16;
-
 const meanText = ({ mean, spread }: Distribution, glyphs: Glyphs): string =>
-  `mean ${numberText(mean)} ${glyphs.spread} ${numberText(spread)}`;
+  `${numberText(mean)} ${glyphs.spread} ${numberText(spread)}`;
 
 /** A number in four digits. */
 const numberText = (value: number): string => {

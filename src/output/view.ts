@@ -3,46 +3,43 @@
 /** The forms a result can take (promises.md, "Output"). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
 
-/** Colour that means something. */
+/** Color that means something. */
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
-/** A word beside a cell, in a colour: it is not only seen by those who see colours. */
+/** A word next to a cell, in a color: people who see no color read it. */
 export interface Mark {
   readonly text: string;
-  /** What is said beside the first column where the mark's own does not fit the terminal; nothing where absent. */
+  /** The word next to the first column if the mark's own column does not fit the terminal. Default: none. */
   readonly elsewhere?: string;
   readonly tone: Tone;
 }
 
 /** One column of a list, and what each form needs of it. */
 export interface Column<Row> {
-  /** Name on the wire: what `--fields`, `--sort`, CSV and JSON call it, such as `pricing.prompt`. */
+  /** Name on the wire, for `--fields`, `--sort`, CSV and JSON, such as `pricing.prompt`. */
   readonly name: string;
   /** Further names that `--fields` and `--sort` take. */
   readonly otherNames?: readonly string[];
-  /** Heading for a person, with its unit where it has one; a table breaks it at its line ends. */
+  /** Heading for a person, with its unit; a table breaks it at its line ends. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
   /** The lower, the longer it stays when the terminal is narrow; 0 is never left out. */
   readonly rank: number;
-  /** Whether it holds the names that people type; the first column does where none says so. */
+  /** True if it has the names that people type. Default: the first column has. */
   readonly isName?: boolean;
-  /**
-   * What a person sees; an empty string where there is nothing. Made safe by the screen. `spelled` gives the value's text
-   * as it stood on the wire, for what a double or a type can't hold.
-   */
+  /** The text for a person, made safe by the screen. `spelled` gives the value's text on the wire, which a double may not hold. */
   readonly cell: (row: Row, spelled: () => string) => string;
-  /** The wire's own value: undefined where absent. */
+  /** The wire's own value: undefined if absent. */
   readonly value: (row: Row) => unknown;
-  /** Whether the value is free-form: CSV then holds its JSON, on one line. */
+  /** True if CSV has its JSON, on one line. */
   readonly freeForm?: boolean;
-  /** Whether it is shown only where some object of the wire has a value of it, unless it is picked. */
+  /** True if it is shown only if some object of the wire has a value of it, unless it is picked. */
   readonly onlyWhereSome?: boolean;
-  /** What a terminal shows beside a row's cell, in words and colour, where there is something to look at. */
+  /** Next to a row's cell on a terminal, if there is something to look at. */
   readonly mark?: (row: Row) => Mark | undefined;
 }
 
-/** A column of texts that rollcall makes; an absent one is an empty cell. Its value is the text, where nothing else is given. */
+/** A column of texts that rollcall makes; an absent one is an empty cell. Its value is the text by default. */
 export const textColumn = <Row>(
   name: string,
   {
@@ -57,13 +54,13 @@ export const textColumn = <Row>(
   },
 ): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value });
 
-/** Objects inside a reply of the service: what JSON and CSV are cut from, so that every spelling is kept. */
+/** Objects inside a reply of the service: JSON and CSV are cut from it, so that every spelling is kept. */
 export interface WireObjects {
   /** The whole reply: valid JSON, UTF-8. */
   readonly bytes: Uint8Array;
   /** The member of its outermost object that holds the objects: an array of them, or one. */
   readonly member: string;
-  /** Positions in the array of what is shown, in the order shown; all of it where absent. */
+  /** Positions of the objects that are shown, in their order. Default: all. */
   readonly kept?: readonly number[];
 }
 
@@ -77,18 +74,41 @@ export interface Rows<Row> {
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: Rows<Row>;
-  /** Where the rows stand in the service's own reply, one for one; absent for a list that rollcall made. */
+  /** The service's own reply with the objects of the rows, one for one; absent for a list that rollcall made. */
   readonly wire?: WireObjects;
+}
+
+/** A column as the forms need it: by the position of the row. */
+export interface ShownColumn<Row> extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "isName" | "mark"> {
+  /** What a person sees. */
+  readonly cell: (row: Row, position: number) => string;
+  /** The wire's own value as text. */
+  readonly text: (row: Row, position: number) => string;
+}
+
+/** Rows of one piece of output: a pager shows the first of 50,000 at once. */
+export const rowsOfPiece = 100;
+
+/** Rows with their positions, from one position up to another. */
+export function* inOrder<Row>(
+  rows: Rows<Row>,
+  from = 0,
+  to = rows.length,
+): Generator<readonly [row: Row, position: number], void> {
+  for (let position = from; position < Math.min(to, rows.length); position++) {
+    const row = rows.at(position);
+    if (row !== undefined) yield [row, position];
+  }
 }
 
 /** A page for a person: titled sections of labelled lines and blocks. */
 export interface Page {
   readonly sections: readonly Section[];
-  /** False where a terminal gets only the beginning and the end of what is long. A pipe always gets all of it. */
+  /** False if a terminal gets only the beginning and the end of long texts. A pipe always gets all of it. */
   readonly full?: boolean;
 }
 
-/** A labelled line of a page. An empty text is an empty cell: the label stays. */
+/** A labelled line of a page. */
 export interface Line {
   readonly label: string;
   readonly text: string;
@@ -98,17 +118,15 @@ export interface Line {
 /** A part of a page: a title, then labelled lines, then a block. */
 export interface Section {
   readonly title?: string;
-  /** 2 stands under the section before it, as a message under "Inputs"; 3 under that, as a call of a tool. Default 1. */
+  /** 2 is under the section before it, as a message under "Inputs"; 3 under that, as a call of a tool. Default: 1. */
   readonly level?: 1 | 2 | 3;
   readonly lines?: readonly Line[];
   /** Text as it was, line by line; folded to the terminal, never in a pipe. */
   readonly block?: string;
-  /** Whether the block is text from outside: every line of it then stands behind a mark that no text can make itself. */
+  /** True if the block is text from outside: every line of it is behind a mark that no text can make itself. */
   readonly quoted?: boolean;
-  /** Lines of the block that a terminal gets at most, where a page is not `full`. */
+  /** Lines of the block that a terminal gets at most, if a page is not `full`. */
   readonly most?: number;
-  /** What belongs beside the block, and stands there where the terminal has room, else under it: text from outside too. */
-  readonly beside?: { readonly title: string; readonly block: string };
   /** A line across in place of all else: what follows is something else. */
   readonly isRule?: true;
   /** A sentence of rollcall's own in place of something. */

@@ -2,8 +2,7 @@
 import { costIn, tokensIn } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
 import { type GroupsRead, hasNoChoice, hasNoSignal, momentsOf, rewardsIn, validParts } from "../groups/index.ts";
-import { readSpelled } from "../json/read-spelled.ts";
-import type { Spelled } from "../json/spelled.ts";
+import { readSpelled, type Spelled } from "../json/spelled.ts";
 import { elementsOf, memberAt, type Place, rootOf, spanOf } from "../json/table.ts";
 import { textOf } from "../json/walk.ts";
 import type { Untrainable } from "./answers.ts";

@@ -1,15 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import {
-  findPath,
-  messagesOf,
-  openSummary,
-  parsePath,
-  readHead,
-  trajectoryOf,
-  withoutContent,
-} from "../../src/calls/index.ts";
+import { findPath, messagesOf, openSummary, parsePath, trajectoryOf, withoutContent } from "../../src/calls/index.ts";
+import { readSpelled, type Spelled } from "../../src/json/spelled.ts";
 import { openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
@@ -63,14 +56,14 @@ const call = fc
 const asked = { costs: true, storageSize: true, totalStorageSize: true, vendorPrefix: "vendor" };
 
 const printed = async (
-  bytes: Uint8Array,
+  one: Spelled,
   typed: TypedScreen,
   { markdown = false, content = true, columns }: { markdown?: boolean; content?: boolean; columns?: number } = {},
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, words: screenWords({ ...typed, pager: false }) });
   const printer = await printCalls({ screen, asked: { ...asked, content }, markdown });
-  await printer.print(bytes);
+  await printer.print(one);
   await printer.end({ several: false });
   return host.printed();
 };
@@ -79,12 +72,12 @@ describe("a damaged call", () => {
   itHolds(
     "prints in every form, and its JSON is unchanged",
     fc.asyncProperty(call, async (value) => {
-      const bytes = Buffer.from(JSON.stringify(value));
-      expect(JSON.parse(await printed(bytes, { json: true }))).toEqual({ call: value });
-      expect(await printed(bytes, {})).toMatch(/^Call .*\n {2}status/);
-      expect(await printed(bytes, {}, { markdown: true })).toMatch(/^# Call /);
-      expect(await printed(bytes, {}, { content: false })).toContain("status");
-      const lines = (await printed(bytes, { color: false }, { columns: 40 })).split("\n");
+      const one = readSpelled(JSON.stringify(value));
+      expect(JSON.parse(await printed(one, { json: true }))).toEqual({ call: value });
+      expect(await printed(one, {})).toMatch(/^Call .*\n {2}status/);
+      expect(await printed(one, {}, { markdown: true })).toMatch(/^# Call /);
+      expect(await printed(one, {}, { content: false })).toContain("status");
+      const lines = (await printed(one, { color: false }, { columns: 40 })).split("\n");
       expect(lines.length).toBeLessThan(4000);
     }),
     { quick: 4, slow: 75 },
@@ -94,21 +87,21 @@ describe("a damaged call", () => {
   itHolds(
     "counts in a summary, converts or says why it cannot, and loses its content",
     fc.property(call, (value) => {
-      const bytes = Buffer.from(JSON.stringify(value));
+      const one = readSpelled(JSON.stringify(value));
       const summary = openSummary("vendor");
-      summary.add(readHead(bytes));
+      summary.add(one);
       const { all } = summary.summary();
       expect(all.calls).toBe(1);
       expect(all.cost.usd ?? "0").toMatch(/^\d+(\.\d+)?$/);
       for (const sum of [all.tokens.prompt, all.tokens.completion, all.tokens.total]) {
         expect(sum ?? 0n).toBeGreaterThanOrEqual(0n);
       }
-      for (const converted of [messagesOf(bytes), trajectoryOf(bytes, { kind: "number", text: "1" })]) {
-        if (converted.kind === "converted") JSON.parse(Buffer.from(converted.line).toString());
+      for (const converted of [messagesOf(one), trajectoryOf(one, { kind: "number", text: "1" })]) {
+        if (converted.kind === "converted") JSON.parse(converted.line);
         else expect(converted.why).toMatch(/^[a-z-]+$/);
       }
-      expect(["found", "missing"]).toContain(findPath(bytes, path).kind);
-      JSON.parse(Buffer.from(withoutContent(bytes, "vendor")).toString());
+      expect(["found", "missing"]).toContain(findPath(one, path).kind);
+      JSON.parse(withoutContent(one, "vendor").json);
     }),
     { quick: 10, slow: 200 },
   );

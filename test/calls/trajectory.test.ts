@@ -2,19 +2,20 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Converted, messagesOf, parsePath, type RewardFrom, trajectoryOf } from "../../src/calls/index.ts";
+import { readSpelled } from "../../src/json/spelled.ts";
 
-const sample = (name: string): Buffer => {
+const sample = (name: string): string => {
   const text = readFileSync(`test/samples/${name}`, "utf8");
-  return Buffer.from(text.slice(text.indexOf(":") + 1, text.lastIndexOf("}")));
+  return text.slice(text.indexOf(":") + 1, text.lastIndexOf("}"));
 };
 
 const textOf = (converted: Converted): string =>
-  converted.kind === "converted" ? Buffer.from(converted.line).toString() : `unfit: ${converted.why}`;
+  converted.kind === "converted" ? converted.line : `unfit: ${converted.why}`;
 
 const fromAttributes: RewardFrom = { kind: "attributes" };
 const one: RewardFrom = { kind: "number", text: "1" };
 const trajectory = (call: unknown, reward: RewardFrom = one): string =>
-  textOf(trajectoryOf(Buffer.from(typeof call === "string" ? call : JSON.stringify(call)), reward));
+  textOf(trajectoryOf(readSpelled(typeof call === "string" ? call : JSON.stringify(call)), reward));
 
 const messages = [{ role: "user", content: "hi" }];
 const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: "ho" } };
@@ -22,10 +23,10 @@ const done = { id: "c", ended_at: "2025-01-01T00:00:01Z", inputs: { messages }, 
 
 describe("a call as a trajectory", () => {
   it("has its messages, choice, tools and origin on one line", () => {
-    const bytes = sample("call.tools.json");
-    const line = textOf(trajectoryOf(bytes, fromAttributes));
+    const json = sample("call.tools.json");
+    const line = textOf(trajectoryOf(readSpelled(json), fromAttributes));
     expect(line).not.toMatch(/[\n\r]/);
-    const call = JSON.parse(bytes.toString());
+    const call = JSON.parse(json);
     expect(JSON.parse(line)).toEqual({
       messages_and_choices: [...call.inputs.messages, call.output.choices[0]],
       tools: call.inputs.tools,
@@ -127,7 +128,6 @@ describe("a call as a trajectory", () => {
 
 describe("a call as messages", () => {
   it("consists of its messages and those of its choices", () => {
-    const bytes = Buffer.from(JSON.stringify(done));
-    expect(JSON.parse(textOf(messagesOf(bytes)))).toEqual([...messages, choice.message]);
+    expect(JSON.parse(textOf(messagesOf(readSpelled(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
   });
 });

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { idOfKey } from "../../src/json/keys.ts";
-import { readSpelledText } from "../../src/json/read-spelled.ts";
 import { faultIn, JsonReader, nodeSize, tableOf } from "../../src/json/reader.ts";
-import { inline, laidOut } from "../../src/json/spelled.ts";
+import { inline, laidOut, readSpelledText } from "../../src/json/spelled.ts";
 import * as table from "../../src/json/table.ts";
 import { afterOf, endOf, nodeOfKey, numbersOf, startOf, type Tabled } from "../../src/json/table.ts";
 import {

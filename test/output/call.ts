@@ -1,5 +1,6 @@
 /** Prints calls in the test's own process, and finds parts of what was printed. */
 import { readFileSync } from "node:fs";
+import { readSpelled } from "../../src/json/spelled.ts";
 import { type CallAsked, openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -9,13 +10,13 @@ export const everything: CallAsked = { ...nothing, costs: true, storageSize: tru
 
 /** Prints calls as `call read` does. Returns standard output. */
 export const printed = async (
-  calls: readonly (string | Uint8Array)[],
+  calls: readonly string[],
   { asked = nothing, typed = {} }: { readonly asked?: CallAsked; readonly typed?: TypedScreen } = {},
 ): Promise<string> => {
   const host = testHost();
   const screen = openScreen({ host, words: screenWords(typed) });
   const printer = await printCalls({ screen, asked });
-  for (const call of calls) await printer.print(Buffer.from(call));
+  for (const call of calls) await printer.print(readSpelled(call));
   await printer.end({ several: calls.length > 1 });
   return host.printed();
 };

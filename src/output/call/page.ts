@@ -1,292 +1,338 @@
 /** The page of a traced call: what matters first, then what went in and came out, then every other field (interface 2.4). */
 import {
   type Cost,
+  conversationOf,
   costsOf,
   inputsOf,
+  type Media,
   microsecondsOf,
   modelsOf,
   nameOf,
+  objectOf,
   omittedKey,
   outputOf,
+  type Part,
   saidStatus,
   stateOf,
-  type Told,
+  type Turn,
   totalCost,
   usagesOf,
   without,
 } from "../../calls/index.ts";
 import { formatDecimal, shiftDecimal } from "../../decimal.ts";
-import { filled, inline, isNothing, membersOf, type Spelled, valueAt } from "../../json/spelled.ts";
-import { keyIn } from "../json/objects.ts";
-import { grouped } from "../page/block.ts";
-import type { Line, Page, Section, Tone } from "../view.ts";
-import { type Part, type Turn, turnsOf } from "./conversation.ts";
-import { sizeText, treeText } from "./tree.ts";
+import {
+  filled,
+  inline,
+  isNothing,
+  membersOf,
+  readSpelledText,
+  type Spelled,
+  type SpelledMember,
+  valueAt,
+} from "../../json/spelled.ts";
+import { grouped } from "../page.ts";
+import type { Line, Page, Section } from "../view.ts";
+import { textOfValues, valuesAt } from "../wire.ts";
+import { base64Bytes, binaryText, sizeText, treeText } from "./tree.ts";
 
-/** What of a traced call was asked for, and how its deployment spells it: cost and sizes are shown only where asked for. */
+/** What of a traced call was asked for: cost and sizes are shown only then. */
 export interface CallAsked {
   readonly costs: boolean;
   readonly storageSize: boolean;
   readonly totalStorageSize: boolean;
-  /** Whether a terminal gets long texts whole. Default no. */
+  /** True if a terminal gets long texts whole. Default: false. */
   readonly full?: boolean;
-  /** Whether what people and models wrote is shown. Default yes. */
+  /** True if what people and models wrote is shown. Default: true. */
   readonly content?: boolean;
-  /** The word in front of `_user_id`, `_run_id` and of what the summary holds (interface 2.4). */
+  /** The deployment's own word, in front of `_user_id`, `_run_id` and in the summary (interface 2.4). */
   readonly vendorPrefix: string;
 }
 
-/** What is known of a call, and what of it is shown: the same, but where its content is left out. */
-interface ShownCall {
-  readonly call: Spelled;
-  readonly shown: Spelled;
-}
-
-/** The page of a call. Nothing in it is made safe yet. */
-export const callPage = ({ call, shown }: ShownCall, asked: CallAsked): Page => {
-  const inputs = inputsOf(shown);
-  const output = outputOf(shown);
+/** The page of a call. Nothing in it is made safe yet. @param call its facts, if its content is not shown */
+export const callPage = (shown: Spelled, call: Spelled, asked: CallAsked): Page => {
+  const [inputs, output] = [inputsOf(shown), outputOf(shown)];
+  const spoken = (title: string, { items, rest }: typeof inputs): readonly Section[] =>
+    items === undefined ? treeSection(title, rest) : [{ title }, ...turnSections(items)];
   return {
     sections: [
       { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) },
-      ...treeSection("Exception", valueAt(shown, "exception"), mostOfException),
+      ...treeSection("Exception", valueAt(shown, "exception"), maxExceptionLines),
       ...spoken("Inputs", inputs),
       ...spoken("Output", output),
       ...(inputs.items === undefined ? [] : treeSection("Other inputs", inputs.rest)),
       ...(output.items === undefined ? [] : treeSection("Other output", output.rest)),
-      ...detailSection(shown, asked.vendorPrefix),
+      ...lineSection("Details", detailLines(shown, asked)),
       ...treeSection("Attributes", valueAt(shown, "attributes")),
       ...treeSection("Summary", summaryOf(shown, asked)),
-      ...treeSection("Other", otherOf(shown, asked)),
-      ...omittedSection(shown, asked),
+      ...treeSection("Other", otherFields(shown, asked)),
+      ...(asked.content === false ? lineSection("Left out (--no-content)", omittedLines(shown)) : []),
     ],
   };
 };
 
-/** Lines of a traceback that are shown where not all is: what was called first matters less than what broke. */
-const mostOfException = 120;
-
-const omittedSection = (shown: Spelled, { content }: CallAsked): readonly Section[] => {
-  const lines = membersOf(content === false ? valueAt(shown, omittedKey) : undefined).map(({ key, value }) => ({
-    label: key,
-    text: sizeText(Number(inline(value))),
-  }));
-  return lines.length === 0 ? [] : [{ title: "Left out (--no-content)", lines }];
-};
-
-/** The page of the fields that were named: by their names on the wire, whatever they hold. */
-export const fieldsPage = (call: Spelled, fields: readonly string[]): Page => {
-  const found = fields.map((name) => ({ name, value: dotted(call, name) }));
-  const isTree = ({ value }: { readonly value: Spelled | undefined }) =>
-    value?.kind === "object" || value?.kind === "list" || value?.kind === "deep";
-  const lines = found
-    .filter((one) => !isTree(one))
-    .map(({ name, value }) => ({ label: name, text: value === undefined ? "" : inline(value) }));
-  return { sections: [{ lines }, ...found.filter(isTree).flatMap(({ name, value }) => treeSection(name, value))] };
-};
-
-/** The value at a dotted name; a key may hold dots itself. */
-const dotted = (value: Spelled, name: string): Spelled | undefined => {
-  const key = keyIn(new Set(membersOf(value).map((member) => member.key)), name);
-  const inside = key === undefined ? undefined : valueAt(value, key);
-  return key === undefined || inside === undefined || key === name
-    ? inside
-    : dotted(inside, name.slice(key.length + 1));
-};
-
-const firstLines = (call: Spelled, asked: CallAsked): readonly Line[] => {
-  const status = statusOf(call, asked.vendorPrefix);
-  const costs = costLines(call, asked.vendorPrefix);
-  const duration = durationOf(call);
-  return [
-    { label: "status", text: status.text, tone: status.tone },
-    ...labelled("reward", rewardOf(call)),
-    ...(duration === undefined ? [] : labelled("took", [duration])),
-    ...labelled("model", modelLines(call, asked)),
-    ...labelled("tokens", tokensOf(call)),
-    ...(asked.costs ? labelled("cost", costs.length === 0 ? ["not given by the service"] : costs) : []),
-    ...(asked.storageSize ? labelled("size", [sizeOf(call, "storage_size_bytes")]) : []),
-    ...(asked.totalStorageSize ? labelled("total size", [sizeOf(call, "total_storage_size_bytes")]) : []),
-    ...labelled("id", fieldTexts(call, "id")),
-    ...labelled("parent", fieldTexts(call, "parent_id")),
-    ...labelled("thread", fieldTexts(call, "thread_id")),
-    ...labelled("turn", fieldTexts(call, "turn_id")),
-  ];
-};
-
-/** Models of a call that are named in one line; the rest is counted. */
-const namedModels = 5;
-
-const modelLines = (call: Spelled, { vendorPrefix }: CallAsked): readonly string[] => {
-  const models = modelsOf(call, vendorPrefix);
-  if (models.length === 0) return [];
-  const more = models.length - namedModels;
-  return [`${models.slice(0, namedModels).join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
-};
-
-/** The reward that `--as trajectory` takes where nobody says another. */
-const rewardOf = (call: Spelled): readonly string[] => {
-  const reward = valueAt(call, "attributes", "reward");
-  return reward?.kind === "number" || reward?.kind === "word" ? [inline(reward)] : [];
-};
-
-/** Lines under one label: only the first carries it. */
-const labelled = (label: string, texts: readonly string[]): readonly Line[] =>
-  texts.map((text, index) => ({ label: index === 0 ? label : "", text }));
-
-const fieldTexts = (call: Spelled, field: string): readonly string[] => {
-  const value = valueAt(call, field);
-  return value === undefined ? [] : [inline(value)];
-};
-
-const spoken = (title: string, { items, rest }: Told): readonly Section[] =>
-  items === undefined ? treeSection(title, rest) : [{ title }, ...turnsOf(items).flatMap(turnSections)];
-
-/** A turn: what was said first stands under its title, everything else under titles of its own. */
-const turnSections = ({ role, about, parts }: Turn): readonly Section[] => {
-  const [first, ...rest] = parts;
-  const said = first !== undefined && first.title === undefined ? first : undefined;
-  return [
-    { title: about === "" ? role : `${role} (${about})`, level: 2, ...blockOf(said?.text ?? "") },
-    ...(said === undefined ? parts : rest).map(partSection),
-  ];
-};
-
-const partSection = ({ title = "text", text, result }: Part): Section => ({
-  title,
-  level: 3,
-  ...blockOf(text),
-  ...(result === undefined ? {} : { beside: { title: result.title, block: result.text } }),
-});
-
-const blockOf = (text: string): Section => (text === "" ? {} : { block: text, quoted: true });
+/** Lines of a traceback that are shown if not all are: what was called first matters less than what broke. */
+const maxExceptionLines = 120;
 
 const treeSection = (title: string, value: Spelled | undefined, most?: number): readonly Section[] =>
   value === undefined ? [] : [{ title, block: treeText(value), quoted: true, ...(most === undefined ? {} : { most }) }];
 
-const details: readonly (readonly [label: string, field: string])[] = [
-  ["display name", "display_name"],
-  ["operation", "op_name"],
-  ["project", "project_id"],
-  ["trace", "trace_id"],
-  ["started", "started_at"],
-  ["ended", "ended_at"],
-  ["deleted", "deleted_at"],
-];
+const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
+  lines.length === 0 ? [] : [{ title, lines }];
 
-/** The fields whose names begin with the deployment's own word. */
-const vendorDetails: readonly (readonly [label: string, field: string])[] = [
-  ["user id", "user_id"],
-  ["username", "username"],
-  ["run", "run_id"],
-  ["run step", "run_step"],
-  ["run step end", "run_step_end"],
-];
+/** Lines under one label, which only the first has. */
+const labelled = (label: string, texts: readonly string[]): readonly Line[] =>
+  texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
-const detailSection = (call: Spelled, prefix: string): readonly Section[] => {
-  const lines = [
-    ...details.flatMap(([label, field]) => labelled(label, fieldTexts(call, field))),
-    ...vendorDetails.flatMap(([label, field]) => labelled(label, fieldTexts(call, vendorField(call, prefix, field)))),
-  ];
-  return lines.length === 0 ? [] : [{ title: "Details", lines }];
+const fieldLines = (call: Spelled, label: string, field: string): readonly Line[] => {
+  const value = valueAt(call, field);
+  return value === undefined ? [] : [{ label, text: inline(value) }];
 };
 
-/** Name of a vendor field: under the deployment's prefix, else as the interface spells it. */
-const vendorField = (call: Spelled, prefix: string, field: string): string =>
-  valueAt(call, `${prefix}_${field}`) === undefined ? `vendor_${field}` : `${prefix}_${field}`;
-
-const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => {
-  const summary = valueAt(call, "summary");
-  if (costs || summary?.kind !== "object") return summary;
-  const members = summary.members.filter(({ key }) => key !== "costs");
-  return { kind: "object", members: members.map((one) => ({ ...one, value: withoutCosts(one.value) })) };
+/** The page of fields: by their names on the wire, whatever they hold. */
+export const fieldsPage = (call: Spelled, fields: readonly string[]): Page => {
+  const found = fields.map((name) => ({ name, values: valuesAt(call, name) ?? [] }));
+  const treeIn = ({ values: [value, ...others] }: { readonly values: readonly Spelled[] }) =>
+    others.length === 0 && (value?.kind === "object" || value?.kind === "list") ? value : undefined;
+  const lines = found.flatMap((one) =>
+    treeIn(one) === undefined ? [{ label: one.name, text: textOfValues(one.values) }] : [],
+  );
+  return { sections: [{ lines }, ...found.flatMap((one) => treeSection(one.name, treeIn(one)))] };
 };
-
-const withoutCosts = (value: Spelled): Spelled =>
-  value.kind === "object" ? { ...value, members: value.members.filter(({ key }) => key !== "costs") } : value;
-
-const placed = [
-  ...["id", "exception", "inputs", "output", "attributes", "summary"],
-  ...["storage_size_bytes", "total_storage_size_bytes", "parent_id", "thread_id", "turn_id"],
-  ...details.map(([, field]) => field),
-];
-
-const otherOf = (call: Spelled, { vendorPrefix: prefix, content }: CallAsked): Spelled | undefined => {
-  const vendor = vendorDetails.map(([, field]) => vendorField(call, prefix, field));
-  const rest = without(call, [...placed, ...vendor, ...(content === false ? [omittedKey] : [])]);
-  const members = filled(membersOf(rest));
-  return members.length === 0 ? undefined : { kind: "object", members };
-};
-
-interface CallStatus {
-  readonly text: string;
-  readonly tone: Tone;
-}
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
-/** Deleted, failed, running or ok; a status word nobody knows is shown beside. */
-const statusOf = (call: Spelled, prefix: string): CallStatus => {
-  const said = saidStatus(call, prefix);
+const firstLines = (
+  call: Spelled,
+  { vendorPrefix, costs, storageSize, totalStorageSize }: CallAsked,
+): readonly Line[] => {
+  const state = stateOf(call, vendorPrefix);
+  const said = saidStatus(call, vendorPrefix);
   const odd = said === undefined || ["success", "error", "running"].includes(said) ? "" : ` (${said})`;
-  const state = stateOf(call, prefix);
-  return { text: `${state}${odd}`, tone: tones[state] };
+  const reward = valueAt(call, "attributes", "reward");
+  return [
+    { label: "status", text: `${state}${odd}`, tone: tones[state] },
+    ...(reward?.kind === "number" || reward?.kind === "word" ? labelled("reward", [inline(reward)]) : []),
+    ...labelled("took", durationTexts(microsecondsOf(call))),
+    ...labelled("model", modelTexts(modelsOf(call, vendorPrefix))),
+    ...labelled("tokens", tokenTexts(call)),
+    ...(costs ? labelled("cost", costTexts(costsOf(call, vendorPrefix))) : []),
+    ...(storageSize ? labelled("size", [storedText(call, "storage_size_bytes")]) : []),
+    ...(totalStorageSize ? labelled("total size", [storedText(call, "total_storage_size_bytes")]) : []),
+    ...fieldLines(call, "id", "id"),
+    ...fieldLines(call, "parent", "parent_id"),
+    ...fieldLines(call, "thread", "thread_id"),
+    ...fieldLines(call, "turn", "turn_id"),
+  ];
 };
 
-/** From start to end, exact to the microsecond below a minute; undefined where it can't be known. */
-const durationOf = (call: Spelled): string | undefined => {
-  const micros = microsecondsOf(call);
-  if (micros === undefined) return undefined;
-  return micros < 0 ? "not known: it ended before it started" : durationText(micros);
-};
-
-const durationText = (micros: number): string => {
-  if (micros < 1_000_000) return `${micros / 1000} ms`;
-  if (micros < 60_000_000) return `${micros / 1_000_000} s`;
+/** From start to end, exact to the microsecond below a minute. */
+const durationTexts = (micros: number | undefined): readonly string[] => {
+  if (micros === undefined) return [];
+  if (micros < 0) return ["not known: it ended before it started"];
+  if (micros < 1_000_000) return [`${micros / 1000} ms`];
+  if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
   const seconds = Math.round(micros / 1_000_000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const rest = `${String(seconds % 60).padStart(2, "0")} s`;
-  return hours === 0
-    ? `${minutes} min ${rest}`
-    : `${grouped(String(hours))} h ${String(minutes).padStart(2, "0")} min ${rest}`;
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const before = hours === 0 ? `${minutes} min` : `${grouped(String(hours))} h ${two(minutes)} min`;
+  return [`${before} ${two(seconds % 60)} s`];
 };
 
-const tokensOf = (call: Spelled): readonly string[] =>
-  usagesOf(call).map(({ model, prompt, completion, total }) => {
-    const parts = [
-      ...(prompt === undefined ? [] : [`${grouped(prompt)} prompt`]),
-      ...(completion === undefined ? [] : [`${grouped(completion)} completion`]),
-      ...(total === undefined ? [] : [`${grouped(total)} total`]),
-    ];
+/** Models of a call that one line names; the others are counted. */
+const maxModels = 5;
+
+const modelTexts = (models: readonly string[]): readonly string[] => {
+  const more = models.length > maxModels ? ` and ${models.length - maxModels} more` : "";
+  return models.length === 0 ? [] : [`${models.slice(0, maxModels).join(", ")}${more}`];
+};
+
+const tokenTexts = (call: Spelled): readonly string[] =>
+  usagesOf(call).map(({ model, ...usage }) => {
+    const parts = Object.entries(usage).flatMap(([kind, count]) =>
+      count === undefined ? [] : [`${grouped(count)} ${kind}`],
+    );
     return `${parts.join(", ")}${model === undefined ? "" : `  ${model}`}`;
   });
 
-/** Costs, a line a model and a sum where there are several; empty where the service gave none. */
-const costLines = (call: Spelled, prefix: string): readonly string[] => {
-  const costs = costsOf(call, prefix);
+/** Costs, a line a model, and their sum. */
+const costTexts = (costs: readonly Cost[]): readonly string[] => {
+  if (costs.length === 0) return ["not given by the service"];
   const all = costs.length > 1 ? totalCost(costs) : undefined;
   return [...costs.map(costText), ...(all === undefined ? [] : [`$${all} in all`])];
 };
 
 const costText = ({ model, parts, unit, total }: Cost): string => {
   const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
+  // An amount has no exponent; one that is not a decimal number stays as it is spelled.
+  const exact = (amount: string): string => (/[eE]/.test(amount) ? (shiftDecimal(amount, 0) ?? amount) : amount);
   const shown = parts.map(({ what, amount }) => `${money(exact(amount))} ${what}`).join(" + ");
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${shown}  ${model}`;
 };
 
-/** An amount without an exponent; one that is no decimal number stays as it is spelled. */
-const exact = (cost: string): string => (/[eE]/.test(cost) ? (shiftDecimal(cost, 0) ?? cost) : cost);
-
 /** A size that was asked for. Assumed: the total is null on calls that are not a root. */
-const sizeOf = (call: Spelled, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
+const storedText = (call: Spelled, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
   const size = valueAt(call, field);
-  if (size?.kind === "number") return exactSize(size.text);
-  if (!isNothing(size)) return inline(size);
-  const below = field === "total_storage_size_bytes" && valueAt(call, "parent_id") !== undefined;
-  return below ? "not known: this is not a root call" : "not given by the service";
+  if (size === undefined) {
+    const isBelow = field === "total_storage_size_bytes" && valueAt(call, "parent_id") !== undefined;
+    return isBelow ? "not known: this is not a root call" : "not given by the service";
+  }
+  if (size.kind !== "number") return inline(size);
+  const exactly = `${grouped(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  return /^\d{5,}$/.test(size.text) ? `${exactly} (${sizeText(Number(size.text))})` : exactly;
 };
 
-const exactSize = (digits: string): string => {
-  const exactly = `${grouped(digits)} ${digits === "1" ? "byte" : "bytes"}`;
-  return /^\d{5,}$/.test(digits) ? `${exactly} (${sizeText(Number(digits))})` : exactly;
+/** Fields and their labels; of those of the deployment's own, the part behind its word. */
+const details = Object.entries({
+  display_name: "display name",
+  op_name: "operation",
+  project_id: "project",
+  trace_id: "trace",
+  started_at: "started",
+  ended_at: "ended",
+  deleted_at: "deleted",
+});
+const vendorDetails = Object.entries({
+  user_id: "user id",
+  username: "username",
+  run_id: "run",
+  run_step: "run step",
+  run_step_end: "run step end",
+});
+
+const detailsOf = (call: Spelled, prefix: string): readonly (readonly [field: string, label: string])[] => [
+  ...details,
+  ...vendorDetails.map(([field, label]) => {
+    const own = `${prefix}_${field}`;
+    return [valueAt(call, own) === undefined ? `vendor_${field}` : own, label] as const;
+  }),
+];
+
+const detailLines = (call: Spelled, { vendorPrefix }: CallAsked): readonly Line[] =>
+  detailsOf(call, vendorPrefix).flatMap(([field, label]) => fieldLines(call, label, field));
+
+const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => {
+  const summary = valueAt(call, "summary");
+  if (costs || summary?.kind !== "object") return summary;
+  const withoutCosts = (members: readonly SpelledMember[]) => members.filter(({ key }) => key !== "costs");
+  return objectOf(
+    withoutCosts(summary.members).map(({ key, value }) => ({
+      key,
+      value: value.kind === "object" ? objectOf(withoutCosts(value.members)) : value,
+    })),
+  );
+};
+
+const shownElsewhere = [
+  ...["id", "exception", "inputs", "output", "attributes", "summary"],
+  ...["storage_size_bytes", "total_storage_size_bytes", "parent_id", "thread_id", "turn_id"],
+];
+
+const otherFields = (call: Spelled, { vendorPrefix, content }: CallAsked): Spelled | undefined => {
+  const shown = [...shownElsewhere, ...detailsOf(call, vendorPrefix).map(([field]) => field)];
+  const rest = filled(membersOf(without(call, content === false ? [...shown, omittedKey] : shown)));
+  return rest.length === 0 ? undefined : objectOf(rest);
+};
+
+const omittedLines = (call: Spelled): readonly Line[] =>
+  membersOf(valueAt(call, omittedKey)).map(({ key, value }) => ({ label: key, text: sizeText(Number(inline(value))) }));
+
+/** The sections of a conversation. */
+const turnSections = (items: readonly Spelled[]): readonly Section[] =>
+  conversationOf(items).flatMap((turn) => sectionsOfTurn(turn, items.length === 1));
+
+/** What of a choice is in its title; the rest, such as token probabilities, is under its message. */
+const isShort = ({ key, value }: SpelledMember): boolean =>
+  ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
+
+/** A turn: what was said first is under its title, everything else under titles of its own. */
+const sectionsOfTurn = ({ role, name, answers, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
+  const rest = around.filter((member) => !isShort(member));
+  const about = [
+    ...[name, answers].flatMap((text) => (text === undefined ? [] : [nameText(text)])),
+    ...around
+      .filter((member) => isShort(member) && !(isAlone && member.key === "index"))
+      .map(({ key, value }) => `${key.replaceAll("_", " ")} ${nameText(inline(value))}`),
+  ].join(", ");
+  const shown = merged(
+    [...parts, ...(rest.length === 0 ? [] : [{ kind: "also", members: rest } as const])].flatMap(partTexts),
+  );
+  const [first] = shown;
+  const said = first?.title === undefined ? first : undefined;
+  const title = role === undefined ? "not a message" : roleText(role);
+  return [
+    { title: about === "" ? title : `${title} (${about})`, level: 2, ...blockOf(said?.text ?? "") },
+    ...(said === undefined ? shown : shown.slice(1)).map(
+      ({ title: own = "text", text, isAnswer = false }): Section => ({
+        title: own,
+        level: 3,
+        ...blockOf(text, isAnswer),
+      }),
+    ),
+  ];
+};
+
+const blockOf = (text: string, isAnswer = false): Section =>
+  text === "" && !isAnswer ? {} : { block: text, quoted: true };
+
+const roleText = (role: string): string => (/^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role));
+
+/** A name, or an id, in the middle of rollcall's own words: what could be taken for more than one is in quotes. */
+const nameText = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
+
+const inBrackets = (id: string | undefined): string => (id === undefined ? "" : ` (${nameText(id)})`);
+
+/** A part of a message as text; without a title it is what was said. */
+interface PartText {
+  readonly title?: string;
+  /** Empty if the title says all. */
+  readonly text: string;
+  /** True for what a tool answered: an empty answer is a block too. */
+  readonly isAnswer?: true;
+}
+
+/** Texts that follow each other are one. */
+const merged = (parts: readonly PartText[]): readonly PartText[] => {
+  const all: PartText[] = [];
+  for (const part of parts) {
+    const last = all.at(-1);
+    if (last === undefined || last.title !== undefined || part.title !== undefined) all.push(part);
+    else all.splice(-1, 1, { text: `${last.text}\n${part.text}` });
+  }
+  return all;
+};
+
+/** A part, and the result of a call. */
+const partTexts = (part: Part): readonly PartText[] => {
+  if (part.kind === "said") return [{ text: treeText(part.value) }];
+  if (part.kind === "result") return [{ title: `← result${inBrackets(part.id)}`, text: flatText(part.parts) }];
+  if (part.kind === "media") return [{ title: mediaText(part), text: "" }];
+  if (part.kind === "no call") return [{ title: "→ not a call", text: treeText(part.value) }];
+  if (part.kind === "also") return [{ title: "also", text: treeText(objectOf(part.members)) }];
+  if (part.kind !== "call") return [{ title: part.kind, text: part.text }];
+  const { name, id, given, result } = part;
+  const parsed = given?.kind === "text" ? (readSpelledText(given.text) ?? given) : given;
+  const text = isNothing(parsed) ? "" : treeText(parsed);
+  const called = name === undefined ? "a tool without a name" : nameText(name);
+  // The name of the tool that answered is said only if it is another one.
+  const of = result?.name === undefined || result.name === name ? "" : ` of ${nameText(result.name)}`;
+  return [
+    { title: `→ ${called}${inBrackets(id)}`, text: text === "{}" ? "" : text },
+    ...(result === undefined
+      ? []
+      : [{ title: `← result${of}`, text: flatText(result.parts), isAnswer: true as const }]),
+  ];
+};
+
+/** Parts as one text, each that has a title under it. */
+const flatText = (parts: readonly Part[]): string =>
+  parts
+    .flatMap(partTexts)
+    .flatMap(({ title, text }) => [...(title === undefined ? [] : [`[${title}]`]), ...(text === "" ? [] : [text])])
+    .join("\n");
+
+/** An image, a sound or a file: by its type and size, or its address. */
+const mediaText = ({ what, address, data, name, format }: Media): string => {
+  if (address !== undefined) return `${what}: ${binaryText(address)?.slice(1, -1) ?? nameText(address)}`;
+  if (data === undefined) return `${what}: ${nameText(name ?? "")}`;
+  return `${what}: ${format === undefined ? "" : `${nameText(format)}, `}${sizeText(base64Bytes(data))}`;
 };

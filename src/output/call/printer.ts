@@ -1,94 +1,91 @@
-/** Traced calls in each form: a page, the service's own JSON, or rows of the wire's names. */
-import { headWithoutContent, quietly, withoutContent } from "../../calls/index.ts";
-import { readSpelled } from "../../json/read-spelled.ts";
-import { openRows } from "../json/objects.ts";
-import { printPage, printPages } from "../page/page.ts";
-import { oneLine } from "../screen/safe.ts";
-import type { Screen } from "../screen/screen.ts";
-import { fieldNamed } from "../table/fields.ts";
-import { printList } from "../table/list.ts";
-import type { Column, Page, Section, WireObjects } from "../view.ts";
+/** Traced calls in each form: a page, Markdown, the service's own JSON, or rows of the wire's names; and their summary. */
+import {
+  type CallCount,
+  type CallGroup,
+  type CallSummary,
+  factsWithoutContent,
+  quietly,
+  withoutContent,
+} from "../../calls/index.ts";
+import type { Spelled } from "../../json/spelled.ts";
+import { printRaw } from "../json.ts";
+import { printList } from "../list.ts";
+import { printPage, printPages } from "../page.ts";
+import { oneLine } from "../safe.ts";
+import type { Screen } from "../screen.ts";
+import type { Column, Page, Section } from "../view.ts";
+import { fieldNamed } from "../wire.ts";
 import { type CallAsked, callPage, fieldsPage } from "./page.ts";
 
 /** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
 export interface CallPrinter {
-  /**
-   * `bytes` is the call as the service wrote it: one JSON object. `reply` is what holds it under `call`: the document of
-   * one call keeps what else it says.
-   */
-  print(bytes: Uint8Array, reply?: Uint8Array): Promise<void>;
-  /**
-   * Prints what had to wait for the last call. `several` ids asked for make the JSON `{"calls":[…]}`, one `{"call":{…}}`;
-   * where a choice left nothing, a document may be empty.
-   */
+  /** @param reply the document that holds the call under `call`: that of one call keeps what else it says */
+  print(call: Spelled, reply?: Uint8Array): Promise<void>;
+  /** Prints what had to wait for the last call. `several` ids make the JSON `{"calls":[…]}`; after a choice it may be empty. */
   end(about: { readonly several: boolean; readonly mayBeEmpty?: boolean }): Promise<void>;
-  /** Prints what a person can use of what waited, since something else ends the run. */
+  /** Prints what a person can use of what waited, if something else ends the run. */
   cut(): Promise<void>;
 }
 
-/** How a run's calls are printed. */
-export interface CallPrinting {
+interface Printing {
   readonly screen: Screen;
   readonly asked: CallAsked;
   readonly markdown?: boolean;
 }
 
 /** Opens the printer for the form asked for. */
-export const printCalls = (printing: CallPrinting): CallPrinter => {
+export const printCalls = (printing: Printing): CallPrinter => {
   const { format, paged } = printing.screen;
   if (printing.markdown === true) return markdownPrinter(printing);
   if (format === "table" || format === "tsv") return pagePrinter(printing);
   const printer = format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
   const { content, vendorPrefix } = printing.asked;
   if (content !== false) return printer;
-  return { ...printer, print: async (bytes) => await printer.print(withoutContent(bytes, vendorPrefix)) };
+  return { ...printer, print: async (call) => await printer.print(withoutContent(call, vendorPrefix)) };
 };
 
-/** All calls in one document, once the last is there: half a document is none. */
-const documentPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
-  const calls: Uint8Array[] = [];
+const nothing = async (): Promise<void> => undefined;
+
+/** All calls in one document, once the last is there: half a document is not one. */
+const documentPrinter = ({ screen, asked }: Printing): CallPrinter => {
+  const calls: Spelled[] = [];
   let only: Uint8Array | undefined;
   return {
-    cut: async () => undefined,
-    print: async (bytes, reply) => {
-      only = reply ?? replyOf(bytes);
-      calls.push(bytes);
+    cut: nothing,
+    print: async (call, reply) => {
+      only = reply ?? replyOf(call);
+      calls.push(call);
     },
     end: async ({ several, mayBeEmpty = false }) => {
       if (calls.length === 0 && !mayBeEmpty) return;
-      const wire = several || only === undefined ? severalOf(calls) : { bytes: only, member: "call" };
+      const all = () => Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`);
+      const wire = several || only === undefined ? { bytes: all(), member: "calls" } : { bytes: only, member: "call" };
       await printList(screen, { columns: columnsOf(asked), rows: calls, wire });
     },
   };
 };
 
-const severalOf = (calls: readonly Uint8Array[]): WireObjects => {
-  const pieces = calls.flatMap((bytes, index) => (index === 0 ? [bytes] : [Buffer.from(","), bytes]));
-  return { bytes: Buffer.concat([Buffer.from('{"calls":['), ...pieces, Buffer.from("]}")]), member: "calls" };
-};
+/** A document that holds a call and nothing else. */
+const replyOf = ({ json }: Spelled): Uint8Array => Buffer.from(`{"call":${json}}`);
 
-/** What holds a call and nothing else. */
-const replyOf = (call: Uint8Array): Uint8Array => Buffer.concat([Buffer.from('{"call":'), call, Buffer.from("}")]);
-
-const linePrinter = ({ screen, asked }: CallPrinting): CallPrinter => ({
-  print: async (call, reply = replyOf(call)) => {
-    const wire = { bytes: reply, member: "call" };
-    await printList(screen, { columns: columnsOf(asked), rows: [call], wire });
-  },
-  end: async () => undefined,
-  cut: async () => undefined,
+const linePrinter = ({ screen, asked }: Printing): CallPrinter => ({
+  print: async (call, reply = replyOf(call)) =>
+    await printList(screen, { columns: columnsOf(asked), rows: [call], wire: { bytes: reply, member: "call" } }),
+  end: nothing,
+  cut: nothing,
 });
 
-/** A page a call, as it comes: by itself where a program or a file takes it, all of them through one pager where one may open. */
-const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
+/** A page a call, as it comes: alone in a pipe or a file, all of them through one pager if one may open. */
+const pagePrinter = ({ screen, asked }: Printing): CallPrinter => {
   const full = asked.full === true;
   let printed = 0;
-  let pager: PagedPages | undefined;
+  let pager: ReturnType<typeof openPaged> | undefined;
   const end = async () => await pager?.end();
   return {
-    print: async (bytes) => {
-      const { sections } = pageOf(bytes, screen.fields, asked);
-      const page = { sections: printed++ === 0 ? sections : [between, ...sections], full };
+    print: async (call) => {
+      const { sections } = pageOf(call, screen.fields, asked);
+      // A line across, so that calls are further apart than the sections of one.
+      const page = { sections: printed++ === 0 ? sections : [{ isRule: true as const }, ...sections], full };
       if (!screen.paged) return await printPage(screen, page);
       pager ??= openPaged(screen);
       await pager.show(page);
@@ -98,19 +95,14 @@ const pagePrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
   };
 };
 
-interface PagedPages {
-  /** Resolves when the page was taken, or the reader left. */
-  show(page: Page): Promise<void>;
-  end(): Promise<void>;
-}
-
-const openPaged = (screen: Screen): PagedPages => {
+const openPaged = (screen: Screen) => {
   // Nothing is kept in between: a call is read when the one before it was taken.
   const { readable, writable } = new TransformStream<Page, Page>();
   const [pages, writer] = [readable.values(), writable.getWriter()];
   const shown = quietly(printPages(screen, pages).finally(async () => await pages.return?.()));
   return {
-    show: async (page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
+    /** Resolves when the page was taken, or the reader left. */
+    show: async (page: Page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
     end: async () => {
       void quietly(writer.close());
       await shown;
@@ -119,89 +111,57 @@ const openPaged = (screen: Screen): PagedPages => {
 };
 
 /** A document a call, in whatever form: it is for a person, in a file. */
-const markdownPrinter = ({ screen, asked }: CallPrinting): CallPrinter => {
+const markdownPrinter = ({ screen, asked }: Printing): CallPrinter => {
   let printed = 0;
   return {
-    print: async (bytes) => {
-      const pieces = pageMarkdown(pageOf(bytes, screen.fields, asked), screen.safe.text);
+    print: async (call) => {
+      const pieces = pageMarkdown(pageOf(call, screen.fields, asked), screen.safe.text);
       if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", paged: false });
       await screen.print(pieces, { kind: "lines", paged: false });
     },
-    end: async () => undefined,
-    cut: async () => undefined,
+    end: nothing,
+    cut: nothing,
   };
 };
 
-const pageOf = (bytes: Uint8Array, fields: readonly string[] | undefined, asked: CallAsked): Page => {
-  const shown = asked.content === false ? withoutContent(bytes, asked.vendorPrefix) : bytes;
-  const spelled = readSpelled(Buffer.from(shown).toString());
-  if (fields === undefined) {
-    const call = asked.content === false ? headWithoutContent(bytes, asked.vendorPrefix) : spelled;
-    return callPage({ call, shown: spelled }, asked);
-  }
-  const wire = openRows(shown, [{ start: 0, end: shown.length }]);
+const pageOf = (call: Spelled, fields: readonly string[] | undefined, asked: CallAsked): Page => {
+  const { content, vendorPrefix } = asked;
+  const shown = content === false ? withoutContent(call, vendorPrefix) : call;
+  if (fields === undefined)
+    return callPage(shown, content === false ? factsWithoutContent(call, vendorPrefix) : call, asked);
   const columns = columnsOf({ ...asked, storageSize: true, totalStorageSize: true });
+  const rows = { count: 1, at: () => shown };
   return fieldsPage(
-    spelled,
-    fields.map((name) => fieldNamed(name, { columns, wire })),
+    shown,
+    fields.map((name) => fieldNamed(name, columns, rows)),
   );
 };
 
-/** Keeps two calls apart by more than two sections of one. */
-const between: Section = { isRule: true };
+/** The fields of a call in the order of interface 2.4; `vendor_` stands for the deployment's own word. */
+export const callFields = [
+  ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
+  ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
+  ...["vendor_run_id", "vendor_run_step", "vendor_run_step_end", "deleted_at", "storage_size_bytes"],
+  "total_storage_size_bytes",
+];
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
-/** The fields of a call in the order of interface 2.4; `vendor_` stands for the deployment's own word. */
-export const callFields = [
-  "id",
-  "project_id",
-  "op_name",
-  "trace_id",
-  "started_at",
-  "attributes",
-  "inputs",
-  "display_name",
-  "parent_id",
-  "thread_id",
-  "turn_id",
-  "ended_at",
-  "exception",
-  "output",
-  "summary",
-  "vendor_user_id",
-  "vendor_username",
-  "vendor_run_id",
-  "vendor_run_step",
-  "vendor_run_step_end",
-  "deleted_at",
-  "storage_size_bytes",
-  "total_storage_size_bytes",
-] as const;
-
-/** The fields of interface 2.4 in its order, under the deployment's own word. */
-const namesOf = ({ vendorPrefix }: CallAsked): readonly string[] =>
-  callFields.map((name) => name.replace(/^vendor_/, `${vendorPrefix}_`));
-
-/** Where a logged trajectory's reward is, and what `--as trajectory` takes where nobody says another. */
+/** The reward of a logged trajectory, which `--as trajectory` takes by default: the last column, if calls have one. */
 const rewardField = "attributes.reward";
 
-/** Sizes only where they were asked for, rewards behind all else where calls have some. */
-const columnsOf = (asked: CallAsked): readonly Column<Uint8Array>[] =>
-  [...namesOf(asked), rewardField]
-    .filter((name) => asked.storageSize || name !== "storage_size_bytes")
-    .filter((name) => asked.totalStorageSize || name !== "total_storage_size_bytes")
-    .map((name) => ({
-      name,
-      heading: name,
-      rank: 0,
-      freeForm: freeForm.has(name),
-      onlyWhereSome: name === rewardField,
-      cell: () => "",
-      value: () => undefined,
-    }));
+/** Sizes only if they were asked for. */
+const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallAsked): readonly Column<Spelled>[] =>
+  [...callFields, rewardField]
+    .filter((name) => storageSize || name !== "storage_size_bytes")
+    .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
+    .map((field) => {
+      const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
+      const about = { freeForm: freeForm.has(name), onlyWhereSome: name === rewardField };
+      return { name, heading: name, rank: 0, ...about, cell: () => "", value: () => undefined };
+    });
 
-/** The Markdown of a page in pieces, each of which begins where a line does or goes on with a line end. `clean` makes text of several lines safe. */
+/** The Markdown of a page in pieces, each of which begins where a line does or with a line end. */
 function* pageMarkdown({ sections }: Page, clean: (text: string) => string): Generator<string, void> {
   let isFirst = true;
   for (const section of sections) {
@@ -215,19 +175,16 @@ function* pageMarkdown({ sections }: Page, clean: (text: string) => string): Gen
 }
 
 function* sectionMarkdown(section: Section, clean: (text: string) => string): Generator<readonly string[], void> {
-  const { title, level = 1, lines = [], block, beside, note } = section;
-  const heading = (text: string) => `${"#".repeat(level)} ${escaped(oneLine(clean(text)))}`;
-  if (title !== undefined) yield [heading(title)];
-  if (lines.length > 0) yield [lines.map(({ label, text }) => itemText(clean(label), clean(text))).join("\n")];
+  const { title, level = 1, lines = [], block, note } = section;
+  const oneEscaped = (text: string) => escaped(oneLine(clean(text)));
+  if (title !== undefined) yield [`${"#".repeat(level)} ${oneEscaped(title)}`];
+  const items = lines.map(
+    ({ label, text }) => `${label === "" ? "  " : `- ${oneEscaped(label)}: `}${oneEscaped(text)}`,
+  );
+  if (items.length > 0) yield [items.join("\n")];
   if (block !== undefined) yield fenced(clean(block));
   if (note !== undefined) yield [escaped(note)];
-  if (beside === undefined) return;
-  yield [heading(beside.title)];
-  yield fenced(clean(beside.block));
 }
-
-const itemText = (label: string, text: string): string =>
-  label === "" ? `  ${escaped(oneLine(text))}` : `- ${escaped(oneLine(label))}: ${escaped(oneLine(text))}`;
 
 /** What Markdown, or the HTML in it, could take for something else than text. */
 const escaped = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
@@ -237,4 +194,72 @@ const fenced = (text: string): readonly string[] => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
+};
+
+/** A summary, and what of it is shown. */
+interface CallSummaryView {
+  readonly summary: CallSummary;
+  /** True if costs were asked for: otherwise there is no column of them. */
+  readonly costs: boolean;
+  /** Ids of which there was no call. */
+  readonly missing: number;
+}
+
+/** Prints a summary: a row for each operation and model, and one for all; or one JSON document. */
+export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
+  const { all, groups } = view.summary;
+  if (screen.format === "json" || screen.format === "jsonl") {
+    return await printRaw(screen, Buffer.from(summaryJson(view)), "groups");
+  }
+  const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
+  // Scripts that read csv add up for themselves.
+  const total = { ...all, op: "all calls", model: "" };
+  await printList(screen, { columns, rows: screen.format === "csv" ? groups : [...groups, total] });
+};
+
+type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "isName" | "value"> & { readonly heading?: string };
+
+const right = { align: "right" } as const;
+const decimal = { align: "decimal" } as const;
+
+/** Every column, in an order that is a promise (promises.md, "Output"). */
+const summaryColumns = Object.entries<SummaryColumn>({
+  op: { rank: 0, value: ({ op }) => op },
+  model: { rank: 0, isName: true, value: ({ model }) => model },
+  calls: { ...right, rank: 0, value: ({ calls }) => calls },
+  failed: { ...right, rank: 2, value: ({ states }) => states.failed },
+  running: { ...right, rank: 8, value: ({ states }) => states.running },
+  deleted: { ...right, rank: 9, value: ({ states }) => states.deleted },
+  "seconds.p50": { ...decimal, heading: "p50\ns", rank: 4, value: ({ duration }) => duration.p50 },
+  "seconds.p95": { ...decimal, heading: "p95\ns", rank: 5, value: ({ duration }) => duration.p95 },
+  "tokens.prompt": { ...right, heading: "prompt\ntokens", rank: 6, value: ({ tokens }) => tokens.prompt },
+  "tokens.completion": { ...right, heading: "completion\ntokens", rank: 7, value: ({ tokens }) => tokens.completion },
+  "tokens.total": { ...right, heading: "total\ntokens", rank: 3, value: ({ tokens }) => tokens.total },
+  "cost.usd": { ...decimal, heading: "cost\n$", rank: 0, value: ({ cost }) => cost.usd },
+}).map(
+  ([name, { heading = name, ...column }]): Column<CallGroup> => ({
+    name,
+    heading,
+    ...column,
+    cell: (group) => String(column.value(group) ?? ""),
+  }),
+);
+
+/** `{"summary":{…},"groups":[{"op","model",…}]}`, with sums and amounts as numbers that are spelled exactly. */
+const summaryJson = ({ summary: { all, groups }, costs, missing }: CallSummaryView): string => {
+  const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
+  const rows = groups.map((one) => `{"op":${name(one.op)},"model":${name(one.model)},${countJson(one, costs)}}`);
+  return `{"summary":{${countJson(all, costs)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
+};
+
+const countJson = ({ calls, states, duration, tokens, cost }: CallCount, costs: boolean): string => {
+  const members = (values: object): string =>
+    Object.entries(values)
+      .map(([key, value]) => `"${key}":${value ?? null}`)
+      .join(",");
+  return [
+    members({ calls, ...states }),
+    `"seconds":{${members(duration)}},"tokens":{${members(tokens)}}`,
+    ...(costs ? [`"cost":{${members(cost)}}`] : []),
+  ].join(",");
 };

@@ -1,43 +1,37 @@
-/** A JSON value as an indented tree; what is inlined as base64 is named by its type and its size. */
-
-import type { Spelled, SpelledMember } from "../../json/spelled.ts";
-import { grouped } from "../page/block.ts";
+/** A JSON value as an indented tree; base64 in it is named by its type and its size. */
+import { deepText, maxLevels, type Spelled } from "../../json/spelled.ts";
+import { grouped } from "../page.ts";
 
 /** Widest list of plain values that stays on one line. */
-const widestLine = 72;
-
-/** A value as lines: members under each other, texts of several lines as they were, two spaces a level. */
-export const treeText = (value: Spelled): string =>
-  value.kind === "text" ? (binaryText(value.text) ?? value.text) : (besideText(value) ?? belowText(value));
-
-/** Members as a tree; an empty text where there are none. */
-export const membersText = (members: readonly SpelledMember[]): string => treeText({ kind: "object", members });
-
-/** A value on lines of its own, all of them behind an indent but the empty ones: a long text is indented once, however deep it stands. */
-const belowText = (value: Spelled, indent = ""): string => {
-  if (value.kind === "object") return value.members.map((member) => memberText(member, indent)).join("\n");
-  if (value.kind === "list") return value.items.map((item) => itemText(item, indent)).join("\n");
-  const text = scalarText(value);
-  return indent === "" ? text : text.replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
-};
+const maxListLine = 72;
 
 const step = "  ";
 
-/** A key, and its value beside it or under it. */
-const memberText = ({ key, value }: SpelledMember, indent: string): string => {
-  const beside = besideText(value);
-  return `${indent}${keyText(key)}:${beside === undefined ? `\n${belowText(value, indent + step)}` : ` ${beside}`}`;
+/** A value as lines: members under each other, texts of several lines as they were, two spaces a level. */
+export const treeText = (value: Spelled): string =>
+  value.kind === "text" ? (binaryText(value.text) ?? value.text) : (besideText(value, maxLevels) ?? belowText(value));
+
+/** A value on lines of its own, behind an indent unless they are empty: a long text is indented once, however deep it is. */
+const belowText = (value: Spelled, indent = "", levels = maxLevels): string => {
+  if (value.kind !== "object" && value.kind !== "list") {
+    return indent === "" ? scalarText(value) : scalarText(value).replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
+  }
+  const [more, below] = [indent + step, levels - 1];
+  const members = value.members.map(({ key, value: own }) => {
+    const beside = besideText(own, below);
+    return `${indent}${keyText(key)}:${beside === undefined ? `\n${belowText(own, more, below)}` : ` ${beside}`}`;
+  });
+  const items = value.items.map((item) => {
+    const own = besideText(item, below) ?? belowText(item, more, below);
+    return `${indent}- ${own.startsWith(more) ? own.slice(more.length) : own}`;
+  });
+  return [...members, ...items].join("\n");
 };
 
-const itemText = (item: Spelled, indent: string): string => {
-  const beside = besideText(item);
-  if (beside !== undefined) return `${indent}- ${beside}`;
-  const below = belowText(item, indent + step);
-  return `${indent}- ${below.startsWith(indent + step) ? below.slice(indent.length + step.length) : below}`;
-};
-
-/** What stands on the line of its label; undefined for what needs lines of its own. */
-const besideText = (value: Spelled): string | undefined => {
+/** The text of a value next to its label; undefined for one that needs lines of its own. */
+const besideText = (value: Spelled, levels: number): string | undefined => {
+  const isTree = value.kind === "object" || value.kind === "list";
+  if (isTree && levels === 0) return deepText(value);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
   if (value.kind === "list") return listText(value.items);
   const text = scalarText(value);
@@ -45,36 +39,33 @@ const besideText = (value: Spelled): string | undefined => {
 };
 
 const listText = (items: readonly Spelled[]): string | undefined => {
-  const texts = items.map((item) => {
-    if (item.kind === "list" || item.kind === "object") return undefined;
-    return item.kind === "text" && /[,\]]/.test(item.text) ? JSON.stringify(item.text) : scalarText(item);
-  });
+  if (items.some(({ kind }) => kind === "list" || kind === "object")) return undefined;
+  const texts = items.map((item) =>
+    item.kind === "text" && /[,\]]/.test(item.text) ? JSON.stringify(item.text) : scalarText(item),
+  );
   const line = `[${texts.join(", ")}]`;
-  return texts.includes(undefined) || line.includes("\n") || line.length > widestLine ? undefined : line;
+  return line.includes("\n") || line.length > maxListLine ? undefined : line;
 };
 
-/** A text stands without quotes, but for one that would be taken for something else. */
-const scalarText = (value: Spelled): string => {
-  if (value.kind === "list" || value.kind === "object") return "";
-  if (value.kind !== "text") return value.text;
-  const binary = binaryText(value.text);
-  if (binary !== undefined) return binary;
-  return needsQuotes(value.text) ? JSON.stringify(value.text) : value.text;
+/** A text has no quotes, unless it would be taken for something else. */
+const scalarText = ({ kind, text }: Spelled): string => {
+  if (kind !== "text") return text;
+  return binaryText(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);
 };
 
 const needsQuotes = (text: string): boolean =>
-  text.trim() !== text && !text.includes("\n")
-    ? true
-    : text === "" || /^(true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|[[{"].*)$/.test(text);
+  text === "" ||
+  (text.trim() !== text && !text.includes("\n")) ||
+  /^(true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|[[{"].*)$/.test(text);
 
 const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
 
-/** Shorter ones are as short as what would be said of them. */
-const shortest = 64;
+/** Shorter texts are as short as their description. */
+const minBinary = 64;
 
-/** What to say of a `data:` address that holds base64; undefined for any other text. */
+/** The description of a `data:` address that holds base64; undefined for any other text. */
 export const binaryText = (text: string): string | undefined => {
-  if (!text.startsWith("data:") || text.length < shortest) return undefined;
+  if (!text.startsWith("data:") || text.length < minBinary) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
   return head === null ? undefined : `[${head[1] ?? "data"}, ${sizeText(base64Bytes(text.slice(head[0].length)))}]`;
 };
@@ -91,9 +82,6 @@ export const sizeText = (bytes: number): string => {
   const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let size = bytes / 1024;
   let unit = 0;
-  while (size >= 999.5 && unit < units.length - 1) {
-    size /= 1024;
-    unit++;
-  }
+  for (; size >= 999.5 && unit < units.length - 1; unit++) size /= 1024;
   return `${size.toFixed(size < 99.95 ? 1 : 0)} ${units[unit]}`;
 };

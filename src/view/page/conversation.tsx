@@ -1,8 +1,7 @@
 /** A conversation: who said what, calls with their results next to them. Long texts and reasoning are folded. */
 import { useState } from "preact/hooks";
 import { conversationOf, type Media, type Part, type Turn } from "../../calls/conversation.ts";
-import { readSpelledText } from "../../json/read-spelled.ts";
-import { itemsOf, laidOut, valueAt } from "../../json/spelled.ts";
+import { itemsOf, laidOut, readSpelledText, valueAt } from "../../json/spelled.ts";
 import type { Finding } from "../answers.ts";
 import { ProblemList } from "./problems.tsx";
 import { number } from "./text.ts";

@@ -6,33 +6,34 @@ const onlySingle =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
 /** Beyond this many code units a line is longer than any terminal is wide: the rest is not worth measuring. */
-const longestMeasured = 4096;
+const maxMeasured = 4096;
 
 /** Columns that a line takes on a terminal. */
 export const widthOf = (line: string): number => {
   if (onlySingle.test(line)) return line.length;
-  if (line.length <= longestMeasured) return stringWidth(line);
-  return stringWidth(line.slice(0, longestMeasured)) + line.length - longestMeasured;
+  return stringWidth(line.slice(0, maxMeasured)) + Math.max(0, line.length - maxMeasured);
 };
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Measuring takes microseconds, and a text of megabytes is made of few graphemes: those seen before are remembered. */
+/** Measuring takes microseconds, and a text of megabytes is made of few graphemes: the first of them are remembered. */
 const knownWidths = new Map<string, number>();
-const mostKnownWidths = 8192;
+const maxKnownWidths = 8192;
 
 const widthOfGrapheme = (grapheme: string): number => {
   const known = knownWidths.get(grapheme);
   if (known !== undefined) return known;
   const width = widthOf(grapheme);
-  if (knownWidths.size < mostKnownWidths) knownWidths.set(grapheme, width);
+  if (knownWidths.size < maxKnownWidths) knownWidths.set(grapheme, width);
   return width;
 };
 
+/** Code units that are looked at for some columns: no honest grapheme is longer than a few for each. */
+const unitsFor = (columns: number): number => columns * 8 + 64;
+
 /** The beginning of a line that takes at most `width` columns. */
 export const beginning = (line: string, width: number): string => {
-  // No honest grapheme is longer than a few code units per column: the rest need not be looked at.
-  const start = line.slice(0, width * 8 + 64);
+  const start = line.slice(0, unitsFor(width));
   if (onlySingle.test(start)) return start.slice(0, width);
   let taken = 0;
   let end = 0;
@@ -46,31 +47,32 @@ export const beginning = (line: string, width: number): string => {
 
 /** The end of a line that takes at most `width` columns. */
 export const ending = (line: string, width: number): string => {
-  const end = line.slice(Math.max(0, line.length - width * 8 - 64));
+  const end = line.slice(Math.max(0, line.length - unitsFor(width)));
   if (onlySingle.test(end)) return width < 1 ? "" : end.slice(-width);
   // What the piece begins with may be the half of a character.
   const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
   let taken = 0;
   let start = end.length;
   for (const { segment, index } of whole.reverse()) {
-    taken += widthOf(segment);
+    taken += widthOfGrapheme(segment);
     if (taken > width) break;
     start = index;
   }
   return end.slice(start);
 };
 
-/** A line cut to `width` columns, with a mark where something is missing. */
-export const cut = (line: string, width: number, mark = "…"): string =>
-  widthOf(line) <= width ? line : width < 1 ? "" : beginning(line, Math.max(0, width - mark.length)) + mark;
+/** A line cut to `width` columns, with a mark if something is missing. */
+export const cut = (line: string, width: number, mark = "…"): string => {
+  if (widthOf(line) <= width) return line;
+  return width < 1 ? "" : beginning(line, Math.max(0, width - mark.length)) + mark;
+};
 
-/** A line folded to `width` columns, at spaces where it has some. */
+/** A line folded to `width` columns, at spaces if it has some. */
 export const folded = (line: string, width: number): readonly string[] => {
   const lines: string[] = [];
-  let at = 0;
-  for (;;) {
-    // A little more than fits is looked at: a line of megabytes is not measured anew for each of its folds.
-    const rest = line.slice(at, at + width * 8 + 64);
+  for (let at = 0; ; ) {
+    // A line of megabytes is not measured again for each of its folds.
+    const rest = line.slice(at, at + unitsFor(width));
     const fits = beginning(rest, width) || firstGrapheme(rest);
     if (fits.length >= line.length - at) return [...lines, fits];
     // A space that just does not fit ends the line as well as one inside.
@@ -81,27 +83,27 @@ export const folded = (line: string, width: number): readonly string[] => {
   }
 };
 
-/** Columns that what follows the first line of a sentence is indented by, and those that a line must have beside them. */
-const indentOfRest = 2;
-const leastBeside = 8;
+const firstGrapheme = (line: string): string => {
+  for (const { segment } of graphemes.segment(line)) return segment;
+  return line;
+};
 
-/** A sentence folded to `width` columns, what follows its first line indented; a command in it stays whole where it fits on a line. */
+/** The indent of the lines after the first of a sentence, and the columns that a line must have next to it. */
+const indentOfRest = 2;
+const minBeside = 8;
+
+/** Stands for a space at which nothing is folded. */
+const noBreak = "\ue001";
+
+/** A sentence folded to `width` columns, all but its first line indented; a command in it stays whole if it fits on a line. */
 export const indented = (text: string, width: number): readonly string[] => {
   const room = Math.max(1, width - indentOfRest);
   const kept = text.replace(/`[^`]+`/g, (command) =>
     widthOf(command) <= room ? command.replaceAll(" ", noBreak) : command,
   );
   const [first = "", ...rest] = folded(kept, Math.max(1, width));
-  const isNarrow = width <= indentOfRest + leastBeside;
+  const isNarrow = width <= indentOfRest + minBeside;
   const more = rest.length === 0 || isNarrow ? rest : folded(kept.slice(first.length).trimStart(), room);
   const indent = isNarrow ? "" : " ".repeat(indentOfRest);
   return [first, ...more.map((line) => indent + line)].map((line) => line.replaceAll(noBreak, " "));
-};
-
-/** Stands for a space at which nothing is folded. */
-const noBreak = "\ue001";
-
-const firstGrapheme = (line: string): string => {
-  for (const { segment } of graphemes.segment(line)) return segment;
-  return line;
 };

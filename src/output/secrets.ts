@@ -1,7 +1,7 @@
 /** The one place that knows the secrets of a run, and blots them out of what is written, however they are spelled there. */
-import { endOfString } from "../../json/read-spelled.ts";
-import { parsedJson } from "../../json/walk.ts";
-import { unescapedPercent } from "../../percent.ts";
+import { endOfString } from "../json/spelled.ts";
+import { parsedJson } from "../json/walk.ts";
+import { unescapedPercent } from "../percent.ts";
 
 /** What is said in a secret's place. */
 const blotText = "***";

@@ -1,27 +1,24 @@
 /** Shows what is longer than the terminal through a pager, as git does. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { type Host, withoutSecrets } from "../../host.ts";
-import { splitCommandLine } from "../../shell-words.ts";
-import { openSink, type Sink } from "./sink.ts";
+import { type Host, withoutSecrets } from "../host.ts";
+import { splitCommandLine } from "../shell-words.ts";
+import { openSink, type Pieces, type Sink } from "./sink.ts";
 
-/** What is wanted of a pager. */
-export interface Paging {
+interface Paging {
   readonly host: Host;
   /** What is printed so far, and what is still to come. */
-  readonly pieces: Iterable<string> | AsyncIterable<string>;
-  /** Where it goes where no pager can be had. */
+  readonly pieces: Pieces;
+  /** Where it goes if there is no pager. */
   readonly direct: Sink;
-  /** Told the command that can't be started, where a person named it. */
+  /** Is told the command that can't be started, if a person named it. */
   readonly missing: (command: string) => void;
 }
 
-/**
- * Prints through the pager once more has come than the terminal has room for; straight away where it has not. False where
- * whoever read left before the end.
- */
+/** Prints through the pager once more has come than the terminal has room for. False if the reader left before the end. */
 export const printPaged = async ({ host, pieces, direct, missing }: Paging): Promise<boolean> => {
   const rest = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
-  const [first, isLong] = await untilFull(rest, host);
+  const first: string[] = [];
+  const isLong = await fillTerminal(first, rest, host);
   const pager = isLong ? await startPager(host, missing) : undefined;
   if (pager === undefined) return await writeAll(direct, first, rest);
   let whole = false;
@@ -43,10 +40,10 @@ export const printPaged = async ({ host, pieces, direct, missing }: Paging): Pro
   return whole;
 };
 
-type Pieces = Iterator<string> | AsyncIterator<string>;
+type Rest = Iterator<string> | AsyncIterator<string>;
 
-/** False where the reader left. */
-const writeAll = async (sink: Sink, first: readonly string[], rest: Pieces): Promise<boolean> => {
+/** False if the reader left. */
+const writeAll = async (sink: Sink, first: readonly string[], rest: Rest): Promise<boolean> => {
   for (const piece of first) await sink.write(piece);
   for (let next = await rest.next(); next.done !== true && !sink.gone; next = await rest.next()) {
     await sink.write(next.value);
@@ -54,20 +51,16 @@ const writeAll = async (sink: Sink, first: readonly string[], rest: Pieces): Pro
   return !sink.gone;
 };
 
-/** Takes pieces until they fill the terminal; whether they do. */
-const untilFull = async (
-  pieces: Pieces,
-  { terminal }: Host,
-): Promise<readonly [taken: readonly string[], isLong: boolean]> => {
-  const taken: string[] = [];
+/** Takes pieces until they fill the terminal. True if they do. */
+const fillTerminal = async (taken: string[], rest: Rest, { terminal }: Host): Promise<boolean> => {
   let lines = 0;
-  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
     taken.push(next.value);
     lines += linesOf(next.value, terminal.columns || 80);
     // The prompt takes a line of its own.
-    if (lines >= (terminal.rows || 24)) return [taken, true];
+    if (lines >= (terminal.rows || 24)) return true;
   }
-  return [taken, false];
+  return false;
 };
 
 const escapes = /\u001b\[[0-9;]*m/g;
@@ -78,12 +71,11 @@ const linesOf = (text: string, columns: number): number =>
     .split("\n")
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(escapes, "").length / columns)), 0);
 
-/** The pager, running; undefined where there is none, or none is wanted. */
+/** The pager, running; undefined if there is none, or none is wanted. */
 const startPager = async (host: Host, missing: (command: string) => void): Promise<ChildProcess | undefined> => {
-  const asked = host.env.PAGER;
+  const { PAGER: asked, TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = asked === undefined ? ["less"] : (splitCommandLine(asked, { windows: false }) ?? [asked]);
-  if (command === undefined || command === "cat" || host.env.TERM === "dumb") return undefined;
-  const { LESS = "FRX", LV = "-c" } = host.env;
+  if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
     // What is shown comes from a service: the pager must not run commands or write files for it.

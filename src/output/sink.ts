@@ -1,22 +1,21 @@
-/** A stream of text that waits for its reader, ends quietly when the reader left, and says when it can't be written. */
-
+/** A stream that waits for its reader, ends quietly when the reader left, and says when it can't be written. */
 import type { Writable } from "node:stream";
-import { codeOf } from "../../files.ts";
-import { outputFailed } from "../failures.ts";
+import { codeOf } from "../files.ts";
+import { outputFailed } from "./failures.ts";
 
-/** Where text goes. */
+/** Text in pieces. */
+export type Pieces = Iterable<string> | AsyncIterable<string>;
+
 export interface Sink {
-  /** Resolves once the text was handed over, or nobody reads any more. @throws Failure `output-failed`, the signal's reason */
-  write(text: string): Promise<void>;
-  /** The same of bytes, whose memory may be used again then. */
-  writeBytes(bytes: Uint8Array): Promise<void>;
-  /** Whether the reader closed its end. */
+  /** Resolves once it was handed over, or nobody reads any more. @throws Failure `output-failed`, the signal's reason */
+  write(text: string | Uint8Array): Promise<void>;
+  /** True if the reader closed its end. */
   readonly gone: boolean;
   /** From now on a signal that came is no reason not to write. */
   ignoreSignal(): void;
 }
 
-/** Characters of one write: small enough that a slow reader holds up little memory. */
+/** Characters of one write: few enough that a slow reader holds up little memory. */
 const pieceLength = 1 << 18;
 
 /** Codes of a reader that left: the other end of a pipe or a socket. A terminal that was closed sends SIGHUP. */
@@ -31,12 +30,12 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   stream.on("error", (error) => {
     if (readerLeft.has(codeOf(error))) gone = true;
   });
-  const hand = (text: string | Uint8Array): Promise<void> =>
+  const hand = (piece: string | Uint8Array): Promise<void> =>
     new Promise((resolve, reject) => {
       const heeded = signal;
       const stop = () => reject(heeded?.reason);
       heeded?.addEventListener("abort", stop, { once: true });
-      const done = (error?: Error | null) => {
+      const done = (error?: unknown) => {
         heeded?.removeEventListener("abort", stop);
         if (!error) return resolve();
         if (!readerLeft.has(codeOf(error))) return reject(outputFailed(codeOf(error)));
@@ -44,10 +43,10 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
         resolve();
       };
       try {
-        stream.write(text, done);
+        stream.write(piece, done);
       } catch (error) {
         // Devices and files are written in place, and throw in place.
-        done(error instanceof Error ? error : new Error(String(error)));
+        done(error);
       }
     });
   return {
@@ -57,16 +56,12 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     ignoreSignal() {
       signal = undefined;
     },
-    async writeBytes(bytes) {
-      signal?.throwIfAborted();
-      if (!gone) await hand(bytes);
-    },
     async write(text) {
       for (let at = 0; at < text.length && !gone; ) {
         signal?.throwIfAborted();
-        const end = wholeCharacter(text, at + pieceLength);
-        await hand(text.slice(at, end));
-        at = end;
+        const piece = typeof text === "string" ? text.slice(at, wholeCharacter(text, at + pieceLength)) : text;
+        await hand(piece);
+        at += piece.length;
       }
     },
   };

@@ -1,6 +1,6 @@
 /** How far a run is, on standard error: a spinner, a bar for a person, a line for each change in a build's log, events for a program. */
-import { counted } from "../../counted.ts";
-import type { Host } from "../../host.ts";
+import { counted } from "../counted.ts";
+import type { Host } from "../host.ts";
 
 /** A running spinner. */
 export interface Progress {
@@ -8,24 +8,22 @@ export interface Progress {
   stop(): void;
 }
 
-/** What is done before this many milliseconds have passed needs no spinner, and loads none. */
+/** Work that is done before this many milliseconds have passed needs no spinner, and loads none. */
 const patienceMs = 150;
 
 /** Shows nothing. */
 export const silent: Progress = { update: () => undefined, stop: () => undefined };
 
-/** Starts a spinner unless it is stopped soon. `clean` makes a label fit for one line of the terminal. */
-export const openProgress = ({
-  host,
-  label,
-  color,
-  clean,
-}: {
+interface Spinning {
   readonly host: Host;
   readonly label: string;
   readonly color: boolean;
+  /** Makes a label fit for one line of the terminal. */
   readonly clean: (label: string) => string;
-}): Progress => {
+}
+
+/** Starts a spinner unless it is stopped soon. */
+export const openProgress = ({ host, label, color, clean }: Spinning): Progress => {
   const end = new AbortController();
   let text = clean(label);
   let show: ((label: string) => void) | undefined;
@@ -33,34 +31,26 @@ export const openProgress = ({
     await host.sleep(patienceMs, end.signal);
     const { default: ora } = await import("ora");
     if (end.signal.aborted) return;
-    const spinner = ora({
-      text,
-      stream: host.stderr,
-      isEnabled: true,
-      // What is typed meanwhile belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
-      discardStdin: false,
-      hideCursor: false,
-      ...(color ? {} : { color: false }),
-    });
+    // What is typed meanwhile belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
+    const quiet = { isEnabled: true, discardStdin: false, hideCursor: false };
+    const spinner = ora({ text, stream: host.stderr, ...quiet, ...(color ? {} : { color: false }) });
     spinner.start();
-    show = (label) => {
-      spinner.text = label;
+    show = (next) => {
+      spinner.text = next;
     };
     end.signal.addEventListener("abort", () => spinner.stop(), { once: true });
   };
   start().catch(() => undefined);
-  const stop = (): void => end.abort();
-  host.signal.addEventListener("abort", stop, { once: true });
-  return {
-    update(next) {
-      text = clean(next);
-      show?.(text);
-    },
-    stop() {
-      host.signal.removeEventListener("abort", stop);
-      stop();
-    },
+  const stop = (): void => {
+    host.signal.removeEventListener("abort", stop);
+    end.abort();
   };
+  host.signal.addEventListener("abort", stop, { once: true });
+  const update = (next: string): void => {
+    text = clean(next);
+    show?.(text);
+  };
+  return { update, stop };
 };
 
 /** The forms that progress can take. */
@@ -68,10 +58,10 @@ export const meterForms = ["bar", "lines", "json", "none"] as const;
 export type MeterForm = (typeof meterForms)[number];
 
 interface MeterState {
-  /** What is being done, as a person says it: `checking`, `sending`. */
+  /** In a person's words: `checking`, `sending`. */
   readonly phase: string;
   readonly bytes: number;
-  /** Undefined where nobody can know: a file that is still written. */
+  /** Undefined for a file that is still written. */
   readonly ofBytes: number | undefined;
   readonly groups: number | undefined;
 }
@@ -99,9 +89,9 @@ interface MeterOptions {
   readonly elapsed: () => number;
   /** Columns that a bar's text may take. */
   readonly columns: number;
-  /** Opens the spinner that a bar's text stands behind. */
+  /** Opens the spinner in front of a bar's text. */
   readonly spinner: (label: string) => Progress;
-  /** Writes a line; already without an end. */
+  /** Writes a line. */
   readonly line: (text: string) => void;
 }
 
@@ -109,99 +99,74 @@ interface MeterOptions {
 const eventEveryMs = 1000;
 
 /** Opens a meter. Nothing is shown before something is known. */
-export const openMeter = (options: MeterOptions): Meter => {
-  if (options.form === "none") return { show: () => undefined, tell: () => undefined, stop: () => undefined };
-  if (options.form === "bar") return barMeter(options);
-  return options.form === "json" ? jsonMeter(options) : lineMeter(options);
-};
-
-const barMeter = ({ elapsed, columns, spinner }: MeterOptions): Meter => {
+export const openMeter = ({ form, elapsed, columns, spinner, line }: MeterOptions): Meter => {
   let running: Progress | undefined;
   let phase = "";
-  let from = 0;
-  return {
-    show: (state) => {
-      if (state.phase !== phase) {
-        phase = state.phase;
-        from = elapsed();
-      }
-      const text = barText(state, { ms: elapsed() - from, columns });
+  let since = 0;
+  const show = (state: MeterState): void => {
+    const isNew = state.phase !== phase;
+    phase = state.phase;
+    const { bytes, ofBytes = null, groups = null } = state;
+    if (form === "bar") {
+      if (isNew) since = elapsed();
+      const text = barText(state, { ms: elapsed() - since, columns });
       if (running === undefined) running = spinner(text);
       else running.update(text);
+    } else if (form === "json" && (isNew || elapsed() - since >= eventEveryMs)) {
+      since = elapsed();
+      line(JSON.stringify({ event: phase, bytes, of_bytes: ofBytes, groups }));
+    } else if (form === "lines" && isNew) {
+      line(ofBytes === null ? phase : `${phase} ${megabytes(ofBytes)}`);
+    }
+  };
+  return {
+    show,
+    tell: ({ event, text, facts }) => {
+      if (form === "lines") line(text);
+      else if (form === "json") line(JSON.stringify({ event, ...facts }));
     },
-    tell: () => undefined,
     stop: () => running?.stop(),
   };
 };
 
-/** Cells of the bar: as many as there is room for, and none where they would say little. */
-const mostCells = 20;
-const fewestCells = 5;
+/** Cells of the bar: as many as there is room for, and none if they would say little. */
+const maxCells = 20;
+const minCells = 5;
 
-/** What a bar's line says: the bar, bytes, groups, rate and the time left; what there is no room for is left out, whole. */
+/** The text of a bar: the bar, bytes, groups, rate and the time left; each part is whole or left out. */
 export const barText = (
   { phase, bytes, ofBytes, groups }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
 ): string => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
+  const hasEnd = share !== undefined && share > 0 && rate > 0;
+  // Those of the highest rank are left out first.
   const parts = [
     { text: phase, rank: 0 },
     { text: share === undefined ? "" : `${Math.floor(share * 100)}%`, rank: 1 },
     { text: ofBytes === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(ofBytes)}`, rank: 3 },
     { text: groups === undefined ? "" : counted(groups, "group"), rank: 5 },
-    // What somebody else still writes comes as fast as they write it.
+    // The rate of a file that is still written is that of its writer.
     { text: rate > 0 && ofBytes !== undefined ? `${megabytes(rate)}/s` : "", rank: 4 },
-    {
-      text: share !== undefined && share > 0 && rate > 0 ? `${timeText(((ofBytes ?? 0) - bytes) / rate)} left` : "",
-      rank: 2,
-    },
+    { text: hasEnd ? `${timeText(((ofBytes ?? 0) - bytes) / rate)} left` : "", rank: 2 },
   ].filter(({ text }) => text !== "");
   const textOf = (rank: number): readonly string[] => parts.filter((part) => part.rank <= rank).map(({ text }) => text);
   const fits = [5, 4, 3, 2, 1].find((rank) => textOf(rank).join(" ").length <= columns) ?? 0;
   const [first = "", ...rest] = textOf(fits);
-  const cells = Math.min(mostCells, columns - [first, ...rest].join(" ").length - 1);
-  if (share === undefined || cells < fewestCells) return [first, ...rest].join(" ");
+  const cells = Math.min(maxCells, columns - [first, ...rest].join(" ").length - 1);
+  if (share === undefined || cells < minCells) return [first, ...rest].join(" ");
   const filled = Math.round(share * cells);
   return [first, "█".repeat(filled) + "░".repeat(cells - filled), ...rest].join(" ");
 };
 
-const megabytes = (bytes: number): string =>
-  bytes < 1e6
-    ? `${Math.round(bytes / 1e3)} kB`
-    : `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
+const megabytes = (bytes: number): string => {
+  if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
+  return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
+};
 
 const timeText = (seconds: number): string => {
   const whole = Math.ceil(seconds);
   if (whole < 60) return `${whole} s`;
   return whole < 3600 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;
-};
-
-const lineMeter = ({ line }: MeterOptions): Meter => {
-  let phase = "";
-  return {
-    show: (state) => {
-      if (state.phase === phase) return;
-      phase = state.phase;
-      line(state.ofBytes === undefined ? phase : `${phase} ${megabytes(state.ofBytes)}`);
-    },
-    tell: ({ text }) => line(text),
-    stop: () => undefined,
-  };
-};
-
-const jsonMeter = ({ line, elapsed }: MeterOptions): Meter => {
-  let phase = "";
-  let last = 0;
-  return {
-    show: (state) => {
-      if (state.phase === phase && elapsed() - last < eventEveryMs) return;
-      phase = state.phase;
-      last = elapsed();
-      const { bytes, ofBytes = null, groups = null } = state;
-      line(JSON.stringify({ event: phase, bytes, of_bytes: ofBytes, groups }));
-    },
-    tell: ({ event, facts }) => line(JSON.stringify({ event, ...facts })),
-    stop: () => undefined,
-  };
 };

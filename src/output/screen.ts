@@ -1,22 +1,85 @@
-/** The screen of one run: which form a result takes, what it may look like, and both streams it is written to. */
-import { type Failure, type Problem, problemFacts } from "../../failure.ts";
-import { type Host, secretsOf } from "../../host.ts";
-import type { Format } from "../view.ts";
-import type { ScreenWords } from "./options.ts";
+/** The screen of one run: the form of its result, its colors, and both streams. */
+import { type Failure, type Problem, problemFacts } from "../failure.ts";
+import { optionsContradict, optionValueWrong } from "../failures.ts";
+import { type Host, secretsOf } from "../host.ts";
+import { nearest } from "../nearest.ts";
 import { type Meter, type MeterForm, openMeter, openProgress, type Progress, silent } from "./progress.ts";
 import { type Cleaner, isBuildSystem, oneLine, openCleaner } from "./safe.ts";
 import { secretsIn } from "./secrets.ts";
-import { openSink } from "./sink.ts";
+import { openSink, type Pieces } from "./sink.ts";
 import { hasColor, openPaint, type Paint } from "./style.ts";
+import type { Format } from "./view.ts";
+
+export const colorWhens = ["auto", "always", "never"] as const;
+export type ColorWhen = (typeof colorWhens)[number];
+
+/** Every form by its name, in the order of `--help`. */
+export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfies readonly Format[];
+
+/** The global options that are about the screen, as typed. */
+export interface TypedScreen {
+  readonly json?: boolean | undefined;
+  readonly output?: string | undefined;
+  readonly fields?: string | undefined;
+  readonly header?: boolean | undefined;
+  readonly quiet?: boolean | undefined;
+  /** False for `--no-color`. */
+  readonly color?: string | boolean | undefined;
+  readonly pager?: boolean | undefined;
+  readonly debug?: boolean | undefined;
+}
+
+/** What they mean. */
+export interface ScreenWords {
+  /** Default: a table on a terminal, else tsv. */
+  readonly format: Format | undefined;
+  readonly fields: readonly string[] | undefined;
+  readonly header: boolean;
+  readonly quiet: boolean;
+  readonly color: ColorWhen;
+  readonly pager: boolean;
+  readonly debug: boolean;
+  /** True if standard error is a line of JSON for everything that is said: `--progress json`. */
+  readonly events?: boolean;
+}
+
+/** Parses the global options. @throws Failure `option-value-wrong`, `options-contradict` */
+export const screenWords = (typed: TypedScreen): ScreenWords => ({
+  format: formatOf(typed),
+  fields: typed.fields === undefined ? undefined : fieldsOf(typed.fields),
+  header: typed.header === true,
+  quiet: typed.quiet === true,
+  color: colorWhens.find((when) => when === typed.color) ?? (typed.color === false ? "never" : "auto"),
+  pager: typed.pager !== false,
+  debug: typed.debug === true,
+});
+
+const formatOf = ({ json = false, output }: TypedScreen): Format | undefined => {
+  const format = formats.find((one) => one === output);
+  if (output !== undefined && format === undefined) {
+    const wanted = `${formats.slice(0, -1).join(", ")} or ${formats.at(-1)}`;
+    throw optionValueWrong({ option: "--output", value: output, wanted, suggestion: nearest(output, formats) });
+  }
+  if (json && format !== undefined && format !== "json") {
+    throw optionsContradict({ first: "--json", second: `-o ${format}`, why: "--json is -o json" });
+  }
+  return json ? "json" : format;
+};
+
+const fieldsOf = (typed: string): readonly string[] => {
+  const names = typed.split(",").map((name) => name.trim());
+  if (!names.includes("")) return names;
+  throw optionValueWrong({ option: "--fields", value: typed, wanted: "names separated by commas, such as id,name" });
+};
 
 interface Printing {
-  /** What they are: cleaned lines, cleaned JSON, or what is meant as it is. */
+  /** Cleaned lines, cleaned JSON, or text that is meant as it is. */
   readonly kind: "lines" | "json" | "verbatim";
-  /** Whether a pager may show them. Default yes. */
+  /** True if a pager may show it. Default: true. */
   readonly paged?: boolean;
 }
 
-/** Columns that the spinner itself takes beside its label. */
+/** Columns that the spinner itself takes next to its label. */
 const spinnerColumns = 4;
 
 interface Opened {
@@ -26,24 +89,25 @@ interface Opened {
   readonly argv?: readonly string[];
 }
 
-/** The screen of one run. What prints a list, a page or a picture on it is a function of its own. */
+/** Opens the screen of one run. Nothing is written yet. */
+export const openScreen = (opened: Opened): Screen => new Screen(opened);
+
 export class Screen {
   readonly host: Host;
-  /** The form asked for; else a table for a person, and lines for a program. */
   readonly format: Format;
   /** Names given with `--fields`. */
   readonly fields: readonly string[] | undefined;
   readonly words: ScreenWords;
   readonly safe: Cleaner;
-  /** Whether every printing may open a pager: what belongs together is better printed at once. */
+  /** True if every printing may open a pager: what belongs together is better printed at once. */
   readonly paged: boolean;
-  /** Whether programs read both streams: what is only for a person is left out then. */
+  /** True if programs read both streams: what is only for a person is left out. */
   readonly isForProgram: boolean;
-  /** Whether standard error is a line of JSON for everything that is said: `--progress json`. */
+  /** True if standard error is a line of JSON for everything that is said. */
   readonly tellsEvents: boolean;
-  /** Whether problems are drawn for a person, with what stands around their places where they carry it. */
+  /** True if problems are drawn for a person, with their lines. */
   readonly frames: boolean;
-  /** The word right behind `--json`, which takes none. */
+  /** The word after `--json`, which takes none. */
   readonly behindJson: string | undefined;
   readonly #inBuild: boolean;
   readonly #out: ReturnType<typeof openSink>;
@@ -53,7 +117,7 @@ export class Screen {
   /** All that was said on standard error before. */
   #said: Promise<void> = Promise.resolve();
   #waiting: Progress | undefined;
-  /** Whether whoever looked at a pager closed it before the end. */
+  /** True if a pager was closed before the end. */
   #pagerLeft = false;
 
   constructor({ host, words, argv = [] }: Opened) {
@@ -73,65 +137,57 @@ export class Screen {
     this.paged = words.pager && host.terminal.stdout && !this.#inBuild;
     this.#out = openSink({ stream: host.stdout, signal: host.signal });
     this.#errors = openSink({ stream: host.stderr });
-    this.#errorColor = hasColor({ host, stream: "stderr", color: words.color });
+    this.#errorColor = hasColor(host, "stderr", words.color);
   }
 
-  /** Whether whoever reads standard output left: a command that reads can stop, with exit code 0. */
+  /** True if the reader of standard output left: a command that reads can stop, with exit code 0. */
   get readerGone(): boolean {
     return this.#out.gone || this.#pagerLeft;
   }
 
-  /** Columns of the terminal; where none reads it, those that `COLUMNS` asks for, else as many as it takes. */
+  /** Columns of the terminal; without one, those of `COLUMNS`, else as many as it takes. */
   get width(): number {
     const { terminal, env } = this.host;
-    const asked = Number(env.COLUMNS);
     if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
+    const asked = Number(env.COLUMNS);
     return Number.isInteger(asked) && asked > 0 ? asked : Number.POSITIVE_INFINITY;
   }
 
-  /** The colours of standard output. */
-  readonly paint = (): Promise<Paint> =>
-    openPaint(hasColor({ host: this.host, stream: "stdout", color: this.words.color }));
+  /** The colors of standard output. */
+  readonly paint = (): Promise<Paint> => openPaint(hasColor(this.host, "stdout", this.words.color));
 
-  /** Writes to standard output, behind all that was said on standard error. */
-  readonly print = async (
-    pieces: Iterable<string> | AsyncIterable<string>,
-    { kind, paged = true }: Printing,
-  ): Promise<void> => {
+  /** Writes to standard output, after all that was said on standard error. */
+  readonly print = async (pieces: Pieces, { kind, paged = true }: Printing): Promise<void> => {
     this.#waiting?.stop();
     await this.#said;
     const { lines, json, verbatim } = this.safe;
-    const printed = changed(pieces, kind === "verbatim" ? verbatim : kind === "json" ? json : lines);
-    if (!this.paged || !paged) {
-      for await (const piece of printed) {
-        if (this.#out.gone) return;
-        await this.#out.write(piece);
-      }
+    const printed = changed(pieces, { lines, json, verbatim }[kind]);
+    if (this.paged && paged) {
+      const { printPaged } = await import("./pager.ts");
+      const missing = (pager: string) => this.notice(`the pager ${pager} can't be started: see PAGER`);
+      this.#pagerLeft ||= !(await printPaged({ host: this.host, pieces: printed, direct: this.#out, missing }));
       return;
     }
-    const { printPaged } = await import("./pager.ts");
-    const missing = (pager: string) => this.notice(`the pager ${pager} can't be started: see PAGER`);
-    if (!(await printPaged({ host: this.host, pieces: printed, direct: this.#out, missing }))) this.#pagerLeft = true;
+    for await (const piece of printed) {
+      if (this.#out.gone) return;
+      await this.#out.write(piece);
+    }
   };
 
   /** Prints plain text that is meant as it is (a completion script, a setting's value). */
   readonly text = (text: string): Promise<void> => this.print([text], { kind: "verbatim", paged: false });
 
-  /**
-   * Prints what came from outside as it stands, for a program or a file; a terminal gets it made safe, and of JSON also a
-   * build system, by escapes that change nothing for who parses it.
-   */
+  /** Prints text from outside as it stands, for a program or a file; a terminal gets it made safe. JSON is made safe by escapes. */
   readonly verbatim = async (pieces: readonly string[], kind: "text" | "json"): Promise<void> => {
-    const isJson = kind === "json";
-    if (!this.host.terminal.stdout && !isJson) return await this.print(pieces, { kind: "verbatim", paged: false });
-    const safe = isJson ? pieces : pieces.map((piece) => this.safe.text(piece));
-    await this.print(safe, { kind: isJson ? "json" : "lines", paged: false });
+    if (kind === "json") return await this.print(pieces, { kind, paged: false });
+    if (!this.host.terminal.stdout) return await this.print(pieces, { kind: "verbatim", paged: false });
+    await this.print(pieces.map(this.safe.text), { kind: "lines", paged: false });
   };
 
-  /** Writes bytes to standard output as they are: what somebody asked for to the byte. */
+  /** Writes bytes to standard output as they are: somebody asked for them to the byte. */
   readonly bytes = async (bytes: Uint8Array): Promise<void> => {
     await this.#said;
-    await this.#out.writeBytes(bytes);
+    await this.#out.write(bytes);
   };
 
   /** Writes to standard error after all that was said before; that nobody can read it is no reason to fail. */
@@ -144,7 +200,7 @@ export class Screen {
     return this.#said;
   };
 
-  /** Resolves when all that was said can be read: whoever is asked has read it. */
+  /** Resolves when all that was said can be read. */
   readonly settled = (): Promise<void> => this.#said;
 
   /** For the person in front of the screen; left out with `--json` and `--quiet`. */
@@ -158,7 +214,7 @@ export class Screen {
     this.notice(`${why.message}: trying again for up to ${seconds} s (--max-wait)`);
   };
 
-  /** The same as a notice, said with `--json` too. */
+  /** A notice that is said with `--json` too. */
   readonly remark = (sentence: string): void => {
     if (this.words.quiet) return;
     if (this.tellsEvents) this.#tell({ event: "notice", message: sentence });
@@ -171,11 +227,11 @@ export class Screen {
     }
   };
 
-  /** Left out with `--json`, where the result document carries it. */
+  /** Left out with `--json`, because the document of the result has it. */
   readonly warn = (problem: Problem): void => {
     if (this.isForProgram) return;
     if (this.tellsEvents) this.#tell({ event: "warning", ...problemFacts(problem) });
-    else void this.say(async (paint) => (await import("../frame/failure.ts")).warningText(this, problem, paint));
+    else void this.say(async (paint) => (await import("./failure.ts")).warningText(this, problem, paint));
   };
 
   /** A line of `--debug`. */
@@ -188,23 +244,15 @@ export class Screen {
 
   readonly hide = (secret: string): void => this.safe.hide(secret);
 
-  /** From now on a signal that came keeps nothing from being printed: the run is over, and says what it came to. */
+  /** From now on a signal that came keeps nothing from being printed: the run is over. */
   readonly lastWords = (): void => this.#out.ignoreSignal();
 
-  /** Whether a person waits in front of a terminal that can show a spinner. */
+  /** True if a person waits in front of a terminal that can show a spinner. */
   get #hasSpinner(): boolean {
-    const { terminal, env } = this.host;
-    return (
-      terminal.stderr &&
-      !this.isForProgram &&
-      !this.tellsEvents &&
-      !this.words.quiet &&
-      !this.#inBuild &&
-      env.TERM !== "dumb"
-    );
+    return this.frames && !this.words.quiet && !this.#inBuild && this.host.env.TERM !== "dumb";
   }
 
-  /** A spinner on standard error, only where that is a terminal. */
+  /** A spinner on standard error, if that is a terminal. */
   readonly progress = (label: string): Progress => {
     this.stopProgress();
     this.#waiting = this.#hasSpinner ? this.#spinner(label) : silent;
@@ -212,17 +260,18 @@ export class Screen {
   };
 
   readonly #spinner = (label: string): Progress => {
+    const { terminal } = this.host;
     // A spinner counts the lines it clears by the columns: of none, it would never have cleared them all.
-    if (this.host.terminal.sizeless) return silent;
-    const room = Math.max(0, this.host.terminal.columns - spinnerColumns);
+    if (terminal.sizeless) return silent;
+    const room = Math.max(0, terminal.columns - spinnerColumns);
     const clean = (text: string) => this.safe.line(text).slice(0, room);
     return openProgress({ host: this.host, label, color: this.#errorColor, clean });
   };
 
-  /** Ends the spinner, before something else is written where it stands. */
+  /** Ends the spinner, before something else is written in its place. */
   readonly stopProgress = (): void => this.#waiting?.stop();
 
-  /** Progress of a long run, in the form asked for: else a bar on a terminal, lines in a build, nothing elsewhere. */
+  /** Progress of a long run. Default: a bar on a terminal, lines in a build, nothing elsewhere. */
   readonly meter = (asked: MeterForm | undefined): Meter => {
     const inLines = this.#inBuild && !this.isForProgram && !this.words.quiet;
     const form = asked ?? (this.#hasSpinner ? "bar" : inLines ? "lines" : "none");
@@ -243,12 +292,6 @@ export class Screen {
   };
 }
 
-/** Opens the screen of one run. Nothing is written, and no stream asked for more than what it is. */
-export const openScreen = (given: ConstructorParameters<typeof Screen>[0]): Screen => new Screen(given);
-
-async function* changed(
-  pieces: Iterable<string> | AsyncIterable<string>,
-  change: (piece: string) => string,
-): AsyncGenerator<string, void> {
+async function* changed(pieces: Pieces, change: (piece: string) => string): AsyncGenerator<string, void> {
   for await (const piece of pieces) yield change(piece);
 }

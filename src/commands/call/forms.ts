@@ -1,0 +1,242 @@
+/** The forms that `call read` prints calls in: pages, lines, a summary, one value of each, or lines for `log`. */
+import type { CallUnfit } from "../../calls/failures.ts";
+import {
+  type CallPath,
+  type Converted,
+  factsWithoutContent,
+  findPath,
+  messagesOf,
+  microsecondsOf,
+  modelsOf,
+  openSummary,
+  operationOf,
+  parsePath,
+  stateOf,
+  trajectoryOf,
+} from "../../calls/index.ts";
+import { matchesPattern } from "../../catalogs/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
+import type { Context } from "../../context.ts";
+import type { Failure } from "../../failure.ts";
+import { optionNeeds } from "../../failures.ts";
+import { type Spelled, textFrom } from "../../json/spelled.ts";
+import { printCallSummary, printCalls, printList } from "../../output/index.ts";
+import { callPathMissing, callsUnfit } from "../failures.ts";
+import { ownColumns } from "../lists/own.ts";
+import type { TypedRead } from "./command.ts";
+
+/** A call, as it was asked for. */
+export interface ReadCall {
+  readonly id: string;
+  readonly call: Spelled;
+  /** The whole reply, which holds it under `call`. */
+  readonly reply: Uint8Array;
+}
+
+/** Takes calls in their order. */
+export interface CallResults {
+  take(call: ReadCall): Promise<void>;
+  /** Prints what had to wait for the last call. Returns what could not be done. */
+  end(about: Ended): Promise<Failure | undefined>;
+  /** Prints what a person can use of what waited, if something else ends the run. */
+  cut?(): Promise<void>;
+}
+
+/** Calls that were asked for, that do not exist, and that were left out by a choice; undefined without a choice. */
+interface Ended {
+  readonly asked: number;
+  readonly missing: number;
+  readonly chosen: number | undefined;
+}
+
+/** Opens results. The prefix is the deployment's own word. */
+type Form = (context: Context, typed: TypedRead, vendorPrefix: string) => CallResults;
+
+/** Tells which calls are meant: those in a state, of an operation, of a model. Undefined if all are. */
+export const choiceMeant = (
+  { failed, running, op, model }: TypedRead,
+  prefix: string,
+): ((call: Spelled) => boolean) | undefined => {
+  const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
+  if (states.length === 0 && op === undefined && model === undefined) return undefined;
+  const named = (pattern = "") => {
+    const matches = matchesPattern(pattern);
+    return (id: string) => matches({ id, name: id });
+  };
+  const [isOp, isModel] = [named(op), named(model)];
+  return (call) =>
+    (states.length === 0 || states.includes(stateOf(call, prefix))) &&
+    isOp(operationOf(call) ?? "") &&
+    (model === undefined || modelsOf(call, prefix).some(isModel));
+};
+
+/** The form that is asked for. @throws Failure `option-value-wrong`, `options-contradict`, `option-needs` */
+export const formMeant = (context: Context, typed: TypedRead): Form => {
+  requireOneForm(context, typed);
+  const { as, reward, rewardFrom } = typed;
+  if ((reward ?? rewardFrom) !== undefined && as !== "trajectory") {
+    throw optionNeeds(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
+  }
+  if (typed.list) return listForm;
+  if (typed.summary) return summaryForm;
+  if (typed.path !== undefined) return valueForm(parsePath(typed.path, "--path"));
+  if (as === "messages") return lineForm("messages", messagesOf);
+  if (as !== "trajectory") return pageForm;
+  const from = rewardMeant(reward, rewardFrom);
+  return lineForm("trajectory", (call) => trajectoryOf(call, from));
+};
+
+const requireOneForm = ({ screen: { fields, format } }: Context, typed: TypedRead): void => {
+  const { as, list, path, noContent } = typed;
+  const [first, second] = [
+    ...(typed.summary ? ["--summary"] : []),
+    ...(list ? ["--list"] : []),
+    ...(path === undefined ? [] : ["--path"]),
+    ...(as === undefined ? [] : [`--as ${as}`]),
+  ];
+  if (first === undefined) return;
+  if (second !== undefined) throw contradiction(first, second, "each of them is all that is printed");
+  if (!["--summary", "--list", "--as markdown"].includes(first)) {
+    if (noContent) throw contradiction(first, "--no-content", "it prints content");
+    const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
+    if (other !== undefined) throw contradiction(first, other, `${first} has a form of its own`);
+  }
+  if (as !== undefined && (format === "json" || (as === "markdown" && format === "jsonl"))) {
+    const why = as === "markdown" ? "Markdown is no JSON" : "it prints a line a call: -o jsonl";
+    throw contradiction(first, `-o ${format}`, why);
+  }
+  if (list && (format === "json" || format === "jsonl")) {
+    const why = "JSON has whole calls, of which --fields picks keys: -o jsonl --fields id,exception";
+    throw contradiction(first, `-o ${format}`, why);
+  }
+};
+
+const rewardMeant = (reward: string | undefined, path: string | undefined): Parameters<typeof trajectoryOf>[1] => {
+  if (reward === undefined) {
+    return path === undefined ? { kind: "attributes" } : { kind: "path", path: parsePath(path, "--reward-from") };
+  }
+  if (path !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
+  const text = reward.trim();
+  const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
+  if (!isNumber) throw wrongValue("--reward", reward, "a number such as 1 or -0.5");
+  return { kind: "number", text };
+};
+
+/** From so many pages of calls that were chosen among others on, a person may want a shorter form. */
+const manyPages = 3;
+
+const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
+  const markdown = typed.as === "markdown";
+  const printer = printCalls({ screen, asked: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
+  let count = 0;
+  return {
+    take: async ({ call, reply }) => {
+      count++;
+      await printer.print(call, reply);
+    },
+    end: async ({ asked, chosen }) => {
+      const mayBeEmpty = (chosen !== undefined && chosen > 0) || asked === 0;
+      await printer.end({ several: asked > 1 || chosen !== undefined, mayBeEmpty });
+      const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
+      if (chosen !== undefined && isPages && count >= manyPages)
+        screen.notice(`${count} calls are shown whole: --list has a line of each`);
+      return undefined;
+    },
+    cut: printer.cut,
+  };
+};
+
+const factsOf = (call: Spelled, { noContent }: TypedRead, prefix: string): Spelled =>
+  noContent ? factsWithoutContent(call, prefix) : call;
+
+const listForm: Form = ({ screen }, typed, prefix) => {
+  const rows: ListedCall[] = [];
+  const print = async () => await printList(screen, { columns: listColumns, rows });
+  return {
+    take: async ({ id, call }) => void rows.push(listedCall(factsOf(call, typed, prefix), id, prefix)),
+    end: async () => void (await print()),
+    cut: print,
+  };
+};
+
+/** Characters at the end of an exception that are searched for its last line, which says what it is. */
+const maxException = 2000;
+
+/** @param id the call was asked for by it */
+const listedCall = (call: Spelled, id: string, prefix: string) => {
+  const micros = microsecondsOf(call);
+  const exception = (textFrom(call, "exception") ?? "").trimEnd().slice(-maxException);
+  return {
+    id,
+    status: stateOf(call, prefix),
+    op: operationOf(call) ?? "",
+    model: modelsOf(call, prefix).join(", "),
+    started_at: textFrom(call, "started_at") ?? "",
+    seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
+    exception: exception.split("\n").at(-1)?.trim() ?? "",
+  };
+};
+type ListedCall = ReturnType<typeof listedCall>;
+
+/** What distinguishes calls comes first. */
+const listColumns = ownColumns<ListedCall>({
+  id: 0,
+  status: 0,
+  op: 2,
+  model: 3,
+  started_at: { rank: 4, heading: "started" },
+  seconds: { rank: 5, heading: "s", align: "right" },
+  exception: 1,
+});
+
+const summaryForm: Form = ({ screen }, typed, prefix) => {
+  const { costs } = typed;
+  const summarizer = openSummary(prefix);
+  return {
+    take: async ({ call }) => summarizer.add(factsOf(call, typed, prefix)),
+    end: async ({ asked, missing, chosen = 0 }) => {
+      const summary = summarizer.summary();
+      const { calls, cost } = summary.all;
+      if (calls + chosen > 0 || asked === 0) await printCallSummary(screen, { summary, costs, missing });
+      if (costs && cost.calls < calls)
+        screen.notice(`the cost is that of ${cost.calls} of ${calls} calls: the service gave none for the others`);
+      if (summary.odd > 0)
+        screen.notice(`in ${summary.odd} of ${calls} calls a time, a number of tokens or an amount can't be used`);
+      return undefined;
+    },
+  };
+};
+
+const valueForm =
+  (path: CallPath): Form =>
+  ({ screen }) => {
+    const ids: string[] = [];
+    let first: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
+    return {
+      take: async ({ id, call }) => {
+        const found = findPath(call, path);
+        if (found.kind === "missing") {
+          ids.push(id);
+          first ??= found;
+        } else if (found.value.kind === "text" && !screen.isForProgram) {
+          await screen.verbatim([found.value.text, "\n"], "text");
+        } else await screen.verbatim([found.value.json, "\n"], "json");
+      },
+      end: async ({ asked }) =>
+        first && callPathMissing({ ids, asked, at: first.at, near: first.near, there: first.there }),
+    };
+  };
+
+const lineForm =
+  (into: "trajectory" | "messages", convert: (call: Spelled) => Converted): Form =>
+  ({ screen }) => {
+    const unfit: { readonly id: string; readonly why: CallUnfit }[] = [];
+    return {
+      take: async ({ id, call }) => {
+        const converted = convert(call);
+        if (converted.kind === "unfit") unfit.push({ id, why: converted.why });
+        else await screen.verbatim([converted.line, "\n"], "json");
+      },
+      end: async ({ asked }) => (unfit.length === 0 ? undefined : callsUnfit({ calls: unfit, asked, into })),
+    };
+  };

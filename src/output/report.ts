@@ -1,0 +1,145 @@
+/** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
+import { readFileSync, statSync } from "node:fs";
+import { Failure, type Problem } from "../failure.ts";
+import { codeOf, writeWhole } from "../files.ts";
+import { reportExists, reportUnwritable } from "./failures.ts";
+import type { Clean } from "./problem.ts";
+import type { Screen } from "./screen.ts";
+
+export const reportForms = ["github", "junit"] as const;
+export type ReportForm = (typeof reportForms)[number];
+
+export interface Report {
+  readonly form: ReportForm;
+  /** Name of the JUnit suites. Default: `rollcall check`. */
+  readonly title?: string;
+  /** Default: standard output. */
+  readonly file: string | undefined;
+  /** Names of all inputs, in their order. */
+  readonly inputs: readonly string[];
+  readonly problems: readonly Problem[];
+  /** Mode of the file, as far as the umask leaves it. Default: everybody may read it, because a build system does. */
+  readonly mode?: number;
+}
+
+/** Prints a report for a build system, or writes it to its file. @throws Failure `report-exists`, `report-unwritable` */
+export const printReport = async (screen: Screen, report: Report): Promise<void> => {
+  const { safe } = screen;
+  const { form, file, problems, mode = 0o666 } = report;
+  // Its own commands are what the GitHub form is for; texts, and JUnit's XML, may contain no others.
+  const clean: Clean = (own) => safe.lines(safe.text(own));
+  const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
+  if (file === undefined) return await screen.print([text], { kind: "verbatim", paged: false });
+  requireReportPlace(file, []);
+  writing(file, () => writeWhole(file, [text], mode));
+};
+
+/** Makes sure that a file is free, or a report of rollcall's own, and not an input. @throws Failure `report-exists`, `report-unwritable` */
+export const requireReportPlace = (file: string, inputs: readonly string[]): void =>
+  writing(file, () => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || !stats.isFile()) return;
+    const isInput = inputs.some((input) => {
+      const own = statSync(input, { throwIfNoEntry: false });
+      return own?.ino === stats.ino && own.dev === stats.dev;
+    });
+    const text = isInput ? "" : readFileSync(file, "utf8");
+    const isCommand = (line: string): boolean => line === "" || /^::(?:error|warning) /.test(line);
+    const isReport = text.startsWith(`${xmlHead}\n<testsuites name="rollcall `) || text.split("\n").every(isCommand);
+    if (isInput || !isReport) throw reportExists(file);
+  });
+
+const writing = (file: string, run: () => void): void => {
+  try {
+    run();
+  } catch (thrown) {
+    throw thrown instanceof Failure ? thrown : reportUnwritable(file, codeOf(thrown));
+  }
+};
+
+const isError = ({ severity }: Problem): boolean => severity === "error";
+
+/** Errors first: GitHub shows ten of each kind. */
+const githubText = (problems: readonly Problem[], clean: Clean): string => {
+  // As GitHub's runner unescapes a command.
+  const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (name: string, value: string | number | undefined): readonly string[] =>
+    value === undefined ? [] : [`${name}=${data(String(value)).replaceAll(":", "%3A").replaceAll(",", "%2C")}`];
+  return problems
+    .toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
+    .map((problem) => {
+      const { file, line, column, severity, rule } = problem;
+      const properties = [
+        ...property("file", file && clean(file)),
+        ...property("line", line),
+        ...property("col", column),
+        ...property("title", rule),
+      ];
+      return `::${severity} ${properties.join(",")}::${data(clean(problemText(problem)))}\n`;
+    })
+    .join("");
+};
+
+const problemText = ({ message, advice, others }: Problem): string =>
+  [
+    message,
+    ...(others === undefined ? [] : [`and ${others.count} more: ${others.places.join(", ")}`]),
+    ...(advice === undefined ? [] : [advice]),
+  ].join("\n");
+
+const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
+
+/** One suite for each input, and one for problems of none. Each problem is a test; an input without errors passes one. */
+const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: Clean): string => {
+  const names = [...new Set(inputs)];
+  const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
+  const suites = [
+    ...names.map((name) =>
+      suiteOf(
+        name,
+        problems.filter(({ file }) => file === name),
+        clean,
+      ),
+    ),
+    ...(others.length === 0 ? [] : [suiteOf("all inputs", others, clean)]),
+  ];
+  const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
+  return [
+    xmlHead,
+    `<testsuites name="${attribute(title)}" tests="${tests}" failures="${problems.filter(isError).length}" errors="0">`,
+    ...suites.flatMap(({ lines }) => lines),
+    "</testsuites>",
+    "",
+  ].join("\n");
+};
+
+const suiteOf = (input: string, problems: readonly Problem[], clean: Clean) => {
+  const name = attribute(clean(input));
+  const failures = problems.filter(isError).length;
+  const tests = problems.length + (failures > 0 ? 0 : 1);
+  const cases = problems.map((problem) => {
+    const { rule, line, column, message } = problem;
+    const place = [line, column].filter((part) => part !== undefined).join(":");
+    const text = xmlText(clean(problemText(problem)));
+    const body = isError(problem)
+      ? `<failure type="${attribute(rule)}" message="${attribute(clean(message))}">${text}</failure>`
+      : `<system-out>warning: ${text}</system-out>`;
+    return `    <testcase classname="${name}" name="${attribute(place === "" ? rule : `${rule} at ${place}`)}">${body}</testcase>`;
+  });
+  const lines = [
+    `  <testsuite name="${name}" tests="${tests}" failures="${failures}" errors="0" skipped="0">`,
+    ...(failures > 0 ? [] : [`    <testcase classname="${name}" name="is valid"/>`]),
+    ...cases,
+    "  </testsuite>",
+  ];
+  return { tests, lines };
+};
+
+/** Characters that XML 1.0 can't hold, in any spelling. */
+const notXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+const xmlText = (text: string): string =>
+  text.replace(notXml, "\ufffd").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+const attribute = (text: string): string =>
+  xmlText(text).replaceAll('"', "&quot;").replaceAll("\n", "&#10;").replaceAll("\r", "&#13;").replaceAll("\t", "&#9;");

@@ -1,0 +1,284 @@
+/**
+ * Draws a list as a table that fits the terminal: cli-table3 lays it out. This file adds what it lacks: how wide each column
+ * may be, numbers with their points under one another, and marks next to cells.
+ */
+import Table from "cli-table3";
+import type { Paint } from "./style.ts";
+import { inOrder, type Mark, type Rows, rowsOfPiece, type ShownColumn } from "./view.ts";
+import { cut, folded, widthOf } from "./width.ts";
+
+interface TableView<Row> {
+  readonly columns: readonly ShownColumn<Row>[];
+  /** Gone through twice: to measure, and to draw. No cell is kept in between, however many rows there are. */
+  readonly rows: Rows<Row>;
+  /** Columns of the terminal; infinite if nothing is to be cut. */
+  readonly width: number;
+  readonly paint: Paint;
+  readonly clean: (cell: string) => string;
+  /** Is told the columns that the terminal has no room for. */
+  readonly leavesOut: (names: readonly string[]) => void;
+}
+
+/** A column and its measures, in columns of the terminal. */
+interface Measured<Row> {
+  readonly column: ShownColumn<Row>;
+  readonly headings: readonly string[];
+  readonly isNumber: boolean;
+  readonly isEmpty: boolean;
+  readonly isMarked: boolean;
+  /** The most that any cell has after the place of a point. */
+  readonly behind: number;
+  /** The width that shows everything, the width that it is content with, and the width in which it can be read. */
+  readonly natural: number;
+  readonly content: number;
+  readonly readable: number;
+}
+
+/** A text column is content if this share of its cells is whole: one long id must not cost all other columns. */
+const wholeShare = 0.9;
+
+/** Columns that a cut text keeps, and a cut name, which people type. */
+const minText = 12;
+const minName = 24;
+
+/** Columns of a cell that stay next to its mark. */
+const minMarked = 8;
+
+const gap = "  ";
+
+/** A table in pieces: its header, then its rows. Nothing if there is no row. */
+export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void> {
+  const { rows, width, paint } = view;
+  if (rows.length === 0) return;
+  const columns = fittingColumns(view);
+  if (columns.length > 1 && total(columns.map(({ readable }) => readable)) > width) return yield* recordPieces(view);
+  const left = view.columns.filter(({ name }) => !columns.some(({ column }) => column.name === name));
+  if (left.length > 0) view.leavesOut(left.map(({ name }) => name));
+  const widths = shrunk(columns, width);
+  const height = Math.max(...columns.map(({ headings }) => headings.length));
+  // Headings of several lines stand on the rows: the shorter ones begin further down.
+  const header = Array.from({ length: height }, (_, line) =>
+    columns.map(({ headings }) => paint("strong", headings[line - height + headings.length] ?? "")),
+  );
+  yield drawn(columns, widths, header);
+  for (let from = 0; from < rows.length; from += rowsOfPiece) {
+    const cells = Array.from(inOrder(rows, from, from + rowsOfPiece), ([row, position]) =>
+      columns.map((column, at) => cellText(view, column, { row, position, width: widths[at] ?? 0 })),
+    );
+    yield drawn(columns, widths, cells);
+  }
+}
+
+const total = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
+
+/** The columns that fit. A mark of one that does not is said next to the first. */
+const fittingColumns = <Row>(view: TableView<Row>): readonly Measured<Row>[] => {
+  const natural = measured(view, view.columns);
+  const isCut = total(natural.map((column) => column.natural)) > view.width;
+  const all = isCut ? withNames(view, natural) : natural;
+  const shown = fitting(all, view.width);
+  const hidden = all.find((one) => one.isMarked && !shown.includes(one))?.column.mark;
+  const [first, ...others] = shown;
+  if (hidden === undefined || first === undefined) return shown;
+  const mark = (row: Row): Mark | undefined => {
+    const own = hidden(row);
+    return own?.elsewhere === undefined ? undefined : { ...own, text: own.elsewhere };
+  };
+  const marked = measured(view, [{ ...first.column, mark }]).map((one) => {
+    const readable = Math.min(first.readable + one.natural - first.natural, one.natural);
+    return { ...one, readable: Math.max(one.readable, readable) };
+  });
+  return fitting([...marked, ...others], view.width);
+};
+
+/** Leaves out columns, empty ones first and then the last by rank, until the others have what they are content with. */
+const fitting = <Row>(columns: readonly Measured<Row>[], width: number): readonly Measured<Row>[] => {
+  if (total(columns.map(({ content }) => content)) <= width) return columns;
+  const [leaves] = columns
+    .filter(({ column }) => column.rank > 0)
+    .toReversed()
+    .sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty) || b.column.rank - a.column.rank);
+  return leaves === undefined
+    ? columns
+    : fitting(
+        columns.filter((column) => column !== leaves),
+        width,
+      );
+};
+
+/** Widths that fit: the widest text gives way first. */
+const shrunk = <Row>(columns: readonly Measured<Row>[], width: number): readonly number[] => {
+  const widths = columns.map(({ natural }) => Math.min(natural, width));
+  for (let over = total(widths) - width; over > 0; over--) {
+    const widest = columns.reduce((best, { readable }, at) => {
+      const own = widths[at] ?? 0;
+      return own > Math.max(readable, widths[best] ?? 0) ? at : best;
+    }, -1);
+    if (widest < 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+};
+
+/** The columns, the first of them and that of names so wide that they tell rows apart and names can be typed. */
+const withNames = <Row>(view: TableView<Row>, columns: readonly Measured<Row>[]): readonly Measured<Row>[] => {
+  const name = Math.max(
+    0,
+    columns.findIndex(({ column }) => column.isName === true),
+  );
+  return columns.map((one, at) => {
+    if (one.isNumber || (at !== 0 && at !== name)) return one;
+    const least = Math.max(apartWidth(view, one.column), at === name ? Math.min(one.natural, minName) : 0);
+    return { ...one, content: Math.max(one.content, least), readable: Math.max(one.readable, least) };
+  });
+};
+
+/** The width at which no two different cells of a column look the same. */
+const apartWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn<Row>): number => {
+  const cells = new Set<string>();
+  for (const [row, position] of inOrder(rows)) cells.add(clean(column.cell(row, position)));
+  let most = 0;
+  let before: string | undefined;
+  for (const cell of [...cells].sort()) {
+    const alike = Array.from(cell).findIndex((letter, at) => before?.[at] !== letter);
+    if (before !== undefined && alike >= 0) {
+      // The letter that differs, and the mark of what was cut.
+      const apart = widthOf(cell.slice(0, alike)) + 2;
+      most = Math.max(most, Math.min(apart, Math.max(widthOf(cell), widthOf(before))));
+    }
+    before = cell;
+  }
+  return most;
+};
+
+/** Goes through all rows once. */
+const measured = <Row>(
+  { rows, clean }: TableView<Row>,
+  columns: readonly ShownColumn<Row>[],
+): readonly Measured<Row>[] => {
+  // The width of a decimal is known when the longest part after a point is.
+  const all = columns.map((column) => {
+    const [widths, decimals]: [number[], number[]] = [[], []];
+    return { column, widths, decimals, behind: 0, isEmpty: true, isMarked: false };
+  });
+  for (const [row, position] of inOrder(rows)) {
+    for (const own of all) {
+      const cell = clean(own.column.cell(row, position));
+      const mark = markWidth(own.column.mark?.(row));
+      own.isEmpty &&= cell === "";
+      own.isMarked ||= mark > 0;
+      const behind = own.column.align === "decimal" ? behindPoint(cell) : undefined;
+      own.behind = Math.max(own.behind, behind ?? 0);
+      if (behind === undefined) own.widths.push(widthOf(cell) + mark);
+      else own.decimals.push(cell.length - behind + mark);
+    }
+  }
+  return all.map(({ column, widths, decimals, ...own }) => {
+    const headings = column.heading.split("\n").map(clean);
+    const heading = Math.max(...headings.map(widthOf));
+    const isNumber = column.align === "right" || column.align === "decimal";
+    const sorted = [...widths, ...decimals.map((width) => width + own.behind)].sort((a, b) => a - b);
+    const natural = Math.max(heading, sorted.at(-1) ?? 0);
+    const usual = sorted[Math.ceil(wholeShare * (sorted.length - 1))] ?? 0;
+    // A number that is cut is a wrong number.
+    const content = isNumber ? natural : Math.max(heading, usual);
+    return {
+      column,
+      headings,
+      isNumber,
+      ...own,
+      natural,
+      content,
+      readable: isNumber ? natural : Math.min(natural, minText),
+    };
+  });
+};
+
+const markWidth = (mark: Mark | undefined): number => (mark === undefined ? 0 : widthOf(mark.text) + 1);
+
+/** Characters of a decimal number from its point on; undefined for anything else. */
+const behindPoint = (cell: string): number | undefined =>
+  /^-?\d+(\.\d+)?$/.test(cell) ? cell.length - `${cell}.`.indexOf(".") : undefined;
+
+const cellText = <Row>(
+  { clean, paint }: TableView<Row>,
+  { column, behind }: Measured<Row>,
+  { row, position, width }: { readonly row: Row; readonly position: number; readonly width: number },
+): string => {
+  const own = clean(column.cell(row, position));
+  const cell = column.align === "decimal" ? own + " ".repeat(behind - (behindPoint(own) ?? behind)) : own;
+  const mark = column.mark?.(row);
+  if (mark === undefined) return cut(cell, width);
+  // The word of the mark is worth more than the end of the cell.
+  const room = width - markWidth(mark);
+  return paint(mark.tone, room >= minMarked ? `${cut(cell, room)} ${mark.text}` : cut(`${cell} ${mark.text}`, width));
+};
+
+/** No borders, and a gap between columns. */
+const sides = ["top", "bottom", "mid", "left", "right"];
+const borders = sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`]);
+const chars = { ...Object.fromEntries(borders.map((name) => [name, ""])), middle: gap };
+
+const drawn = <Row>(
+  columns: readonly Measured<Row>[],
+  widths: readonly number[],
+  lines: readonly (readonly string[])[],
+): string => {
+  const table = new Table({
+    chars,
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+    colWidths: [...widths],
+    colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
+  });
+  // cli-table3 measures some letters by the widths of 2019: it lays out a stand-in that is as wide.
+  const wide: string[] = [];
+  for (const line of lines) {
+    table.push(
+      line.map((cell) => {
+        const width = measuredOtherwise.test(cell) ? widthOf(cell) : 0;
+        if (width > 0) wide.push(cell);
+        return width > 0 ? standIn.repeat(width) : cell;
+      }),
+    );
+  }
+  const text = table.toString().replaceAll(spacesAtEnd, "");
+  return `${text.replaceAll(standIns, () => wide.shift() ?? "")}\n`;
+};
+
+/** Looked for from where they begin: a table of very wide cells is mostly spaces, and each would be tried in turn. */
+const spacesAtEnd = /(?<! ) +$/gm;
+
+const measuredOtherwise = /[^\0-\u02ff…]/;
+const standIn = "\ue000";
+const standIns = /\ue000+/g;
+
+/** Columns of a cell that are shown in a record, and in which text is folded next to its heading. */
+const maxCell = 1000;
+const minBeside = 24;
+
+/** Rows below each other, if the terminal has no room to read them side by side: every cell that holds something. */
+function* recordPieces<Row>({ columns, rows, width, paint, clean }: TableView<Row>): Generator<string, void> {
+  const headings = columns.map(({ heading }) => clean(heading.replaceAll("\n", " ")));
+  const label = Math.max(...headings.slice(1).map(widthOf), 0);
+  for (const [row, position] of inOrder(rows)) {
+    const lines = columns.flatMap((column, at) => {
+      const [cell, mark] = [cut(clean(column.cell(row, position)), maxCell), column.mark?.(row)];
+      const text = mark === undefined ? cell : `${cell} ${mark.text}`;
+      if (at > 0 && text === "") return [];
+      const heading = headings[at] ?? "";
+      const beside = at === 0 ? "" : `  ${heading}${" ".repeat(label - widthOf(heading))}  `;
+      const room = width - widthOf(beside);
+      // What is too long next to its heading stands below it.
+      const isBelow = at > 0 && widthOf(text) > room && room < minBeside;
+      const begins = isBelow ? " ".repeat(Math.min(4, width - 1)) : beside;
+      const tone = mark?.tone ?? (at === 0 ? "strong" : undefined);
+      const own = folded(text, Math.max(1, width - widthOf(begins))).map((part, line) => {
+        const before = line === 0 ? begins : " ".repeat(widthOf(begins));
+        return before + paint(tone, cut(part, width - widthOf(before)));
+      });
+      return isBelow ? [cut(`  ${heading}`, width), ...own] : own;
+    });
+    yield `${lines.join("\n")}\n`;
+  }
+}
