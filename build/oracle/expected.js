@@ -51,4 +51,10 @@ export const expected = [
     old: /^\[\]$|^[$\w, ]+$/,
     why: "schemas are made of zod: a description is the first key, and an empty list of required keys is left out",
   },
+  {
+    family: "call read (terminal)",
+    path: "stdout",
+    shape: /^line/,
+    why: "the result of a tool is below its call on a terminal of any width, as in a pipe",
+  },
 ];

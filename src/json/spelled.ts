@@ -166,7 +166,7 @@ export const numberFrom = (value: Spelled | undefined, ...path: readonly string[
 };
 
 /** Levels of nesting that are laid out: no page is wider. What is below them is JSON on one line. */
-export const maxLevels = 48;
+export const maxLevels = 45;
 
 /** The JSON of a value that is nested too deep to be laid out. */
 export const deepText = ({ json }: Spelled): string => json.replaceAll(/\s+/g, " ");
