@@ -56,10 +56,10 @@ const layoutOf = async ({ host, width, safe, paint }: Screen, { full }: Page): P
 const pieceLength = 64 * 1024;
 
 /** The text of a page in pieces: sections with an empty line between them. */
-function* pageTexts({ sections }: Page, layout: Layout): Generator<string, void> {
-  const shown = layout.isBounded ? withoutMiddle(withoutMiddle(sections, 2), 3) : sections;
-  let text = "";
-  let isFirst = true;
+function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generator<string, void> {
+  const shown = layout.isBounded ? withoutMiddle(withoutMiddle([...sections], 2), 3) : sections;
+  let text = isNext ? `\n${layout.paint("faint", layout.rule)}\n` : "";
+  let isFirst = !isNext;
   for (const section of shown) {
     let isBegun = false;
     for (const lines of sectionLines(section, layout)) {
@@ -77,11 +77,10 @@ function* pageTexts({ sections }: Page, layout: Layout): Generator<string, void>
 }
 
 function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
-  const { title, level = 1, lines = [], block, note, isRule = false } = section;
+  const { title, level = 1, lines = [], block, note } = section;
   const titleIndent = step.repeat(level - 1);
   // What a section holds is under its title, so that no text can pass for a title.
   const indent = titleIndent + (title === undefined ? "" : step);
-  if (isRule) yield ["", layout.paint("faint", layout.rule)];
   if (title !== undefined) yield titleLines(title, titleIndent, layout);
   yield labelledLines(lines, indent, layout);
   if (block !== undefined && title !== undefined && lines.length > 0) yield [""];

@@ -103,7 +103,9 @@ export function* inOrder<Row>(
 
 /** A page for a person: titled sections of labelled lines and blocks. */
 export interface Page {
-  readonly sections: readonly Section[];
+  readonly sections: Iterable<Section>;
+  /** True for a page after another one: a line across is between them. */
+  readonly isNext?: boolean;
   /** False if a terminal gets only the beginning and the end of long texts. A pipe always gets all of it. */
   readonly full?: boolean;
 }
@@ -127,8 +129,6 @@ export interface Section {
   readonly quoted?: boolean;
   /** Lines of the block that a terminal gets at most, if a page is not `full`. */
   readonly most?: number;
-  /** A line across in place of all else: what follows is something else. */
-  readonly isRule?: true;
   /** A sentence of rollcall's own in place of something. */
   readonly note?: string;
 }

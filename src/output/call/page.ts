@@ -31,7 +31,7 @@ import {
   valueAt,
 } from "../../json/spelled.ts";
 import { grouped } from "../page.ts";
-import type { Line, Page, Section } from "../view.ts";
+import type { Line, Section } from "../view.ts";
 import { textOfValues, valuesAt } from "../wire.ts";
 import { base64Bytes, binaryText, sizeText, treeText } from "./tree.ts";
 
@@ -48,27 +48,30 @@ export interface CallAsked {
   readonly vendorPrefix: string;
 }
 
-/** The page of a call. Nothing in it is made safe yet. @param call its facts, if its content is not shown */
-export const callPage = (shown: Spelled, call: Spelled, asked: CallAsked): Page => {
+/**
+ * The sections of a call's page, each made when it is asked for: all texts of a long call are never there at once. Nothing in
+ * them is made safe yet. @param call its facts, if its content is not shown
+ */
+export function* callSections(shown: Spelled, call: Spelled, asked: CallAsked): Generator<Section, void> {
   const [inputs, output] = [inputsOf(shown), outputOf(shown)];
-  const spoken = (title: string, { items, rest }: typeof inputs): readonly Section[] =>
-    items === undefined ? treeSection(title, rest) : [{ title }, ...turnSections(items)];
-  return {
-    sections: [
-      { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) },
-      ...treeSection("Exception", valueAt(shown, "exception"), maxExceptionLines),
-      ...spoken("Inputs", inputs),
-      ...spoken("Output", output),
-      ...(inputs.items === undefined ? [] : treeSection("Other inputs", inputs.rest)),
-      ...(output.items === undefined ? [] : treeSection("Other output", output.rest)),
-      ...lineSection("Details", detailLines(shown, asked)),
-      ...treeSection("Attributes", valueAt(shown, "attributes")),
-      ...treeSection("Summary", summaryOf(shown, asked)),
-      ...treeSection("Other", otherFields(shown, asked)),
-      ...(asked.content === false ? lineSection("Left out (--no-content)", omittedLines(shown)) : []),
-    ],
-  };
-};
+  yield { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) };
+  yield* treeSection("Exception", valueAt(shown, "exception"), maxExceptionLines);
+  yield* toldSections("Inputs", inputs);
+  yield* toldSections("Output", output);
+  if (inputs.items !== undefined) yield* treeSection("Other inputs", inputs.rest);
+  if (output.items !== undefined) yield* treeSection("Other output", output.rest);
+  yield* lineSection("Details", detailLines(shown, asked));
+  yield* treeSection("Attributes", valueAt(shown, "attributes"));
+  yield* treeSection("Summary", summaryOf(shown, asked));
+  yield* treeSection("Other", otherFields(shown, asked));
+  if (asked.content === false) yield* lineSection("Left out (--no-content)", omittedLines(shown));
+}
+
+function* toldSections(title: string, { items, rest }: ReturnType<typeof inputsOf>): Generator<Section, void> {
+  if (items === undefined) return yield* treeSection(title, rest);
+  yield { title };
+  for (const turn of conversationOf(items)) yield* turnSections(turn, items.length === 1);
+}
 
 /** Lines of a traceback that are shown if not all are: what was called first matters less than what broke. */
 const maxExceptionLines = 120;
@@ -88,15 +91,15 @@ const fieldLines = (call: Spelled, label: string, field: string): readonly Line[
   return value === undefined ? [] : [{ label, text: inline(value) }];
 };
 
-/** The page of fields: by their names on the wire, whatever they hold. */
-export const fieldsPage = (call: Spelled, fields: readonly string[]): Page => {
+/** The sections of fields: by their names on the wire, whatever they hold. */
+export const fieldSections = (call: Spelled, fields: readonly string[]): readonly Section[] => {
   const found = fields.map((name) => ({ name, values: valuesAt(call, name) ?? [] }));
   const treeIn = ({ values: [value, ...others] }: { readonly values: readonly Spelled[] }) =>
     others.length === 0 && (value?.kind === "object" || value?.kind === "list") ? value : undefined;
   const lines = found.flatMap((one) =>
     treeIn(one) === undefined ? [{ label: one.name, text: textOfValues(one.values) }] : [],
   );
-  return { sections: [{ lines }, ...found.flatMap((one) => treeSection(one.name, treeIn(one)))] };
+  return [{ lines }, ...found.flatMap((one) => treeSection(one.name, treeIn(one)))];
 };
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
@@ -236,16 +239,12 @@ const otherFields = (call: Spelled, { vendorPrefix, content }: CallAsked): Spell
 const omittedLines = (call: Spelled): readonly Line[] =>
   membersOf(valueAt(call, omittedKey)).map(({ key, value }) => ({ label: key, text: sizeText(Number(inline(value))) }));
 
-/** The sections of a conversation. */
-const turnSections = (items: readonly Spelled[]): readonly Section[] =>
-  conversationOf(items).flatMap((turn) => sectionsOfTurn(turn, items.length === 1));
-
 /** What of a choice is in its title; the rest, such as token probabilities, is under its message. */
 const isShort = ({ key, value }: SpelledMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
 /** A turn: what was said first is under its title, everything else under titles of its own. */
-const sectionsOfTurn = ({ role, name, answers, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
+const turnSections = ({ role, name, answers, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
   const rest = around.filter((member) => !isShort(member));
   const about = [
     ...[name, answers].flatMap((text) => (text === undefined ? [] : [nameText(text)])),

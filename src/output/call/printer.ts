@@ -15,7 +15,7 @@ import { oneLine } from "../safe.ts";
 import type { Screen } from "../screen.ts";
 import type { Column, Page, Section } from "../view.ts";
 import { fieldNamed } from "../wire.ts";
-import { type CallAsked, callPage, fieldsPage } from "./page.ts";
+import { type CallAsked, callSections, fieldSections } from "./page.ts";
 
 /** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
 export interface CallPrinter {
@@ -83,9 +83,7 @@ const pagePrinter = ({ screen, asked }: Printing): CallPrinter => {
   const end = async () => await pager?.end();
   return {
     print: async (call) => {
-      const { sections } = pageOf(call, screen.fields, asked);
-      // A line across, so that calls are further apart than the sections of one.
-      const page = { sections: printed++ === 0 ? sections : [{ isRule: true as const }, ...sections], full };
+      const page = { sections: sectionsOf(call, screen.fields, asked), full, isNext: printed++ > 0 };
       if (!screen.paged) return await printPage(screen, page);
       pager ??= openPaged(screen);
       await pager.show(page);
@@ -115,7 +113,7 @@ const markdownPrinter = ({ screen, asked }: Printing): CallPrinter => {
   let printed = 0;
   return {
     print: async (call) => {
-      const pieces = pageMarkdown(pageOf(call, screen.fields, asked), screen.safe.text);
+      const pieces = pageMarkdown(sectionsOf(call, screen.fields, asked), screen.safe.text);
       if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", paged: false });
       await screen.print(pieces, { kind: "lines", paged: false });
     },
@@ -124,14 +122,15 @@ const markdownPrinter = ({ screen, asked }: Printing): CallPrinter => {
   };
 };
 
-const pageOf = (call: Spelled, fields: readonly string[] | undefined, asked: CallAsked): Page => {
+const sectionsOf = (call: Spelled, fields: readonly string[] | undefined, asked: CallAsked): Iterable<Section> => {
   const { content, vendorPrefix } = asked;
   const shown = content === false ? withoutContent(call, vendorPrefix) : call;
-  if (fields === undefined)
-    return callPage(shown, content === false ? factsWithoutContent(call, vendorPrefix) : call, asked);
+  if (fields === undefined) {
+    return callSections(shown, content === false ? factsWithoutContent(call, vendorPrefix) : call, asked);
+  }
   const columns = columnsOf({ ...asked, storageSize: true, totalStorageSize: true });
   const rows = { count: 1, at: () => shown };
-  return fieldsPage(
+  return fieldSections(
     shown,
     fields.map((name) => fieldNamed(name, columns, rows)),
   );
@@ -162,7 +161,7 @@ const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallAsked): 
     });
 
 /** The Markdown of a page in pieces, each of which begins where a line does or with a line end. */
-function* pageMarkdown({ sections }: Page, clean: (text: string) => string): Generator<string, void> {
+function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
   let isFirst = true;
   for (const section of sections) {
     for (const pieces of sectionMarkdown(section, clean)) {
