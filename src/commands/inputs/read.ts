@@ -108,9 +108,13 @@ export const percentText = (label: string, { bytes, of }: { readonly bytes: numb
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Does the work of a run on what it read, and closes that. A failure has its problems as a person sees them. */
-export const withReading = async (context: Context, reading: Reading, work: () => Promise<void>): Promise<void> => {
+export const withReading = async <Result>(
+  context: Context,
+  reading: Reading,
+  work: () => Promise<Result>,
+): Promise<Result> => {
   try {
-    await work();
+    return await work();
   } catch (thrown) {
     throw await withFrames(context, reading.sources, thrown);
   } finally {

@@ -40,17 +40,15 @@ const callOptions = {
   limit,
 };
 
-/** What was typed for the verbs. */
 export type TypedPlace = Values<typeof place>;
 export type TypedFiles = Values<typeof withFiles> & { readonly file: readonly string[] };
 export type TypedResolve = Values<typeof resolveOptions> & { readonly id: readonly string[] };
 export type TypedForget = Values<typeof forgetOptions>;
 export type TypedCalls = Values<typeof callOptions>;
 
-/** What the verbs do is loaded with the first of them. */
+/** The runs are loaded with the first of them. */
 const verbs = () => import("./run.ts");
 
-/** `ledger` and its verbs. */
 export const ledger = command({
   words: "ledger",
   about: "see and settle what was logged",
