@@ -13,10 +13,8 @@ const options = {
   ...foreign,
 };
 
-/** What was typed for `view`. */
 export type TypedView = Values<typeof args & typeof options>;
 
-/** `view`. */
 export const view = command({
   words: "view",
   summary: "look at rollouts in a browser",
