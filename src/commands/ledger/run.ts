@@ -3,6 +3,7 @@ import { contradiction } from "../../cli/index.ts";
 import { isNowhere, isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
+import { problemFacts } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
 import {
   type Entry,
@@ -84,8 +85,12 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
   const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts, files } = standing;
   const isSame = logged === read;
   if (screen.isForProgram) {
-    const status = isSame ? "verified" : "differs";
-    await printDocument(screen, { status, groups: countsOf(standing), files, problems } satisfies LedgerVerified);
+    await printDocument(screen, {
+      status: isSame ? "verified" : "differs",
+      groups: countsOf(standing),
+      files,
+      problems: problems.map(problemFacts),
+    } satisfies LedgerVerified);
   } else {
     for (const run of files.length > 1 ? standingRuns(files) : []) {
       const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
