@@ -1,9 +1,10 @@
-/** The body of a request: ranges of the input as they are, streamed in chunks and compared with their checksums. */
-
-import { crc32 } from "node:zlib";
+/** The body of a request: ranges of the input as they are, streamed in chunks and compared with their checksums; or compressed. */
+import { Transform } from "node:stream";
+import * as zlib from "node:zlib";
 import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
 import { comma as commaByte } from "../json/walk.ts";
+import { compressionMissing } from "./failures.ts";
 import type { Frame, PlannedRequest } from "./plan.ts";
 
 /** Bytes of a chunk: few writes, and all of it is still in the processor's cache. */
@@ -157,7 +158,7 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
           const position = positions[first] ?? 0;
           // `subarray` of a buffer takes twice as long.
           const own = new Uint8Array(memory.buffer, base + startOf.at(at) - start, lengthOf.at(at));
-          if (crc32(own) !== checksumOf.at(at)) throw changed(at);
+          if (zlib.crc32(own) !== checksumOf.at(at)) throw changed(at);
           if (!isRow) chunk.set(own, position);
           else if (position > base) chunk[position - 1] = commaByte;
         }
@@ -174,10 +175,48 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
       for (let from = start; from < end; from += chunk.length) {
         const into = chunk.subarray(0, end - from);
         await readBytes(part, { from, into });
-        checksum = crc32(into, checksum);
+        checksum = zlib.crc32(into, checksum);
         if (from + into.length === end && checksum !== checksumOf.at(part)) throw changed(part);
         yield into;
       }
     },
   };
+};
+
+/** How requests are compressed: the names of `Content-Encoding`. */
+export type Compression = "gzip" | "zstd";
+
+const makers = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
+
+/** Largest piece of compressed bytes. */
+const maxPieceBytes = 2 ** 18;
+
+/** Opens a compressor. @throws Failure `compression-missing` if this version of Node lacks it */
+export const openCompressor = (form: Compression): Transform => {
+  // Node 22.15, 23.8 and newer have zstd; the types are those of the oldest Node that is supported.
+  const make: unknown = Reflect.get(zlib, makers[form]);
+  const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
+  if (!(compressor instanceof Transform)) throw compressionMissing(form);
+  return compressor;
+};
+
+/** Compresses a body in memory before it is sent: its length is known, and each attempt sends the same bytes. @throws as the chunks */
+export const compress = async (chunks: AsyncIterable<Uint8Array>, form: Compression): Promise<readonly Buffer[]> => {
+  const compressor = openCompressor(form);
+  const pieces: Buffer[] = [];
+  compressor.on("data", (piece: Buffer) => pieces.push(piece));
+  const ended = new Promise((resolve, reject) => compressor.once("end", resolve).once("error", reject));
+  try {
+    for await (const chunk of chunks) {
+      // The memory of a chunk is used again for the next one.
+      await new Promise<void>((resolve, reject) =>
+        compressor.write(chunk, (error) => (error ? reject(error) : resolve())),
+      );
+    }
+    compressor.end();
+    await ended;
+    return pieces;
+  } finally {
+    compressor.destroy();
+  }
 };

@@ -1,29 +1,27 @@
 /** Delivers what was read of whole files, and writes what is not valid of it to a file. */
-
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
 import { optionValueWrong } from "../failures.ts";
 import { assignDedupKeys, firstFileOf, invalidInput, type Reading } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { EarlierRuns, nothingWritten, openRunLedger, type RunLedger } from "../ledger/index.ts";
-import { chunksOf } from "./body.ts";
-import { compress } from "./compress.ts";
+import { chunksOf, compress } from "./body.ts";
 import { type Delivery, openDelivery, rejectsPath } from "./delivery.ts";
-import type { DeliverOptions, StopOrSkip } from "./options.ts";
-import { GroupOutcomes } from "./outcomes.ts";
+import type { DeliverOptions } from "./options.ts";
+import { GroupOutcomes, rejectInvalid } from "./outcomes.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import type { Rejected } from "./reject/rejected-lines.ts";
 import { checkRejectsFree, writeRejects } from "./reject/rejects-file.ts";
 import { filesOf, type LogResult, logResult } from "./result.ts";
-import { nothingSent, type SendResult } from "./send-result.ts";
-import type { Job } from "./unknown.ts";
+import type { Job } from "./sender.ts";
+import { nothingSent, type SendResult } from "./sent.ts";
 
 /**
  * Delivers what was read. What the network or the service does is in the result.
  * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, code `storage`
  */
 export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
-  const outcomes = rejectInvalid(reading, { onInvalid: options.onInvalid, sends: true });
+  const outcomes = requireValid(reading, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
   const file = firstFileOf(reading);
   const input = basename(file);
@@ -56,9 +54,9 @@ export const writeRejected = async (
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
   const path = rejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
-  const outcomes = rejectInvalid(reading, { onInvalid: "skip", sends: false });
+  const rejected = rejectedOf(requireValid(reading, { skips: true, sends: false }), undefined);
   await checkRejectsFree(path, { written: nothingWritten, needed: true });
-  await writeRejects(reading, { path, rejected: rejectedOf(outcomes, undefined), written: nothingWritten, redact });
+  await writeRejects(reading, { path, rejected, written: nothingWritten, redact });
   return path;
 };
 
@@ -69,10 +67,11 @@ export const unsent = (thrown: unknown): unknown =>
 const deliver = async (reading: Reading, delivery: Delivery): Promise<LogResult> => {
   const { options, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
+  const { problems } = reading;
   // What the service will refuse is not known before.
   const isNeeded = options.onRefused === "skip" || outcomes.which("rejected").length > 0;
   if (!dryRun) await delivery.checkRejects(isNeeded);
-  const { errors } = reading.problems;
+  const { errors } = problems;
   const resent = compareWithEarlier(reading, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onSettling(resent.length);
   const requests = planRequests(reading, {
@@ -83,19 +82,21 @@ const deliver = async (reading: Reading, delivery: Delivery): Promise<LogResult>
     oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
-  if (reading.problems.errors > errors) throw invalidInput(reading.problems, filesOf(reading), { unsent: true });
+  if (problems.errors > errors) throw invalidInput(problems, filesOf(reading), { unsent: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
-  const { facts: ledger } = runLedger;
   if (dryRun) {
     await writeBody(reading, { delivery, jobs });
     const planned = jobs.map((job) => {
       const { groups, bytes } = job.request;
       return { groups: groups.length, bytes, key: delivery.keyOf(job) };
     });
-    return logResult(reading, { ...options, planned, sent: undefined, ledger });
+    return logResult(reading, { ...options, planned, sent: undefined, ledger: runLedger.facts });
   }
   const sent = jobs.length === 0 ? undefined : await send(reading, { delivery, jobs });
-  const replaced = sent === undefined ? [] : await findReplaced(reading);
+  const replaced: string[] = [];
+  if (sent !== undefined) {
+    for (const source of reading.sources) if (await source.replaced?.()) replaced.push(source.name);
+  }
   await delivery.takeBackRefused();
   const rejected = rejectedOf(outcomes, sent);
   // What keeps the file from being written is no reason to hide what was logged.
@@ -115,18 +116,13 @@ const deliver = async (reading: Reading, delivery: Delivery): Promise<LogResult>
   });
 };
 
-/** Names of inputs whose names other files took while they were sent. */
-const findReplaced = async ({ sources }: Reading): Promise<readonly string[]> => {
-  const names: string[] = [];
-  for (const source of sources) if (await source.replaced?.()) names.push(source.name);
-  return names;
-};
+interface Sending {
+  readonly delivery: Delivery;
+  readonly jobs: readonly Job[];
+}
 
 /** Writes the body that was asked for. @throws Failure `option-value-wrong` if there is no such request */
-const writeBody = async (
-  reading: Reading,
-  { delivery, jobs }: { readonly delivery: Delivery; readonly jobs: readonly Job[] },
-): Promise<void> => {
+const writeBody = async (reading: Reading, { delivery, jobs }: Sending): Promise<void> => {
   const { body, compress: form } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
@@ -142,10 +138,7 @@ const writeBody = async (
 const maxPauseMs = 2000;
 
 /** Sends all jobs, waits for what other runs make of groups that they have, and sends those that are left. */
-const send = async (
-  reading: Reading,
-  { delivery, jobs }: { readonly delivery: Delivery; readonly jobs: readonly Job[] },
-): Promise<SendResult> => {
+const send = async (reading: Reading, { delivery, jobs }: Sending): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs } = delivery.options;
   const sender = await delivery.send(jobs);
   let since = host.elapsed();
@@ -171,21 +164,17 @@ const send = async (
   return sender.result();
 };
 
-/** Marks groups with errors as rejected, if that was asked for. @throws Failure `input-invalid` */
-const rejectInvalid = (
+/** Marks groups with errors as rejected, if they are skipped. @throws Failure `input-invalid` */
+const requireValid = (
   reading: Reading,
-  { onInvalid, sends }: { readonly onInvalid: StopOrSkip; readonly sends: boolean },
+  { skips, sends }: { readonly skips: boolean; readonly sends: boolean },
 ): GroupOutcomes => {
   const { problems, groups } = reading;
-  const outcomes = new GroupOutcomes(groups.count);
-  if (problems.errors === 0) return outcomes;
-  let valid = 0;
-  for (let group = 0; group < groups.count; group++) {
-    if (groups.isValid(group)) valid++;
-    else outcomes.set(group, "rejected");
-  }
-  if (onInvalid === "skip" && valid > 0 && !problems.breaksInput) return outcomes;
-  throw invalidInput(problems, filesOf(reading), { unsent: sends, valid: problems.breaksInput ? 0 : valid });
+  if (problems.errors === 0) return new GroupOutcomes(groups.count);
+  const outcomes = rejectInvalid(reading);
+  const valid = problems.breaksInput ? 0 : groups.count - outcomes.which("rejected").length;
+  if (skips && valid > 0) return outcomes;
+  throw invalidInput(problems, filesOf(reading), { unsent: sends, valid });
 };
 
 /** Takes over what became of groups in earlier runs; returns the requests of unknown outcome that are sent again. */
@@ -199,8 +188,8 @@ const compareWithEarlier = (reading: Reading, delivery: Delivery): readonly Job[
   const left = earlier.unknownEntries.length - jobs.length;
   if (left > 0) {
     const resent = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
-    const unknown = Math.max(outcomes.which("unknown").length - resent, 0);
-    problems.report("unknown-left", { requests: left, groups: unknown }, () => ({}));
+    const groups = Math.max(outcomes.which("unknown").length - resent, 0);
+    problems.report("unknown-left", { requests: left, groups }, () => ({}));
   }
   return jobs;
 };

@@ -1,16 +1,16 @@
 /** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a rejects file. */
-
 import { isFailure } from "../failure.ts";
-import { type Reading, takeBackGroups } from "../groups/index.ts";
+import { dedupKeyBytes, type Reading, takeBackGroups } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
+import type { Entry } from "../ledger/index.ts";
 import { rejectsNeeded } from "./failures.ts";
 import type { DeliverOptions, DeliveryState } from "./options.ts";
-import { type Frame, frameOf, type Limit } from "./plan.ts";
+import { type Frame, frameOf, type Limit, requestOf } from "./plan.ts";
 import { noRejects, type Rejected } from "./reject/rejected-lines.ts";
 import { checkRejectsFree, writeRejects } from "./reject/rejects-file.ts";
-import type { SendResult } from "./send-result.ts";
-import { dedupKeysOf, openSender, type Sender } from "./sender.ts";
-import { type Job, jobOfEntry, mayResend } from "./unknown.ts";
+import { mayResend } from "./request.ts";
+import { dedupKeysOf, type Job, openSender, type Sender } from "./sender.ts";
+import type { SendResult } from "./sent.ts";
 
 /** The groups of a reading on their way to the service. */
 export type Delivery = ReturnType<typeof openDelivery>;
@@ -18,10 +18,26 @@ export type Delivery = ReturnType<typeof openDelivery>;
 /** Opens a delivery. @throws Failure `rejects-needed` */
 export const openDelivery = (reading: Reading, options: DeliverOptions & DeliveryState) => {
   const { runLedger, earlier, outcomes, dedupKeys, numberOf } = options;
+  const { written } = runLedger;
+  const { problems } = reading;
   const rejectsFile = rejectsPath(options.file, options);
   const rejects = noRejects();
   let sender: Sender | undefined;
   const frame = (): Frame => frameOf(reading, options.split);
+
+  /** The request of an entry: the same groups in the same order, and the same bytes; else, what of it was not read. */
+  const jobOf = ({ id, key, firstTried, marks, ...entry }: Entry): Job | "groups" | "keys" => {
+    const groups = new Uint32Array(marks.length / dedupKeyBytes);
+    for (let at = 0; at < groups.length; at++) {
+      const group = dedupKeys.find(marks, at * dedupKeyBytes);
+      if (group < 0) return "groups";
+      groups[at] = group;
+    }
+    const request = requestOf(reading, { frame: frame(), groups });
+    const isSame = request.bytes === entry.bytes && request.frame === entry.frame;
+    return isSame ? { request, recorded: { id, key, firstTried } } : "keys";
+  };
+
   return {
     options,
     /** Path of the rejects file; undefined if nothing is rejected. */
@@ -61,9 +77,9 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
       const broken = new Map<string, "groups" | "keys">();
       for (const entry of earlier.unknownEntries) {
         if (!mayResend(entry, options)) continue;
-        const job = jobOfEntry(reading, { frame: frame(), dedupKeys, entry });
-        if ("request" in job) jobs.push(job);
-        else broken.set(entry.id, job.lacks);
+        const job = jobOf(entry);
+        if (typeof job === "string") broken.set(entry.id, job);
+        else jobs.push(job);
       }
       return { jobs, broken };
     },
@@ -84,25 +100,18 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
 
     /**
      * Checks that the rejects file can be written.
-     * @param isNeeded whether something will be rejected, as far as is known
+     * @param needed whether something will be rejected, as far as is known
      * @throws Failure `rejects-exist`, `rejects-unwritable`
      */
-    async checkRejects(isNeeded: boolean): Promise<void> {
-      const { written } = runLedger;
-      if (rejectsFile !== undefined) await checkRejectsFree(rejectsFile, { written, needed: isNeeded });
+    async checkRejects(needed: boolean): Promise<void> {
+      if (rejectsFile !== undefined) await checkRejectsFree(rejectsFile, { written, needed });
     },
 
     /** Adds groups to the rejects file; returns its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async reject(rejected: readonly Rejected[]): Promise<number> {
       if (rejectsFile === undefined || rejected.length === 0) return rejects.lines;
-      const { written } = runLedger;
-      return await writeRejects(reading, {
-        path: rejectsFile,
-        rejected,
-        written,
-        redact: options.redact,
-        soFar: rejects,
-      });
+      const { redact } = options;
+      return await writeRejects(reading, { path: rejectsFile, rejected, written, redact, soFar: rejects });
     },
 
     /** Takes what the service refused out of the metrics; what cannot be read again stays in them. */
@@ -115,7 +124,6 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
 
     /** Reports groups that were logged from an input of another name, and a ledger that knows of no earlier run. */
     reportEarlier(isCounted: (group: number) => boolean): void {
-      const { problems } = reading;
       let elsewhere = 0;
       for (let group = 0; group < outcomes.count && !earlier.isEmpty; group++) {
         if (isCounted(group) && earlier.wasLoggedElsewhere(numberOf(group))) elsewhere++;

@@ -10,14 +10,13 @@ export const compressionMissing = (form: string): Failure =>
   });
 
 /** A file that can't be followed. */
-export const followUnfit = (file: string, found: "not-a-file" | "compressed"): Failure =>
-  found === "compressed"
-    ? new Failure("usage", "follow-unfit", `${file} is compressed, and can't be followed`, {
-        hint: "read it without --follow, once it is whole",
-      })
-    : new Failure("usage", "follow-unfit", `${file} is not a file, and can't be followed`, {
-        hint: "name the file that the run writes",
-      });
+export const followUnfit = (file: string, found: "not-a-file" | "compressed"): Failure => {
+  const [what, hint] = {
+    compressed: ["is compressed", "read it without --follow, once it is whole"] as const,
+    "not-a-file": ["is not a file", "name the file that the run writes"] as const,
+  }[found];
+  return new Failure("usage", "follow-unfit", `${file} ${what}, and can't be followed`, { hint });
+};
 
 export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number }): Failure => {
   const { bytes, limit, requests } = size;
@@ -30,18 +29,12 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
 /** A 413 of a request that is one group alone, or must not be split. @param bytes the size of the request */
 export const requestTooLarge = (bytes: number, groups: number, about: About): Failure => {
   const why = groups === 1 ? ", and one group can't be split" : "";
-  return new Failure(
-    "refused",
-    "request-too-large",
-    `the service takes no request of ${roundedSize(bytes)} (413)${why}`,
-    {
-      hint:
-        groups === 1
-          ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}`
-          : "without --one-request it is split between groups; or ask the service for a larger limit",
-      ...about,
-    },
-  );
+  const hint =
+    groups === 1
+      ? `make the group smaller, ask the service for a larger limit, or ${skipRefused}`
+      : "without --one-request it is split between groups; or ask the service for a larger limit";
+  const message = `the service takes no request of ${roundedSize(bytes)} (413)${why}`;
+  return new Failure("refused", "request-too-large", message, { hint, ...about });
 };
 
 /** Something is there already at the path of the rejects file, and rollcall did not write it. */
@@ -87,32 +80,24 @@ export const logPartial = ({ logged, notSent, ledger }: LogFacts, about: About):
   });
 };
 
+/** What a run rejected. */
+interface RejectedFacts extends LogFacts {
+  readonly rejected: number;
+  /** Of what was rejected: lines or records that are no groups. */
+  readonly unreadable: number;
+  readonly file: string;
+  /** True if nothing of what was rejected could be read. */
+  readonly isEmpty: boolean;
+  /** True if it holds records of another tool, which may not stand by themselves. */
+  readonly isConverted: boolean;
+}
+
 /** All that was valid and accepted is logged; the rest is in the rejects file. */
-export const logRejected = (
-  {
-    logged,
-    ledger,
-    rejected,
-    unreadable,
-    file,
-    isEmpty,
-    isConverted,
-  }: LogFacts & {
-    rejected: number;
-    /** Of what was rejected: lines or records that are no groups. */
-    unreadable: number | undefined;
-    file: string;
-    /** Whether nothing of what was rejected could be read. */
-    isEmpty: boolean;
-    /** Whether it holds records of another tool, which may not stand by themselves. */
-    isConverted: boolean;
-  },
-  about: About,
-): Failure => {
+export const logRejected = (facts: RejectedFacts, about: About): Failure => {
+  const { logged, ledger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "nothing of what was rejected can be read" : `${file} holds what was rejected`;
-  const message = `${rejectedWords({ rejected, unreadable })}, ${logged} logged: ${where}`;
   const again = ledger ? ", and run the same command: what was logged is not sent again" : "";
-  return new Failure("partial", "log-rejected", message, {
+  return new Failure("partial", "log-rejected", `${rejectedWords(facts)}, ${logged} logged: ${where}`, {
     hint: isConverted
       ? `${file}.reasons says why: fix that in the input${again}`
       : `${file}.reasons says why: fix ${file}, and log it by itself`,
@@ -131,54 +116,40 @@ export const logUnsettled = ({ unknown, logged }: LogFacts, about: About): Failu
   });
 };
 
-/** A request whose outcome is unknown, with the lines that its groups are at. */
-export const logUnknown = (
-  {
-    unknown,
-    logged,
-    notSent,
-    request,
-    requests,
-    from,
-    to,
-    isLast,
-    settles,
-    ledger,
-    doubt,
-    again,
-  }: LogFacts & {
-    request: number;
-    from: string;
-    to: string;
-    /** Whether it is the last of several. */
-    isLast: boolean;
-    /** Whether the same command settles it: it sends it again, and the service knows it by its key. */
-    settles: boolean;
-    /** What came of the try that may have been logged; undefined if that was in an earlier run. */
-    doubt?: Error | undefined;
-    /** What came of a later try of it, which was not logged. */
-    again?: Error | undefined;
-  },
-  about: About,
-): Failure => {
+/** A request whose outcome is unknown. */
+interface UnknownFacts extends LogFacts {
+  /** Its number in the run, and the lines that its groups are at. */
+  readonly request: number;
+  readonly from: string;
+  readonly to: string;
+  /** True if it is the last of several. */
+  readonly isLast: boolean;
+  /** True if the same command settles it: it sends it again, and the service knows it by its key. */
+  readonly settles: boolean;
+  /** What came of the try that may have been logged; undefined if that was in an earlier run. */
+  readonly doubt?: Error | undefined;
+  /** What came of a later try of it, which was not logged. */
+  readonly again?: Error | undefined;
+}
+
+export const logUnknown = (facts: UnknownFacts, about: About): Failure => {
+  const { logged, notSent, request, from, to, settles, doubt, again } = facts;
   const why = doubt ?? (isFailure(about.cause, "interrupted") ? about.cause : undefined);
   const since = why === undefined ? "" : `, since ${endedWords(why)}`;
   const then = again === undefined ? since : `${since}, and when it was tried again ${endedWords(again)}`;
-  const what = request > 0 ? `request ${request} of ${requests}` : "a request";
-  const lost = counted(unknown, "group");
-  const which = isLast
+  const what = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
+  const lost = counted(facts.unknown, "group");
+  const which = facts.isLast
     ? `${what} (from ${from} to ${to}) and others before it were logged${then}: ${lost}`
     : `${what} was logged${then}: ${lost}, from ${from} to ${to}`;
   const message = `it is not known whether ${which}; ${logged} logged, ${notSent} not sent`;
-  return new Failure("unknown_outcome", "log-unknown", message, {
-    ...about,
-    settles,
-    hint: settles
-      ? `the same command, within 24 hours, sends them again by the key that the service knows them by, so that nothing is logged twice${notSent > 0 ? ", and then the rest" : ""}`
-      : ledger
-        ? `${notSent > 0 ? "the same command leaves them alone and sends the rest; " : ""}--on-unknown resend sends them again, \`rollcall ledger resolve\` settles them by hand`
-        : "look into the service before sending these groups again: they may be there",
-  });
+  const rest = notSent > 0 ? "the same command leaves them alone and sends the rest; " : "";
+  const hint = settles
+    ? `the same command, within 24 hours, sends them again by the key that the service knows them by, so that nothing is logged twice${notSent > 0 ? ", and then the rest" : ""}`
+    : facts.ledger
+      ? `${rest}--on-unknown resend sends them again, \`rollcall ledger resolve\` settles them by hand`
+      : "look into the service before sending these groups again: they may be there";
+  return new Failure("unknown_outcome", "log-unknown", message, { ...about, settles, hint });
 };
 
 /** What has to change before the same command gets further; undefined if nothing has. */

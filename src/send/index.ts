@@ -1,45 +1,40 @@
 /** Takes groups to the service: requests and their outcomes, the result of a run, rejected lines, and `--follow`. */
-
-import type { Reading } from "../groups/index.ts";
 import { loadLedger } from "../ledger/index.ts";
-import type { Compression } from "./compress.ts";
-import type { Followed, FollowOptions } from "./follow/follow.ts";
-import type { DeliverOptions } from "./options.ts";
-import type { LogResult } from "./result.ts";
+import type { Compression } from "./body.ts";
 
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
-export type { DeliverOptions, StopOrSkip } from "./options.ts";
+export type { DeliverOptions, OnUnknown, StopOrSkip } from "./options.ts";
 export { type CheckResult, checkResult, type LogResult, unreadResult } from "./result.ts";
-export type { SendProgress } from "./send-result.ts";
-export type { OnUnknown } from "./unknown.ts";
+export type { SendProgress } from "./sent.ts";
+
+type DeliverModule = typeof import("./deliver.ts");
+type FollowModule = typeof import("./follow/follow.ts");
 
 /**
  * Delivers what was read. What the network or the service does is in the result.
  * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, code `storage`
  */
-export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> =>
+export const deliverReading: DeliverModule["deliverReading"] = async (reading, options) =>
   await (await import("./deliver.ts")).deliverReading(reading, options);
 
 /**
  * Writes what is not valid in a reading to a new file, with the reasons in another; returns the file.
  * @throws Failure `rejects-exist`, `rejects-unwritable`, `option-needs`
  */
-export const writeRejected = async (
-  reading: Reading,
-  options: Pick<DeliverOptions, "rejects" | "redact">,
-): Promise<string> => await (await import("./deliver.ts")).writeRejected(reading, options);
+export const writeRejected: DeliverModule["writeRejected"] = async (reading, options) =>
+  await (await import("./deliver.ts")).writeRejected(reading, options);
 
 /**
  * Follows a file until a signal comes, or something stops it. What the network or the service does is in the result.
  * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
  */
-export const followFile = async (options: FollowOptions): Promise<Followed> =>
+export const followFile: FollowModule["followFile"] = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 
 /** Checks that requests can be compressed. @throws Failure `compression-missing` */
 export const checkCompression = async (form: Compression | undefined): Promise<void> => {
-  if (form !== undefined) (await import("./compress.ts")).openCompressor(form).destroy();
+  if (form !== undefined) (await import("./body.ts")).openCompressor(form).destroy();
 };
 
 /** Loads what delivers, and what opens the ledger, before they are used. */

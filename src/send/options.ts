@@ -2,14 +2,16 @@
 import type { Client } from "../client/index.ts";
 import type { DedupKeys } from "../groups/index.ts";
 import type { EarlierRuns, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
-import type { Compression } from "./compress.ts";
+import type { Compression } from "./body.ts";
 import type { GroupOutcomes } from "./outcomes.ts";
 import type { Frame } from "./plan.ts";
-import type { SendProgress } from "./send-result.ts";
-import type { OnUnknown } from "./unknown.ts";
+import type { SendProgress } from "./sent.ts";
 
 /** What stops a run, and what it skips. */
 export type StopOrSkip = "stop" | "skip";
+
+/** What follows a request with an unknown outcome. */
+export type OnUnknown = "stop" | "resend" | "leave";
 
 /** How a reading is delivered. */
 export interface DeliverOptions extends RunLedgerOptions {

@@ -1,5 +1,4 @@
 /** The outcome of each group of a run's input, one byte per group. */
-
 import { Column, type Groups } from "../groups/index.ts";
 
 const names = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
@@ -65,3 +64,10 @@ export class GroupOutcomes {
     return counts;
   }
 }
+
+/** The outcomes of groups of which those with errors are rejected. */
+export const rejectInvalid = ({ groups }: { readonly groups: Groups }): GroupOutcomes => {
+  const outcomes = new GroupOutcomes(groups.count);
+  for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
+  return outcomes;
+};

@@ -98,40 +98,31 @@ export const cutRequests = (
 };
 
 /** Sizes of bodies with adjacent groups. */
-interface Sizes {
-  readonly count: number;
-  readonly bytesOf: (first: number, end: number) => number;
-}
+type Sizes = ReturnType<typeof sizesOf>;
 
-const sizesOf = (reading: Reading, { frame, groups }: Framed): Sizes => {
+const sizesOf = (reading: Reading, { frame, groups }: Framed) => {
   const around = frame.opening.length + frame.closing.length;
   /** Bytes of the groups before each, with a comma after each: a request of several is one comma shorter. */
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + reading.groups.bytesOf(groups[at] ?? 0) + 1;
   }
-  return {
-    count: groups.length,
-    bytesOf: (from, end) => around + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0),
-  };
+  const bytesOf = (from: number, end: number): number =>
+    around + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0);
+  return { count: groups.length, bytesOf };
 };
 
 /** Returns where to cut so that each request is as full as possible, 0 and the end included. */
 const fillRequests = ({ count, bytesOf }: Sizes, limit: number): readonly number[] => {
   const cuts = [0];
-  for (let first = 0; first < count; ) {
+  const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
+  for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
     let end = first + 1;
-    let step = 1;
-    // Doubling, then halving: a few comparisons for a request instead of one for each group.
-    while (end + step <= count && bytesOf(first, end + step) <= limit) {
-      end += step;
-      step *= 2;
-    }
-    for (; step >= 1; step = Math.floor(step / 2)) {
+    // By halves: a few comparisons for a request instead of one for each group.
+    for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }
     cuts.push(end);
-    first = end;
   }
   return cuts;
 };

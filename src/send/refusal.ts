@@ -1,5 +1,5 @@
 /** What follows a request that the service refused: smaller requests, rejected groups, and positions in the input. */
-
+import { suggestedRole } from "../check/roles.ts";
 import type { Path } from "../check/rules/places.ts";
 import { problemOf } from "../check/rules/problems.ts";
 import { withoutSecrets } from "../check/rules/secrets.ts";
@@ -7,11 +7,10 @@ import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/errors.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { type GroupPart, locate, partValue, type Reading, spotOfGroup } from "../groups/index.ts";
-import { parsedJson, valueAt } from "../json/walk.ts";
+import { isObject, parsedJson, valueAt } from "../json/walk.ts";
 import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
-import { foldUnions, type Union } from "./unions.ts";
 
 /** A group that the service refused, and its reasons. */
 export interface RefusedGroup {
@@ -39,10 +38,9 @@ interface Refused extends Pick<SendOptions, "frame" | "oneRequest" | "onRefused"
 }
 
 /** What follows a 413: the request is sent as halves, cut between groups. A group alone is refused. */
-export const afterTooLarge = (
-  reading: Reading,
-  { frame, request: { groups, bytes }, attempt, oneRequest, onRefused }: Refused,
-): Next => {
+export const afterTooLarge = (reading: Reading, refused: Refused): Next => {
+  const { frame, attempt, oneRequest, onRefused } = refused;
+  const { groups, bytes } = refused.request;
   const isAlone = groups.length === 1;
   if (!isAlone && !oneRequest) {
     const around = frame.opening.length + frame.closing.length;
@@ -50,56 +48,63 @@ export const afterTooLarge = (
     return { limit, requests: cutRequests(reading, { frame, groups, limit }) };
   }
   const [group = 0] = groups;
-  const where = isAlone ? { where: spotOfGroup(reading, group) } : {};
+  const where = isAlone ? spotOfGroup(reading, group) : undefined;
   if (isAlone && onRefused === "skip") {
-    return { refused: [{ group, problems: [problemOf("group-too-large", { bytes }, where.where)] }] };
+    return { refused: [{ group, problems: [problemOf("group-too-large", { bytes }, where)] }] };
   }
   const http = attempt.failure?.about.http;
-  const about = { ...(http === undefined ? {} : { http }), ...where };
+  const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
   return { stop: requestTooLarge(bytes, groups.length, about) };
 };
 
+/** Statuses about who asks, where or how, and not about what was sent. */
+const notAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
+
 /** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */
-export const afterRefusal = async (
-  reading: Reading,
-  { frame, request, attempt, onRefused }: Refused,
-): Promise<Next> => {
+export const afterRefusal = async (reading: Reading, refusal: Refused): Promise<Next> => {
+  const { frame, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
-  const items = itemsOf(attempt.body);
+  const { status, body, failure } = attempt;
+  const parsed = ValidationError.safeParse(parsedJson(Buffer.from(body).toString("utf8"))?.value);
+  const items = (parsed.success ? parsed.data.detail : []).map((item) => toItem(request, item));
   const isAlone = request.groups.length === 1;
-  const named = isAlone ? [0] : items.flatMap((item) => positionIn(request, item) ?? []);
-  const positions = new Set(onRefused === "skip" && isAboutContent(attempt.status) ? named : []);
+  const isAboutContent = status >= 400 && status < 500 && !notAboutContent.has(status);
+  const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
+  const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
   if (positions.size === 0) return { problems: await problemsOf(reading, { request, items }) };
   const refused: RefusedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
-    const own = isAlone ? items : items.filter((item) => positionIn(request, item) === position);
+    const own = isAlone ? items : items.filter((item) => item.position === position);
     const said = await problemsOf(reading, { request, items: own });
-    const text = attempt.failure?.about.http?.said ?? "the service does not say why";
+    const text = failure?.about.http?.said ?? "the service does not say why";
     const problems = said.length > 0 ? said : [problemOf("group-refused", { text }, spotOfGroup(reading, group))];
     refused.push({ group, problems });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
-  return {
-    refused,
-    requests: groups.length === 0 ? [] : cutRequests(reading, { frame, groups, limit: request.bytes }),
-  };
+  const limit = request.bytes;
+  return { refused, requests: groups.length === 0 ? [] : cutRequests(reading, { frame, groups, limit }) };
 };
 
-/** Statuses about who asks, where or how, and not about what was sent. */
-const otherwise: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
-
-const isAboutContent = (status: number): boolean => status >= 400 && status < 500 && !otherwise.has(status);
-
-/** An item of a refusal, with its path below the body (interface 7). */
+/** An item of a refusal (interface 7). */
 interface Item extends Pick<ValidationItem, "loc" | "msg" | "input"> {
+  /** The position of the group that it is about; undefined if the request has no such group. */
+  readonly position: number | undefined;
+  /** The path in that group. */
   readonly path: Path;
 }
 
-const itemsOf = (body: Uint8Array): readonly Item[] => {
-  const parsed = ValidationError.safeParse(parsedJson(Buffer.from(body).toString("utf8"))?.value);
-  const items = parsed.success ? parsed.data.detail : [];
-  return items.map((item) => ({ ...item, path: item.loc[0] === "body" ? item.loc.slice(1) : item.loc }));
+const toItem = ({ groups }: PlannedRequest, item: ValidationItem): Item => {
+  const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
+  const position = positionOf(step) ?? groups.length;
+  const isOfRequest = list === "trajectory_groups" && position < groups.length;
+  return { ...item, position: isOfRequest ? position : undefined, path };
+};
+
+/** A step as a position in an array: services write numbers, the interface says strings (interface 7). */
+const positionOf = (step: string | number | undefined): number | undefined => {
+  const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
+  return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
 /** Items of a refusal that are located: more than a person reads (cli.md, "Output"). */
@@ -113,108 +118,115 @@ const problemsOf = async (
   /** Values of parts, by the source and start of each. */
   const values = new Map<string, unknown>();
   const located: Located[] = [];
-  for (const item of items.slice(0, maxItems)) located.push(await locateItem(reading, { request, item, values }));
+  for (const item of items.slice(0, maxItems)) {
+    const found = partOf(reading, request, item);
+    const key = `${found?.part.source}:${found?.part.start}`;
+    // If the file changed since it was sent, the service's words are shown without a position.
+    if (found !== undefined && !values.has(key)) {
+      values.set(key, await partValue(found.source, found.part).catch(() => undefined));
+    }
+    const value = values.get(key);
+    if (found === undefined || value === undefined) located.push({ item });
+    else located.push(walk(value, { item, key, value: found }));
+  }
   const problems: Problem[] = [];
-  for (const one of foldUnions(located)) problems.push(await serviceProblem(one));
+  for (const one of foldUnions(located)) problems.push(await toProblem(one));
   return problems;
-};
-
-/** Position of the group that an item is about; undefined if the request has no such group. */
-const positionIn = ({ groups }: PlannedRequest, { path: [list, step] }: Item): number | undefined => {
-  const position = positionOf(step);
-  return list === "trajectory_groups" && position !== undefined && position < groups.length ? position : undefined;
-};
-
-/** A step as a position in an array: services write numbers, the interface says strings (interface 7). */
-const positionOf = (step: string | number | undefined): number | undefined => {
-  const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
-  return Number.isSafeInteger(position) && typeof position === "number" && position >= 0 ? position : undefined;
 };
 
 /** An item, and the value in the input that it is about; no value if its `loc` fits nothing. */
 interface Located {
   readonly item: Item;
   readonly value?: GroupPart & { readonly path: Path };
-  readonly union: Union | undefined;
+  readonly union?: Union | undefined;
 }
 
-const locateItem = async (
-  reading: Reading,
-  {
-    request,
-    item,
-    values,
-  }: { readonly request: PlannedRequest; readonly item: Item; readonly values: Map<string, unknown> },
-): Promise<Located> => {
-  const found = partOf(reading, request, item);
-  if (found === undefined) return { item, union: undefined };
-  const { source, part } = found;
-  const key = `${part.source}:${part.start}`;
-  // If the file changed since it was sent, the service's words are shown without a position.
-  if (!values.has(key)) values.set(key, await partValue(source, part).catch(() => undefined));
-  const value = values.get(key);
-  if (value === undefined) return { item, union: undefined };
-  const { path, union } = walk(value, found.path);
-  const own = union && { ...union, key: JSON.stringify([key, union.key]) };
-  return { item, value: { source, part, path }, union: own };
-};
+/** A union that an item is about, and the branch of the item. */
+interface Union {
+  /** Identifies the value that the union is of. */
+  readonly key: string;
+  /** That value. */
+  readonly holder: unknown;
+  readonly branch: string;
+}
 
 /** The part that an item is about, and the path in it; undefined if the request has no such group. */
-const partOf = (
-  { groups, found, sources }: Reading,
-  request: PlannedRequest,
-  item: Item,
-): (GroupPart & { readonly path: Path }) | undefined => {
-  const rest = item.path.slice(2);
-  const group = request.groups[positionIn(request, item) ?? -1];
+const partOf = ({ groups, found, sources }: Reading, request: PlannedRequest, item: Item): Located["value"] => {
+  const group = request.groups[item.position ?? -1];
   if (group === undefined) return undefined;
   const parts = groups.partsOf(group);
   const isMade = found.parts.kindOf(parts[0] ?? 0) === "trajectory";
   // If rollcall made the group, its trajectories are parts.
-  const [list, step, ...inside] = rest;
+  const [list, step, ...inside] = item.path;
   const position = isMade && list === "trajectories" ? positionOf(step) : undefined;
-  const at = position === undefined ? parts[0] : parts[position];
+  const at = parts[position ?? 0];
   if (at === undefined) return undefined;
   const part = found.parts.at(at);
   const source = sources[part.source];
-  return source && { source, part, path: isMade ? inside : rest };
+  return source && { source, part, path: isMade ? inside : item.path };
 };
 
 /**
- * Walks down a value. Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`.
- * They are not part of the path, but the first of them is the branch of a union. The last step stays: its key may be
- * missing.
+ * Walks down the value of a part. Services put names of types between keys, as in
+ * `messages_and_choices.0.UserMessage.content`. They are not part of the path, but the first of them is the branch of a union.
+ * The last step stays: its key may be missing.
  */
-const walk = (value: unknown, loc: Path): { readonly path: Path; readonly union: Union | undefined } => {
+const walk = (
+  whole: unknown,
+  { item, key, value }: { readonly key: string; readonly item: Item; readonly value: NonNullable<Located["value"]> },
+): Located => {
   const path: (string | number)[] = [];
-  let inner = value;
+  let inner = whole;
   let union: Union | undefined;
   let isInside = true;
-  for (const [at, said] of loc.entries()) {
+  for (const [at, said] of value.path.entries()) {
     const step = Array.isArray(inner) ? (positionOf(said) ?? said) : said;
     const child = valueAt(inner, [step]);
-    const isLast = at === loc.length - 1;
+    const isLast = at === value.path.length - 1;
     const isBranch = typeof step === "string" && (!isLast || /[A-Z([]/.test(step));
-    if (child === undefined && isInside && isBranch) union = { key: JSON.stringify(path), holder: inner, branch: step };
+    if (child === undefined && isInside && isBranch) {
+      union = { key: JSON.stringify([key, path]), holder: inner, branch: step };
+    }
     isInside &&= child !== undefined;
     if (child !== undefined || isLast) path.push(step);
     if (child !== undefined) inner = child;
   }
-  return { path, union };
+  return { item, value: { ...value, path }, union };
 };
 
-const serviceProblem = async ({ item: { loc, msg, input }, value }: Located): Promise<Problem> => {
-  const spot = value && (await locate(value.source, value).catch(() => undefined));
-  // What is shown in the input need not be repeated; what cannot be located is.
-  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${echoOf(input)}` : msg;
-  return { ...problemOf("refused-by-service", { text }, spot), from: "service" };
+/** The items worth reading: of each union, those of the branch that was meant. */
+const foldUnions = (items: readonly Located[]): readonly Located[] => {
+  const unions = new Map<string, { readonly holder: unknown; readonly counts: Map<string, number> }>();
+  for (const { union } of items) {
+    if (union === undefined) continue;
+    const { counts } = unions.get(union.key) ?? { counts: new Map<string, number>() };
+    counts.set(union.branch, (counts.get(union.branch) ?? 0) + 1);
+    unions.set(union.key, { holder: union.holder, counts });
+  }
+  const meant = new Map(Array.from(unions, ([key, { holder, counts }]) => [key, branchOf(holder, counts)]));
+  return items.filter(({ union }) => union === undefined || meant.get(union.key) === union.branch);
+};
+
+/** The branch that was meant: by the role, by the role that was probably meant, or the one with the fewest items. */
+const branchOf = (holder: unknown, counts: ReadonlyMap<string, number>): string | undefined => {
+  const names = [...counts.keys()];
+  const named = (word: string): string | undefined => names.find((name) => name.toLowerCase().includes(word));
+  const [fewest] = [...names].sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0));
+  if (!isObject(holder)) return fewest;
+  const { role, message } = holder;
+  if (role === undefined && isObject(message)) return named("choice") ?? fewest;
+  if (typeof role !== "string") return fewest;
+  return named(role.toLowerCase().slice(0, 40)) ?? named(suggestedRole(role) ?? "\n") ?? fewest;
 };
 
 /** Characters of a repeated input: a service may send a whole trajectory back. */
 const maxEcho = 80;
 
-const echoOf = (input: unknown): string => {
-  if (input === undefined) return "";
-  const text = withoutSecrets(JSON.stringify(input) ?? "");
-  return ` (input: ${text.length > maxEcho ? `${text.slice(0, maxEcho)}…` : text})`;
+const toProblem = async ({ item: { loc, msg, input }, value }: Located): Promise<Problem> => {
+  const spot = value && (await locate(value.source, value).catch(() => undefined));
+  const echo = input === undefined ? "" : withoutSecrets(JSON.stringify(input) ?? "");
+  const shown = input === undefined ? "" : ` (input: ${echo.length > maxEcho ? `${echo.slice(0, maxEcho)}…` : echo})`;
+  // What is shown in the input need not be repeated; what cannot be located is.
+  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${shown}` : msg;
+  return { ...problemOf("refused-by-service", { text }, spot), from: "service" };
 };

@@ -1,17 +1,14 @@
 /** One request: it is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
-
 import type { Attempt, Patience } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
 import type { Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
-import { callsTextOf, noCalls } from "./answers.ts";
-import { chunksOf } from "./body.ts";
-import { compress } from "./compress.ts";
-import type { SendOptions } from "./options.ts";
+import { chunksOf, compress } from "./body.ts";
+import type { OnUnknown, SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { isHonored } from "./unknown.ts";
+import { callsTextOf, noCalls } from "./sent.ts";
 
 /**
  * What became of a request.
@@ -23,32 +20,44 @@ export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "r
 /** The outcome of an attempt (cli.md, "What the ledger promises"). A status line decides, even if sending broke. */
 export const outcomeOf = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.bodySent ? "unknown" : "not-sent";
-  const { status } = attempt;
+  const { status, bodySent, retryAfterMs } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
-  if (status === 429 || status === 408) return "not-processed";
   // Assumed: a 503 that says when to come back is from a proxy before the service.
-  if (status === 503 && attempt.retryAfterMs !== undefined) return "not-processed";
-  if (status >= 500) return attempt.bodySent ? "unknown" : "not-processed";
+  if (status === 429 || status === 408 || (status === 503 && retryAfterMs !== undefined)) return "not-processed";
+  if (status >= 500) return bodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";
 };
 
 /** True if no other attempt can change the outcome. */
-export const isFinal = (outcome: Outcome): boolean =>
-  outcome === "logged" || outcome === "too-large" || outcome === "refused";
+export const isFinal = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
-/** The run that a request is part of. */
-interface RequestRun {
-  /** What ends a wait, and what ends an attempt at once. */
-  readonly until: Pick<Host, "signal" | "urgent">;
-  readonly patience: Patience;
-  /** True if something else ended the run in the meantime. */
-  readonly isOver: () => boolean;
-  /** Called before the wait for another attempt. */
-  readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
-  /** Called with the bytes that were handed over, and with a negative number for those that no longer count. */
-  readonly onBytes: (bytes: number) => void;
+/** How long rollcall itself may resend an unknown request if the service honors its key (cli.md). */
+const honoredMs = 24 * 60 * 60 * 1000;
+
+/** What decides if the service honors a request's key. */
+interface KeyFacts {
+  readonly host: Host;
+  readonly runLedger: Pick<RunLedger, "echoesKey">;
+  /** True if requests have an `Idempotency-Key`. */
+  readonly idempotency: boolean;
 }
+
+/** True if the service is known to answer a second attempt of the same request without logging it again. */
+export const isHonored = (
+  { key, firstTried }: Pick<RecordedRequest, "key" | "firstTried">,
+  { host, runLedger, idempotency }: KeyFacts,
+): boolean => {
+  const ageMs = host.now() - firstTried;
+  // An attempt in the future was made before the clock was set back: nobody knows how long ago.
+  return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < honoredMs;
+};
+
+/** True if an unknown request of an earlier run is sent again: a person said so, or the service is known to honor its key. */
+export const mayResend = (
+  entry: Pick<RecordedRequest, "key" | "firstTried">,
+  { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
+): boolean => !resendLogged && (onUnknown === "resend" || isHonored(entry, facts));
 
 /** A request that is recorded, and what is known of its attempts. */
 export interface SentRequest {
@@ -64,23 +73,32 @@ export interface SentRequest {
   last: Omit<Settlement, "state">;
 }
 
+/** The run that a request is part of. */
+interface RequestRun extends SendOptions {
+  /** What ends a wait, and what ends an attempt at once. */
+  readonly until: Pick<Host, "signal" | "urgent">;
+  readonly patience: Patience;
+  /** True if something else ended the run in the meantime. */
+  readonly isOver: () => boolean;
+  /** Called before the wait for another attempt. */
+  readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
+  /** Called with the bytes that were handed over, and with a negative number for those that no longer count. */
+  readonly onBytes: (bytes: number) => void;
+}
+
 /**
  * Attempts a request until it has an outcome. What the last attempt came to is recorded, unless the outcome is final.
  * @throws Failure of a body that changed, a credential, the ledger, or a signal between two attempts
  */
-export const attemptUntilKnown = async (
-  reading: Reading,
-  sent: SentRequest,
-  options: SendOptions & RequestRun,
-): Promise<Attempt> => {
-  const { host, runLedger, patience, isOver, onAgain, frame, compress: form } = options;
-  const chunks = () => chunksOf(reading, { frame, request: sent.request });
+export const attemptUntilKnown = async (reading: Reading, sent: SentRequest, run: RequestRun): Promise<Attempt> => {
+  const { host, runLedger, frame, compress: form } = run;
+  const { request, recorded } = sent;
+  const chunks = () => chunksOf(reading, { frame, request });
   const pieces = form === undefined ? undefined : await compress(chunks(), form);
-  const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? sent.request.bytes;
-  const body = { length, chunks: () => pieces ?? chunks() };
+  const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
   let firstEndMs: number | undefined;
   for (;;) {
-    const attempt = await attemptOnce(sent, { ...options, ...body });
+    const attempt = await attemptOnce(sent, { ...run, length, chunks: () => pieces ?? chunks() });
     const outcome = outcomeOf(attempt);
     sent.last = settlementOf(attempt);
     if (outcome === "unknown") {
@@ -90,11 +108,12 @@ export const attemptUntilKnown = async (
     if (isFinal(outcome)) return attempt;
     await recordAttempt(runLedger, { sent, attempt, state: sent.isUncertain ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
-    const may = outcome !== "unknown" || options.onUnknown === "resend" || isHonored(sent.recorded, options);
-    const isLate = isOver() || host.signal.aborted || host.elapsed() - firstEndMs > options.maxWaitMs;
+    const may = outcome !== "unknown" || run.onUnknown === "resend" || isHonored(recorded, run);
+    const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
+    if (!may || isLate) return attempt;
     const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    if (!may || isLate || !(await patience.wait(askedMs, () => onAgain(attempt, outcome)))) return attempt;
-    if (!(await runLedger.again(sent.recorded))) return attempt;
+    if (!(await run.patience.wait(askedMs, () => run.onAgain(attempt, outcome)))) return attempt;
+    if (!(await runLedger.again(recorded))) return attempt;
   }
 };
 
@@ -102,11 +121,12 @@ export const attemptUntilKnown = async (
 export const recordAttempt = async (
   runLedger: RunLedger,
   {
-    sent: { recorded, last },
+    sent,
     attempt,
     state,
   }: { readonly sent: SentRequest; readonly attempt: Attempt; readonly state: Settlement["state"] },
 ): Promise<void> => {
+  const { recorded, last } = sent;
   await runLedger.settle(recorded, { ...last, state });
   const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
   if (echoes && !runLedger.echoesKey) await runLedger.rememberEcho();
@@ -118,12 +138,18 @@ const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> => {
   return { status: attempt.status, cause: null, calls };
 };
 
+/** A body, as it is sent. */
+interface Contents {
+  readonly length: number;
+  readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, ...options }: SendOptions & RequestRun & Contents,
+  { length, chunks, ...run }: RequestRun & Contents,
 ): Promise<Attempt> => {
-  const { client, modelId, idempotency, until, onBytes, compress: form, runLedger } = options;
-  const grace = openGrace(until);
+  const { client, modelId, idempotency, onBytes, compress: form, runLedger } = run;
+  const grace = openGrace(run.until);
   let handedOver = 0;
   const body = {
     length,
@@ -151,12 +177,6 @@ const attemptOnce = async (
   }
 };
 
-/** A body, as it is sent. */
-interface Contents {
-  readonly length: number;
-  readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-}
-
 /** After a signal the request in flight has this long (cli.md, "What the ledger promises"). */
 export const graceMs = 5000;
 
@@ -172,12 +192,10 @@ const openGrace = ({ signal, urgent }: RequestRun["until"]): { readonly signal: 
   urgent.addEventListener("abort", stop, { once: true });
   if (signal.aborted) start();
   if (urgent.aborted) stop();
-  return {
-    signal: abort.signal,
-    end: () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", start);
-      urgent.removeEventListener("abort", stop);
-    },
+  const end = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", start);
+    urgent.removeEventListener("abort", stop);
   };
+  return { signal: abort.signal, end };
 };

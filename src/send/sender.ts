@@ -1,39 +1,38 @@
 /** Sends planned requests, records what becomes of each before and after, and stops where it must. */
-
 import type { Attempt } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
 import { type DedupKeys, dedupKeyBytes, type Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
-import type { Settlement } from "../ledger/index.ts";
-import { addAnswer, noCalls } from "./answers.ts";
+import type { RecordedRequest, Settlement } from "../ledger/index.ts";
 import { checkSource } from "./body.ts";
 import type { SendOptions } from "./options.ts";
 import { cutRequests, type PlannedRequest, requestOf } from "./plan.ts";
 import { afterRefusal, afterTooLarge, type RefusedGroup } from "./refusal.ts";
-import { attemptUntilKnown, isFinal, type Outcome, outcomeOf, recordAttempt, type SentRequest } from "./request.ts";
-import { nothingSent, type SendProgress, type SendResult } from "./send-result.ts";
-import { isHonored, type Job } from "./unknown.ts";
+import {
+  attemptUntilKnown,
+  isFinal,
+  isHonored,
+  type Outcome,
+  outcomeOf,
+  recordAttempt,
+  type SentRequest,
+} from "./request.ts";
+import { addAnswer, noCalls, nothingSent, type RequestChange, type SendResult } from "./sent.ts";
 
 /** A request that takes longer is worth a hint: several at once would be faster. */
 const slowMs = 1000;
 
-/** The requests of a run. Nothing is thrown for what the network, the service or a signal does. */
-export interface Sender {
-  /** Returns what sending came to so far. */
-  result(): SendResult;
-  /**
-   * Sends a batch of jobs; none after a stop, unless it was a signal.
-   * @param isLast whether a signal left these to do: each is tried once, and the next signal ends it
-   */
-  send(jobs: readonly Job[], isLast: boolean): Promise<void>;
-  /** Ends the run because of something other than a request. */
-  stopWith(failure: Failure): void;
-  /** Returns the groups that other runs had, since the last call. */
-  takeElsewhere(): Uint32Array;
+/** A request to be sent. `recorded` if it was tried before, and is sent with exactly the same bytes. */
+export interface Job {
+  readonly request: PlannedRequest;
+  readonly recorded?: RecordedRequest;
 }
 
+/** The requests of a run. Nothing is thrown for what the network, the service or a signal does. */
+export type Sender = ReturnType<typeof openSender>;
+
 /** Opens the sender of a run. */
-export const openSender = (reading: Reading, options: SendOptions): Sender => {
+export const openSender = (reading: Reading, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, frame, concurrency } = options;
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = nothingSent();
   const refused: RefusedGroup[] = [];
@@ -70,7 +69,7 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
     outcomes.setAll(request.request.groups, "unknown");
     unknown = { request, again: last === request.doubt ? undefined : last };
   };
-  const tell = (change?: SendProgress["change"]) => {
+  const tell = (change?: RequestChange) => {
     const bytes = Math.min(progress.bytes + flyingBytes, progress.ofBytes);
     options.onProgress({ ...progress, of: begun + queue.length, bytes, change });
   };
@@ -103,8 +102,8 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
 
   /** Takes a request from its plan to its outcome; false if smaller requests take its place, or other runs have it. */
   const run = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
-    const { groups } = request;
-    if (earlier === undefined && request.bytes > limit && groups.length > 1) {
+    const { groups, bytes } = request;
+    if (earlier === undefined && bytes > limit && groups.length > 1) {
       sendNext(cutRequests(reading, { frame, groups, limit }));
       return false;
     }
@@ -118,10 +117,17 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
       return false;
     }
     if (earlier !== undefined && !(await runLedger.again(recorded))) return false;
-    const number = ++sent.tried;
-    sent.triedBytes += request.bytes;
+    sent.tried++;
+    sent.triedBytes += bytes;
     const last = { status: null, cause: null, calls: noCalls };
-    await attempt({ request, number, recorded, isUncertain: earlier !== undefined, doubt: undefined, last });
+    await attempt({
+      request,
+      number: sent.tried,
+      recorded,
+      isUncertain: earlier !== undefined,
+      doubt: undefined,
+      last,
+    });
     return true;
   };
 
@@ -181,21 +187,12 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
     if (outcome === "too-large") await runLedger.sized(request.bytes, "refused");
     tell(changeOf(request, { attempt, outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !isFinal(outcome)) stopWith(stopOf(attempt));
-    else await followRefusal(request, { outcome, attempt });
-  };
-
-  const followRefusal = async (
-    request: PlannedRequest,
-    { outcome, attempt }: { readonly outcome: Outcome; readonly attempt: Attempt },
-  ) => {
+    if (isUnknown || !isFinal(outcome)) return stopWith(stopOf(attempt));
     const own = { ...options, request, attempt };
     const next = outcome === "too-large" ? afterTooLarge(reading, own) : await afterRefusal(reading, own);
-    for (const one of next.refused ?? []) {
-      outcomes.set(one.group, "rejected");
-      refused.push(one);
-    }
-    limit = Math.min(limit, next.limit ?? Number.POSITIVE_INFINITY);
+    for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
+    refused.push(...(next.refused ?? []));
+    limit = Math.min(limit, next.limit ?? limit);
     sendNext(next.requests ?? []);
     if (next.requests !== undefined || next.refused !== undefined) return;
     sent.problems = next.problems ?? sent.problems;
@@ -215,7 +212,8 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
   };
 
   return {
-    result: () => ({
+    /** Returns what sending came to so far. */
+    result: (): SendResult => ({
       ...sent,
       of: sent.tried + queue.length,
       isDivided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY,
@@ -228,7 +226,11 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
       },
       stop: sent.stop ?? (isInterrupted ? signalFailure(host) : undefined),
     }),
-    async send(jobs, isLast) {
+    /**
+     * Sends a batch of jobs; none after a stop, unless it was a signal.
+     * @param isLast whether a signal left these to do: each is tried once, and the next signal ends it
+     */
+    async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
       until = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
       patience = client.patience();
       isInterrupted = false;
@@ -241,8 +243,10 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
       await Promise.all(Array.from({ length: lanes }, runLane));
       if (defect !== undefined) throw defect.thrown;
     },
+    /** Ends the run because of something other than a request. */
     stopWith,
-    takeElsewhere() {
+    /** Returns the groups that other runs had, since the last call. */
+    takeElsewhere(): Uint32Array {
       const groups = Uint32Array.from(elsewhere).sort();
       elsewhere = [];
       return groups;
@@ -250,13 +254,12 @@ export const openSender = (reading: Reading, options: SendOptions): Sender => {
   };
 };
 
-/** What an attempt changed. */
 const changeOf = (
   { groups, bytes }: PlannedRequest,
-  { attempt, outcome, again }: { readonly attempt: Attempt; readonly outcome: Outcome; readonly again: boolean },
-): SendProgress["change"] => {
+  { attempt, ...change }: { readonly attempt: Attempt; readonly outcome: Outcome; readonly again: boolean },
+): RequestChange => {
   const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-  return { outcome, again, groups: groups.length, bytes, reason, failure: attempt.failure };
+  return { ...change, groups: groups.length, bytes, reason, failure: attempt.failure };
 };
 
 /** The state that the ledger has of a request that is not unknown. */

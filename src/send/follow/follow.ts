@@ -21,7 +21,7 @@ import { followUnfit } from "../failures.ts";
 import type { DeliverOptions } from "../options.ts";
 import { GroupOutcomes } from "../outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
-import { nothingSent } from "../send-result.ts";
+import { nothingSent } from "../sent.ts";
 import { type Batches, type Completed, openBatches } from "./batches.ts";
 import { type FollowedFile, type FollowedFileOptions, FollowedFiles, type Gathering } from "./followed-file.ts";
 

@@ -1,5 +1,4 @@
 /** Writes rejected groups to a file, byte for byte, with the reasons in a second file. */
-
 import { createHash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -17,6 +16,8 @@ const reasonsFile = (path: string): string => `${path}.reasons`;
 
 /** The name by which a file is remembered before it is written. */
 const upcoming = (path: string): string => `${path}.new`;
+
+const unwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, codeOf(thrown), thrown);
 
 /**
  * Checks that both files can be written: only files that rollcall wrote itself are replaced.
@@ -45,30 +46,25 @@ const checkFree = async (file: string, written: Written): Promise<void> => {
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
+/** How rejected groups are written. */
+interface RejectsOptions {
+  readonly path: string;
+  readonly rejected: readonly Rejected[];
+  readonly written: Written;
+  /** Redacts secrets in the reasons; rejected lines stay byte for byte. */
+  readonly redact: (json: string) => string;
+  readonly soFar?: RejectsSoFar;
+}
+
 /** Adds to both files, or writes them; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
-export const writeRejects = async (
-  reading: Reading,
-  {
-    path,
-    written,
-    rejected,
-    redact,
-    soFar = noRejects(),
-  }: {
-    readonly path: string;
-    readonly rejected: readonly Rejected[];
-    readonly written: Written;
-    /** Redacts secrets in the reasons; rejected lines stay byte for byte. */
-    readonly redact: (json: string) => string;
-    readonly soFar?: RejectsSoFar;
-  },
-): Promise<number> => {
+export const writeRejects = async (reading: Reading, options: RejectsOptions): Promise<number> => {
+  const { path, rejected, written, redact, soFar = noRejects() } = options;
   const reasons: string[] = [];
   // Nobody knows who else could read a pipe.
-  const options = { written, mode: modeOf(reading.sources, 0o600), isBegun: soFar.lines > 0 };
-  const lines = rejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
-  await rewrite(path, { ...options, pieces: lines });
-  await rewrite(reasonsFile(path), { ...options, pieces: [Buffer.from(redact(reasons.join("")))] });
+  const own = { written, mode: modeOf(reading.sources, 0o600), isBegun: soFar.lines > 0 };
+  const pieces = rejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
+  await rewrite(path, { ...own, pieces });
+  await rewrite(reasonsFile(path), { ...own, pieces: [Buffer.from(redact(reasons.join("")))] });
   return soFar.lines;
 };
 
@@ -78,25 +74,17 @@ const abandonedMs = 2000;
 /** Bytes that are written at once: a system call for each line takes longer than everything else about it. */
 const chunkBytes = 2 ** 16;
 
-/**
- * Writes a file again, so that it is complete at any time.
- * @throws Failure `rejects-exist` if another program wrote to it in the meantime
- */
-const rewrite = async (
-  path: string,
-  {
-    pieces,
-    isBegun,
-    written,
-    mode,
-  }: {
-    readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
-    /** Whether the pieces follow the present content. */
-    readonly isBegun: boolean;
-    readonly written: Written;
-    readonly mode: number;
-  },
-): Promise<void> => {
+/** What is written to a file. */
+interface Content {
+  readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
+  /** True if the pieces follow the present content. */
+  readonly isBegun: boolean;
+  readonly written: Written;
+  readonly mode: number;
+}
+
+/** Writes a file again, so that it is complete at any time. @throws Failure `rejects-exist` if another program wrote to it in the meantime */
+const rewrite = async (path: string, { pieces, isBegun, written, mode }: Content): Promise<void> => {
   let draft: Draft | undefined;
   try {
     draft = openDraft(path, mode);
@@ -111,13 +99,13 @@ const rewrite = async (
       gathered = [];
       length = 0;
     };
-    const write = (piece: Buffer): void => {
-      gathered.push(piece);
-      length += piece.length;
-      if (length >= chunkBytes) flush();
-    };
-    if (isBegun) for await (const piece of createReadStream(path)) write(piece);
-    for await (const piece of pieces) write(piece);
+    for (const source of isBegun ? [createReadStream(path), pieces] : [pieces]) {
+      for await (const piece of source) {
+        gathered.push(piece);
+        length += piece.length;
+        if (length >= chunkBytes) flush();
+      }
+    }
     flush();
     const digest = hash.digest("hex");
     await checkFree(path, written);
@@ -142,5 +130,3 @@ const digestOfFile = async (path: string): Promise<string | undefined> => {
     throw unwritable(path, thrown);
   }
 };
-
-const unwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, codeOf(thrown), thrown);
