@@ -25,10 +25,9 @@ import {
   toCounts,
   toId,
 } from "./entries.ts";
-import { countWriters, fileWriter } from "./file-writer.ts";
 import { sharedWriter } from "./shared-writer.ts";
 import { ledgerPart } from "./tables.ts";
-import type { NewEntry, Settlement, Writer } from "./writer.ts";
+import { countWriters, fileWriter, type NewEntry, type Settlement, type Writer } from "./writer.ts";
 
 /** What runs found out about a log address. */
 export interface AddressFacts {
@@ -51,11 +50,31 @@ export type Ledger = ReturnType<typeof ledgerOf>;
 /** The requests of one scope. A run that writes them holds the scope. */
 export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
-/** Opens the ledger of a run; undefined if there is none and `make` is false. @throws as `openDatabase` */
-export const openLedger = async (
-  place: DatabasePlace,
-  options: DatabaseWaiting & { readonly make: boolean },
-): Promise<Ledger | undefined> => await open(place, { ...options, toRead: false, recovers: false });
+/** How a ledger is opened. */
+interface OpenOptions extends DatabaseWaiting {
+  readonly make: boolean;
+  readonly toRead?: boolean;
+  /** True if requests in flight of runs that died become unknown. */
+  readonly recovers?: boolean;
+}
+
+/** Opens a ledger; undefined if there is none and `make` is false. @throws as `openDatabase` */
+export const openLedger = async (place: DatabasePlace, options: OpenOptions): Promise<Ledger | undefined> => {
+  const opened = await openDatabase(ledgerPart, { ...options, ...place });
+  if (opened === undefined) return undefined;
+  const { database, created, isCopy } = opened;
+  const writer = database.isShared ? sharedWriter(database, { host: options.host }) : fileWriter(database);
+  try {
+    // In PostgreSQL, what dead runs left is also in the way of runs.
+    if (!isCopy && (options.recovers === true || database.isShared)) await writer.recoverAll();
+  } catch (thrown) {
+    if (options.toRead !== true || !isReadOnly(thrown)) {
+      await database.close();
+      throw thrown;
+    }
+  }
+  return ledgerOf(database, { created, writer });
+};
 
 /**
  * Opens the ledger of a command; undefined if there is none. Requests in flight of runs that died become unknown, unless the
@@ -65,27 +84,7 @@ export const openLedger = async (
 export const openExistingLedger = async (
   place: DatabasePlace,
   options: DatabaseWaiting & { readonly toRead: boolean },
-): Promise<Ledger | undefined> => await open(place, { ...options, make: false, recovers: true });
-
-const open = async (
-  place: DatabasePlace,
-  options: DatabaseWaiting & { readonly make: boolean; readonly toRead: boolean; readonly recovers: boolean },
-): Promise<Ledger | undefined> => {
-  const opened = await openDatabase(ledgerPart, { ...options, ...place });
-  if (opened === undefined) return undefined;
-  const { database, created, isCopy } = opened;
-  const writer = database.isShared ? sharedWriter(database, { host: options.host }) : fileWriter(database);
-  try {
-    // In PostgreSQL, what dead runs left is also in the way of runs.
-    if (!isCopy && (options.recovers || database.isShared)) await writer.recoverAll();
-  } catch (thrown) {
-    if (!(options.toRead && isReadOnly(thrown))) {
-      await database.close();
-      throw thrown;
-    }
-  }
-  return ledgerOf(database, { created, writer });
-};
+): Promise<Ledger | undefined> => await openLedger(place, { ...options, make: false, recovers: true });
 
 /** The answers of a replica, or to a role that may only read, to a write. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
@@ -211,22 +210,16 @@ const rememberSql = `
     echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
 
 const readAddress = async (database: Database, values: readonly string[]): Promise<AddressFacts> => {
-  const [row] = await database.ask(
-    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
-     WHERE destination = ? AND account = ?`,
-    values,
+  const [row] = await database.ask(readAddressSql, values);
+  const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
+    row === undefined || row.isNull(column) ? undefined : row.integer(column),
   );
-  const optional = (column: string): number | undefined =>
-    row === undefined || row.isNull(column) ? undefined : row.integer(column);
-  const [bytes, at] = [optional("refused_bytes"), optional("refused_at")];
-  return {
-    sizes: {
-      passed: optional("max_bytes"),
-      refused: bytes === undefined || at === undefined ? undefined : { bytes, at },
-    },
-    echoesKey: row?.integer("echoes_key") === 1,
-  };
+  const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
+  return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
 };
+
+const readAddressSql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+  WHERE destination = ? AND account = ?`;
 
 /** A ledger in a file that was examined. */
 interface LedgerHealth extends Omit<ExaminedFile, "rows"> {

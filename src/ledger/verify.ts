@@ -73,10 +73,10 @@ export const verifyReading = async (
     files.set(spot.file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
-    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemIn(outcome, spot));
+    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemIn[outcome](spot));
   }
-  const problemCounts = outcomes.map((outcome): RuleCount => {
-    return { rule: ruleOf(outcome), severity: "error", count: counts[outcome] };
+  const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
+    return { rule: problemIn[outcome]({}).rule, severity: "error", count: counts[outcome] };
   });
   const byName = [...files.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
   return { ...counts, entries: touching, problems, problemCounts, files: byName };
@@ -94,7 +94,7 @@ export interface StandingRun {
 
 /** Folds consecutive files that are logged alike. A file in part is a run of its own. */
 export const standingRuns = (files: readonly FileStanding[]): readonly StandingRun[] => {
-  const runs: { -readonly [Member in keyof StandingRun]: StandingRun[Member] }[] = [];
+  const runs: StandingRun[] = [];
   for (const { file, read, logged } of files) {
     const state = logged === read ? "wholly" : logged === 0 ? "not" : "in part";
     const last = runs.at(-1);
@@ -102,23 +102,19 @@ export const standingRuns = (files: readonly FileStanding[]): readonly StandingR
       runs.push({ first: file, last: file, files: 1, state, read, logged });
       continue;
     }
-    last.last = file;
-    last.files++;
-    last.read += read;
-    last.logged += logged;
+    const sums = { files: last.files + 1, read: last.read + read, logged: last.logged + logged };
+    runs[runs.length - 1] = { ...last, last: file, ...sums };
   }
   return runs;
 };
 
-const outcomes = ["repeated", "unknown", "refused", "not_sent"] as const;
-type UnverifiedOutcome = (typeof outcomes)[number];
-
-const ruleOf = (outcome: UnverifiedOutcome) => (outcome === "not_sent" ? "group-not-sent" : `group-${outcome}`);
-
-const problemIn = (outcome: UnverifiedOutcome, spot: Spot): Problem =>
-  outcome === "refused"
-    ? problemOf("group-refused", { text: undefined }, spot)
-    : problemOf(outcome === "not_sent" ? "group-not-sent" : `group-${outcome}`, undefined, spot);
+/** The problem of a group that is not logged exactly once, by its outcome. */
+const problemIn = {
+  repeated: (spot: Spot) => problemOf("group-repeated", undefined, spot),
+  unknown: (spot: Spot) => problemOf("group-unknown", undefined, spot),
+  refused: (spot: Spot) => problemOf("group-refused", { text: undefined }, spot),
+  not_sent: (spot: Spot) => problemOf("group-not-sent", undefined, spot),
+};
 
 /** Bits of the facts that are known of a group. */
 const wasUnknown = 1;
@@ -126,14 +122,14 @@ const wasRefused = 2;
 const wasAccepted = 4;
 const wasRepeated = 8;
 
-const outcomeOf = (facts: number): UnverifiedOutcome | "logged" => {
+const outcomeOf = (facts: number): keyof typeof problemIn | "logged" => {
   if ((facts & wasRepeated) !== 0) return "repeated";
   if ((facts & wasAccepted) !== 0) return "logged";
   if ((facts & wasUnknown) !== 0) return "unknown";
   return (facts & wasRefused) !== 0 ? "refused" : "not_sent";
 };
 
-/** Sets whether groups were accepted, and more than once in one scope. Memory: a number per group, because few groups are in several scopes. */
+/** Sets if groups were accepted, and more than once in one scope. Memory: a number per group, because few groups are in several scopes. */
 const countAcceptances = (facts: Uint8Array): ((scope: string, group: number) => void) => {
   const scopes = new Map<string, number>();
   /** The number of each group's first scope, from 1. */

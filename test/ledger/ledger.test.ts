@@ -10,7 +10,6 @@ import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/column.ts";
 import type { EntryState } from "../../src/ledger/entries.ts";
-import { lockOf } from "../../src/ledger/file-writer.ts";
 import {
   EarlierRuns,
   type Entry,
@@ -24,7 +23,7 @@ import {
 import { openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, sharedWriter } from "../../src/ledger/shared-writer.ts";
 import { standingRuns } from "../../src/ledger/verify.ts";
-import { keyOf } from "../../src/ledger/writer.ts";
+import { keyOf, lockOf } from "../../src/ledger/writer.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";

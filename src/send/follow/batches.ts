@@ -12,6 +12,12 @@ export interface Completed {
   readonly isHalted: boolean;
 }
 
+/** Which groups are sent: after a signal (each request is tried once, and the next signal ends it), and in requests that are not full. */
+interface Sending {
+  readonly isLast: boolean;
+  readonly isAll: boolean;
+}
+
 /** The batches of one run. The ledger is held for a batch: between two of them other runs send their groups. */
 export type Batches = ReturnType<typeof openBatches>;
 
@@ -19,23 +25,19 @@ export type Batches = ReturnType<typeof openBatches>;
 export const openBatches = (reading: Reading, delivery: Delivery) => {
   const { options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, dedupKeys, earlier, numberOf } = options;
+  const { groups } = reading;
   const report = groupReporter(reading);
-  /** Complete groups that are not sent yet, in their order. */
-  let pending: number[] = [];
-  /** Complete groups of requests of other runs with an unknown outcome. */
-  let unsettled: number[] = [];
+  /** Complete groups that are not sent, or in a request of another run with an unknown outcome, in their order. */
+  let open: number[] = [];
   /** Groups that the service refused and that are in the rejects file. */
   let refusedCount = 0;
   /** Since when something waits to be sent; undefined if nothing does. Monotonic milliseconds. */
   let waitingSince: number | undefined;
 
-  const compare = (groups: readonly number[], isHalted = false) => {
-    const { unsent, unknown } = delivery.compare(groups);
-    for (const group of isHalted ? [] : unsent) pending.push(group);
-    for (const group of unknown) unsettled.push(group);
-  };
+  const openWith = (outcome: "not_sent" | "unknown") => open.filter((group) => outcomes.of(group) === outcome);
+  const isOpen = (group: number) => ["not_sent", "unknown"].includes(outcomes.of(group));
   const wait = () => {
-    const isWaiting = pending.length > 0 || delivery.unknownRequests().jobs.length > 0;
+    const isWaiting = openWith("not_sent").length > 0 || delivery.unknownRequests().jobs.length > 0;
     waitingSince = isWaiting ? (waitingSince ?? host.elapsed()) : undefined;
   };
   const reject = async (rejected: readonly Rejected[]) => {
@@ -43,19 +45,16 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
     await delivery.reject(rejected);
   };
 
-  /** Takes over what other runs did in the meantime. */
+  /** Takes over what other runs did in the meantime. What became of a group in this run is not what became of it in others. */
   const catchUp = async () => {
     await delivery.takeEarlier();
-    // What became of a group in this run is not what became of it in other runs.
-    const unsent = pending.filter((group) => outcomes.of(group) === "not_sent");
-    const unknown = unsettled.filter((group) => outcomes.of(group) === "unknown");
-    pending = [];
-    unsettled = [];
-    compare([...unsent, ...unknown]);
+    open = open.filter(isOpen);
+    delivery.compare(open);
+    open = open.filter(isOpen);
     wait();
   };
 
-  const send = async ({ isLast, isAll }: { readonly isLast: boolean; readonly isAll: boolean }) => {
+  const send = async ({ isLast, isAll }: Sending) => {
     try {
       // After a signal another run is waited for as long as an answer is.
       await runLedger.hold(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
@@ -80,42 +79,41 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
 
-  const sendHeld = async ({ isLast, isAll }: { readonly isLast: boolean; readonly isAll: boolean }) => {
+  const sendHeld = async ({ isLast, isAll }: Sending) => {
     // Equal groups of two files have one dedup key: the second waits for what becomes of the first.
     const byKey = new Map<string, number>();
-    for (const group of pending) {
+    for (const group of openWith("not_sent")) {
       const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
       if (!byKey.has(key)) byKey.set(key, group);
     }
-    const groups = Uint32Array.from(byKey.values());
+    const sent = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
-    const filled = cutRequests(reading, { frame: delivery.frame(), groups, limit: limit.bytes, areFull: true });
+    const filled = cutRequests(reading, { frame: delivery.frame(), groups: sent, limit: limit.bytes, areFull: true });
     const requests = isAll ? filled : filled.slice(0, -1);
     const jobs = [...delivery.unknownRequests().jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
     reportOversized(reading, { requests, limit });
     await delivery.send(jobs, isLast);
-    for (const group of groups) {
+    for (const group of sent) {
       const outcome = outcomes.of(group);
       if (outcome === "logged" || outcome === "unknown") earlier.settle(numberOf(group), outcome);
     }
+    const isTried = new Set(sent);
+    open = open.filter((group) => !isTried.has(group) || outcomes.of(group) === "not_sent");
   };
 
   return {
     catchUp,
     waitingSince: () => waitingSince,
     /** Returns how many complete groups are of requests of other runs with an unknown outcome. */
-    unsettled: () => unsettled.length,
+    unsettled: () => openWith("unknown").length,
 
     /** True if groups of a source wait to be sent. */
-    isWaitingFor(source: number): boolean {
-      const { groups, found } = reading;
-      return pending.some((group) => found.parts.columns.source.at(groups.firstOf(group)) === source);
-    },
+    isWaitingFor: (source: number): boolean =>
+      openWith("not_sent").some((group) => reading.found.parts.columns.source.at(groups.firstOf(group)) === source),
 
     /** Adds complete groups to the metrics, and compares them with other runs. */
     async take(completed: readonly Completed[]): Promise<void> {
-      const { groups } = reading;
       const rejected: Rejected[] = [];
       let isStopped = false;
       for (const { group, isHalted } of completed) {
@@ -124,8 +122,10 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
         isStopped ||= !isValid && options.onInvalid === "stop";
         await closeGroup(reading, group);
         outcomes.grow(group + 1);
-        if (isValid) compare([group], isHalted || isStopped);
-        else if (options.onInvalid === "skip") {
+        if (isValid) {
+          const { unknown } = delivery.compare([group]);
+          if ((!isHalted && !isStopped && isOpen(group)) || unknown.length > 0) open.push(group);
+        } else if (options.onInvalid === "skip") {
           outcomes.set(group, "rejected");
           rejected.push({ group, problems: [] });
         }
@@ -136,16 +136,13 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
 
     /** Sends the requests that are full. @throws Failure what stops the run */
     async sendFull(): Promise<void> {
-      const bytes = pending.reduce((sum, group) => sum + reading.groups.bytesOf(group) + 1, 0);
+      const bytes = openWith("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
       if (bytes > delivery.limit().bytes) await send({ isLast: false, isAll: false });
     },
 
-    /**
-     * Sends everything that is complete. @throws Failure what stops the run
-     * @param isLast whether a signal came: each request is tried once, and the next signal ends it
-     */
+    /** Sends everything that is complete. @throws Failure what stops the run */
     async sendAll(isLast: boolean): Promise<void> {
-      if (pending.length > 0 || unsettled.length > 0) await send({ isLast, isAll: true });
+      if (open.length > 0) await send({ isLast, isAll: true });
     },
   };
 };

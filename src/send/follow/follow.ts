@@ -1,5 +1,4 @@
 /** Follows a file that is still written: checks its lines when they are complete, and delivers groups in batches. */
-
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import {
@@ -45,18 +44,16 @@ export interface Followed {
   readonly result: LogResult;
 }
 
-/**
- * Follows a file until a signal comes, or something stops it. What the network or the service does is in the result.
- * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
- */
+/** As `followFile` of the module. */
 export const followFile = async (options: FollowOptions): Promise<Followed> => {
   if (isRemote(options.file)) throw followUnfit(plainName(options.file), "not-a-file");
+  const own = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
   let follow: Follow;
   try {
-    runLedger = await openRunLedger({ ...options, dryRun: false }, { destination, input: basename(options.file) });
-    follow = new Follow(options, runLedger);
+    runLedger = await openRunLedger(own, { destination, input: basename(options.file) });
+    follow = new Follow(own, runLedger);
     await follow.delivery.takeEarlier();
   } catch (thrown) {
     await runLedger?.close();
@@ -85,6 +82,9 @@ const openNumbers = () => {
   return { find, add };
 };
 
+/** True if what was read of a file is gone. */
+const isChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
+
 /** A run that follows a file. */
 class Follow {
   readonly delivery: Delivery;
@@ -96,7 +96,7 @@ class Follow {
   #completed: Completed[] = [];
   #isHalted = false;
 
-  constructor(options: FollowOptions, runLedger: RunLedger) {
+  constructor(options: FollowOptions & DeliverOptions, runLedger: RunLedger) {
     const { groupBy, groupSize: size, host, file, resendLogged } = options;
     this.#options = options;
     this.#files = new FollowedFiles(options);
@@ -108,16 +108,9 @@ class Follow {
       resendLogged,
       numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
     });
-    this.delivery = openDelivery(reading, {
-      ...options,
-      dryRun: false,
-      oneRequest: false,
-      outcomes: new GroupOutcomes(0),
-      runLedger,
-      dedupKeys,
-      earlier,
-      numberOf: (group) => numbers.add(dedupKeys.slice(group, 1)),
-    });
+    const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
+    const state = { outcomes: new GroupOutcomes(0), runLedger, dedupKeys, earlier, numberOf };
+    this.delivery = openDelivery(reading, { ...options, ...state });
     this.#batches = openBatches(reading, this.delivery);
     this.#gathering = {
       dedupKeys,
@@ -159,19 +152,24 @@ class Follow {
       return undefined;
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return this.#files.unreadable(thrown);
+      const isSignal = thrown.code === "interrupted";
       // What cannot be followed at all is reported as it is.
-      if (this.#files.all.length === 0 && thrown.code !== "interrupted") throw thrown;
-      return thrown.code === "interrupted" ? undefined : thrown;
+      if (this.#files.all.length === 0 && !isSignal) throw thrown;
+      return isSignal ? undefined : thrown;
     }
   }
 
   /** Reads and sends until a signal comes. */
   async #follow(): Promise<void> {
     const { host, everyMs, groupIdleMs } = this.#options;
-    const waitMs = Math.max(10, Math.min(lookMs, everyMs, groupIdleMs === 0 ? lookMs : groupIdleMs));
+    const waitMs = Math.max(10, Math.min(lookMs, everyMs, groupIdleMs || lookMs));
     for (;;) {
       const isLast = host.signal.aborted;
-      await this.#catchUp();
+      // A group ends where another run sent it in the meantime.
+      if (await this.delivery.options.runLedger.hasNews()) {
+        await this.#batches.catchUp();
+        for (const { growing } of this.#files.all) growing.completeSent();
+      }
       await this.#files.open(this.#gathering);
       for (const file of this.#files.all) if (!(await this.#look(file, isLast))) break;
       if (isLast) return;
@@ -182,19 +180,12 @@ class Follow {
     }
   }
 
-  /** Takes over what other runs did in the meantime: a group ends where one of them sent it. */
-  async #catchUp(): Promise<void> {
-    if (!(await this.delivery.options.runLedger.hasNews())) return;
-    await this.#batches.catchUp();
-    for (const { growing } of this.#files.all) growing.completeSent();
-  }
-
   /**
    * Reads what was written to a file; returns whether the file that took its name may be read.
    * @throws Failure `input-changed` if it was rewritten before all of it was sent
    */
   async #look(file: FollowedFile, isLast: boolean): Promise<boolean> {
-    const { host, groupIdleMs, file: name } = this.#options;
+    const { host, groupIdleMs, file: name, onRead } = this.#options;
     const { growing, tail, index } = file;
     if (file.isGone) return true;
     if (await tail.isRewritten()) {
@@ -202,7 +193,12 @@ class Follow {
       file.isGone = true;
       return true;
     }
-    await this.#read(file);
+    await this.#files.read(file, async () => {
+      file.changedAt = host.elapsed();
+      await this.#settle();
+      onRead(this.#files.all.reduce((sum, { tail }) => sum + tail.taken, 0));
+      if (!host.signal.aborted) await this.#batches.sendFull();
+    });
     growing.completeIdle(host.elapsed() - groupIdleMs);
     if (file !== this.#files.all.at(-1)) {
       file.isOver ||= isLast || host.elapsed() - file.changedAt >= quietMs;
@@ -210,16 +206,6 @@ class Follow {
     }
     await this.#settle();
     return file.isOver;
-  }
-
-  async #read(file: FollowedFile): Promise<void> {
-    const { host, onRead } = this.#options;
-    await this.#files.read(file, async () => {
-      file.changedAt = host.elapsed();
-      await this.#settle();
-      onRead(this.#files.all.reduce((sum, { tail }) => sum + tail.taken, 0));
-      if (!host.signal.aborted) await this.#batches.sendFull();
-    });
   }
 
   /** Takes complete groups into account. @throws Failure `input-invalid` if an error stops the run */
@@ -246,7 +232,7 @@ class Follow {
     const isUnfinished = !isChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("group-open", { groups: open.length }, () => ({}));
     this.#reportLeft();
-    const sent = this.delivery.sent();
+    const sent = this.delivery.sent() ?? nothingSent();
     if (isThere) await this.delivery.takeBackRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isAll = files.length > 0 && !isUnfinished && outcomes.which("not_sent").length === 0;
@@ -254,8 +240,8 @@ class Follow {
       ...this.delivery.options,
       resendLogged: false,
       sent: {
-        ...(sent ?? nothingSent()),
-        problems: [...(stop?.about.problems ?? []), ...(sent?.problems ?? [])],
+        ...sent,
+        problems: [...(stop?.about.problems ?? []), ...sent.problems],
         // A signal is how following ends: it is a failure if it left something to do.
         stop: stop ?? (isAll ? undefined : signal),
       },
@@ -263,9 +249,10 @@ class Follow {
       ledger: runLedger.facts,
     });
     // If nothing at all is valid, nothing could be sent: that is invalid input, as without `--follow`.
+    const { rejected, read } = result.groups;
     const isNothingValid =
-      outcomes.count > 0 && Array.from(outcomes.which("rejected")).every((group) => !groups.isValid(group));
-    return isNothingValid && result.groups.rejected === result.groups.read && isFailure(result.failure, "log-rejected")
+      rejected === read && read > 0 && outcomes.which("rejected").every((at) => !groups.isValid(at));
+    return isNothingValid && isFailure(result.failure, "log-rejected")
       ? { ...result, failure: invalidInput(problems, [file]) }
       : result;
   }
@@ -280,6 +267,3 @@ class Follow {
     this.#files.reading.problems.report("unknown-left", { requests, groups }, () => ({}));
   }
 }
-
-/** True if what was read of a file is gone. */
-const isChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
