@@ -1,5 +1,5 @@
 /** What follows a request that the service refused: smaller requests, rejected groups, and positions in the input. */
-import { suggestedRole } from "../check/roles.ts";
+import { suggestedRole } from "../check/hints.ts";
 import type { Path } from "../check/rules/places.ts";
 import { problemOf } from "../check/rules/problems.ts";
 import { withoutSecrets } from "../check/rules/secrets.ts";
