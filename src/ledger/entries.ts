@@ -1,4 +1,5 @@
 /** The requests in a ledger, and how they are read. */
+import { createHash } from "node:crypto";
 import type { Database, Question, Row } from "../database/index.ts";
 
 /** What a group is logged to: equal groups in another scope are other groups (promises.md, "What the ledger promises"). */
@@ -10,6 +11,19 @@ export interface LedgerScope {
   readonly split: string;
   readonly batch: string | null;
 }
+
+/** A digest of what tells a scope from all others. */
+export const scopeDigest = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
+  createHash("sha256")
+    .update(JSON.stringify([destination, account, model, split, batch, generation]))
+    .digest("hex");
+
+/**
+ * The `Idempotency-Key` of a request: a digest of its scope and its groups, never of content alone.
+ * @param generation tells a deliberate second logging of the same groups from the first; empty for the first
+ */
+export const keyOf = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
+  createHash("sha256").update(scopeDigest(scope, generation)).update(marks).digest("hex");
 
 /** States of a request. `trying` is in flight, or was when its run died; `released` counts as never sent. */
 const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;

@@ -3,10 +3,10 @@
 import type { DatabasePlace, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { nothingWritten } from "./earlier-runs.ts";
-import { type Entry, isUnknown, type LedgerScope, parseId } from "./entries.ts";
+import { type Entry, isUnknown, keyOf, type LedgerScope, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerGone, ledgerMissing } from "./failures.ts";
 import type { AddressFacts, FoundSizes, ScopeLedger } from "./ledger.ts";
-import { keyOf, type Settlement } from "./writer.ts";
+import type { Settlement } from "./writer.ts";
 
 /** The options of a run that decide how its ledger is opened. */
 export interface RunLedgerOptions {

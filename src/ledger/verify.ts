@@ -2,8 +2,7 @@
 import { problemOf, type RuleCount, type Spot } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
 import { assignDedupKeys, dedupKeyBytes, type Reading, spotOfGroup } from "../groups/index.ts";
-import { type Entry, isLogged, isUnknown } from "./entries.ts";
-import { scopeDigest } from "./writer.ts";
+import { type Entry, isLogged, isUnknown, scopeDigest } from "./entries.ts";
 
 /** What the ledger has of the groups of an input. A group counts once, for the first outcome that applies. */
 export interface Verification {

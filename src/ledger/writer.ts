@@ -1,5 +1,4 @@
 /** How runs write the requests of a scope; in a file, a run holds the lock of its scope, which is released when its process ends. */
-import { createHash } from "node:crypto";
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { TitledFile } from "../database/failures.ts";
@@ -13,7 +12,7 @@ import {
   waitForLock,
 } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
-import { bothTables, type EntryState, type LedgerScope, scopeColumns, toScope } from "./entries.ts";
+import { bothTables, type EntryState, type LedgerScope, scopeColumns, scopeDigest, toScope } from "./entries.ts";
 
 /** A request that is recorded, before its first byte is sent. */
 export interface NewEntry {
@@ -141,16 +140,3 @@ export const lockOf = (ledger: string, scope: LedgerScope): TitledFile => ({
 
 /** Next to the file itself: the locks are the same, whatever link the ledger is opened by. */
 const lockFolder = (ledger: string): string => `${realpathSync(ledger)}.locks`;
-
-/** A digest of what tells a scope from all others. */
-export const scopeDigest = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
-  createHash("sha256")
-    .update(JSON.stringify([destination, account, model, split, batch, generation]))
-    .digest("hex");
-
-/**
- * The `Idempotency-Key` of a request: a digest of its scope and its groups, never of content alone.
- * @param generation tells a deliberate second logging of the same groups from the first; empty for the first
- */
-export const keyOf = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
-  createHash("sha256").update(scopeDigest(scope, generation)).update(marks).digest("hex");

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/column.ts";
-import type { EntryState } from "../../src/ledger/entries.ts";
+import { type EntryState, keyOf } from "../../src/ledger/entries.ts";
 import {
   EarlierRuns,
   type Entry,
@@ -23,7 +23,7 @@ import {
 import { openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, sharedWriter } from "../../src/ledger/shared-writer.ts";
 import { standingRuns } from "../../src/ledger/verify.ts";
-import { keyOf, lockOf } from "../../src/ledger/writer.ts";
+import { lockOf } from "../../src/ledger/writer.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
