@@ -57,4 +57,8 @@ export const expected = [
     shape: /^line/,
     why: "the result of a tool is below its call on a terminal of any width, as in a pipe",
   },
+  {
+    old: /versions|folders?|proxy variable|how to fix what is wrong|no secret is shown/,
+    why: "doctor examines settings, credentials, addresses, ledger and store, and no versions, proxies or folders",
+  },
 ];

@@ -1,5 +1,4 @@
 /** `rollcall auth`: the credentials of a profile. */
-
 import { choice, command, flag, text, type Values } from "../cli/index.ts";
 import { openClient, settingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -8,21 +7,15 @@ import { Failure, type Problem } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import {
   credentialUses,
-  describeSetting,
-  exampleOf,
-  type LoginKey,
   type LoginPlan,
   logout,
   originOf,
   planLogin,
-  readKey,
   readSettings,
-  type SettingName,
   type Settings,
   saveLogin,
+  settingTable,
   triedFor,
-  usernameGiven,
-  withKey,
 } from "../settings/index.ts";
 import { credentialsNone, loginRefused } from "./failures.ts";
 import { printOwn } from "./lists/own.ts";
@@ -48,73 +41,63 @@ const login = command({
   run: async (context, typed) => await logIn(context, typed),
 });
 
-/** Saves a key, and names the command to try. @throws Failure `login-refused`, and what `planLogin` ends with */
+/** Saves a key, and names the command to try. @throws Failure `login-refused`, and as `planLogin` */
 const logIn = async (context: Context, typed: Values<typeof loginOptions>): Promise<void> => {
   const { host, screen } = context;
   const { for: only, username, withToken, analysisProvider, routerProvider } = typed;
-  const name = username === undefined ? undefined : usernameGiven(username, { only });
   const sources = settingsSources(context);
   const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-  const takeKey = async (targets: LoginPlan["targets"]): Promise<string> => {
-    const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
-    return await readKey({ host, hide: screen.hide }, { withToken, label, uses: targets.map(({ use }) => use) });
-  };
-  const { plan, key } = await planLogin({ ...sources, flags }, { only, takeKey });
-  const uses = plan.targets.map(({ use }) => use);
-  const checked = !typed.noCheck && (await isTaken(context, plan, { key, username: name }));
-  const saved = await saveLogin(host, plan, { key, username: name });
+  const plan = await planLogin({ ...sources, flags }, { only, username, withToken });
+  const uses = plan.targets.map((target) => target.use);
+  const checked = !typed.noCheck && (await isAccepted(context, plan));
+  const saved = await saveLogin(host, plan);
   const { profile } = plan.settings;
-  const next = inProfile(nextCommand(uses), plan);
-  for (const sentence of [
-    `saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`,
-    ...(plan.without.length === 0
-      ? []
-      : [`not saved for ${plan.without.join(", ")}, which has no address yet: give it, and log in again`]),
-    ...plan.overriding.map((variable) => `${variable} is set, and goes before what is saved`),
-    ...plan.lacking.map((setting) => lackingSetting(setting, plan)),
-    `next: ${next}`,
-  ]) {
-    screen.notice(sentence);
+  const inProfile = (line: string): string => (profile === "default" ? line : `${line} --profile ${profile}`);
+  const next = inProfile(
+    uses.includes("inference")
+      ? "rollcall models"
+      : uses.includes("log")
+        ? "rollcall log <model-id> <file> --split <name>"
+        : "rollcall call read <call-id>",
+  );
+  screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
+  if (plan.without.length > 0) {
+    screen.notice(`not saved for ${plan.without.join(", ")}, which has no address yet: give it, and log in again`);
   }
+  for (const variable of plan.overriding) screen.notice(`${variable} is set, and goes before what is saved`);
+  for (const name of plan.lacking) {
+    const { about, example = "…" } = settingTable[name];
+    screen.notice(`no ${name} is set, ${about}: ${inProfile(`rollcall config set ${name} ${example}`)}`);
+  }
+  screen.notice(`next: ${next}`);
   if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
 };
 
-const lackingSetting = (name: SettingName, plan: LoginPlan): string =>
-  `no ${name} is set, ${describeSetting(name)}: ${inProfile(`rollcall config set ${name} ${exampleOf(name) ?? "…"}`, plan)}`;
-
-/** The command that shows that a login works. */
-const nextCommand = (uses: readonly CredentialUse[]): string => {
-  if (uses.includes("inference")) return "rollcall models";
-  return uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
-};
-
-const inProfile = (line: string, { settings: { profile } }: LoginPlan): string =>
-  profile === "default" ? line : `${line} --profile ${profile}`;
-
 /**
- * Tries a key with a read, if there is one; false if that said nothing about it.
+ * Tries a key with a read, if there is one; false if the read decided nothing.
  * @throws Failure `login-refused`, and `usage` if the key may not be sent
  */
-const isTaken = async (context: Context, { settings, targets }: LoginPlan, key: LoginKey): Promise<boolean> => {
-  const uses = targets.map(({ use }) => use);
-  const tried = await tryRead(context, withKey(settings, key), uses);
-  const target = targets.find(({ use }) => use === tried.use);
-  if (tried.kind === "refused" && target !== undefined) {
-    const { http, where } = tried.failure.about;
-    const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
-    const others = uses.filter((use) => use !== target.use);
-    throw loginRefused({ ...target, others }, { ...about, cause: tried.failure });
+const isAccepted = async (context: Context, { settings, targets }: LoginPlan): Promise<boolean> => {
+  const uses = targets.map((target) => target.use);
+  const tried = await tryRead(context, settings, uses);
+  if (tried.state === "taken") return true;
+  if (tried.state === "untried") {
+    const [why, advice] = untried(uses);
+    context.screen.warn(notTried(why, advice));
+    return false;
   }
-  if (tried.kind === "taken") return true;
-  const down = tried.kind === "silent" && tried.failure.code === "unavailable";
-  context.screen.warn(target === undefined ? notTried(untried(uses)) : unanswered(target.origin, { down }));
+  const { failure, use } = tried;
+  const origin = targets.find((target) => target.use === use)?.origin ?? "";
+  if (tried.state === "refused") {
+    const { http, where } = failure.about;
+    const about = { ...(http && { http }), ...(where && { where }), cause: failure };
+    throw loginRefused({ use, origin, others: uses.filter((other) => other !== use) }, about);
+  }
+  context.screen.warn(unanswered(origin, { isDown: failure.code === "unavailable" }));
   return false;
 };
 
-/** Why a key was not tried, and what to do about it. */
-type Untried = readonly [why: string, advice: string];
-
-const notTried = ([why, advice]: Untried): Problem => ({
+const notTried = (why: string, advice: string): Problem => ({
   rule: "key-not-tried",
   severity: "warning",
   message: `the key was not tried: ${why}`,
@@ -122,35 +105,35 @@ const notTried = ([why, advice]: Untried): Problem => ({
 });
 
 /** The problem of a key that a service gave no answer to. */
-export const unanswered = (origin: string, { down }: { readonly down: boolean }): Problem => {
-  const why = `${origin} ${down ? "can't be reached now" : "did not answer as the service does"}`;
-  return notTried([why, "rollcall auth status --check asks again"]);
+export const unanswered = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
+  const why = isDown ? "can't be reached now" : "did not answer as the service does";
+  return notTried(`${origin} ${why}`, "rollcall auth status --check asks again");
 };
 
-/** Why there is no read that takes the key of some uses. */
-const untried = (uses: readonly CredentialUse[]): Untried =>
+/** Why there is no read that takes the key of some uses, and what to do. */
+const untried = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
   uses.includes("calls")
     ? ["only a call read takes it, and that needs a project", "give a --project"]
     : ["nothing but logging takes it", "the first log says whether the service takes it"];
 
-/** The answer of a read to a credential. */
+/** The answer of a read to a credential; `untried` if there is no read that takes it. */
 type Tried =
-  | { readonly kind: "taken"; readonly use: CredentialUse }
-  | { readonly kind: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure }
-  | { readonly kind: "no-read"; readonly use: undefined };
+  | { readonly state: "taken" }
+  | { readonly state: "untried" }
+  | { readonly state: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure };
 
-/** The id of no call: the answer to it tells whether the credential was taken. */
+/** The id of no call: the answer to it shows if the credential was accepted. */
 const noCall = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Reads with the credential of the first use that has a read: the models, or a call that does not exist if a project is
- * set. Nothing but logging takes the credential for log.
+ * Reads with the credential of the first use that has a read: the models, or with a project a call that does not exist.
+ * Only logging takes the credential for log.
  * @throws Failure `usage` if the credential may not be sent
  */
 export const tryRead = async (context: Context, settings: Settings, uses: readonly CredentialUse[]): Promise<Tried> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
-  if (use === undefined) return { kind: "no-read", use };
+  if (use === undefined) return { state: "untried" };
   const [{ listModels }, { readCall }] = await Promise.all([
     import("../contract/models.ts"),
     import("../contract/call.ts"),
@@ -159,11 +142,11 @@ export const tryRead = async (context: Context, settings: Settings, uses: readon
   try {
     if (use === "inference") await client.send(listModels, { parameters: {}, body: undefined });
     else await client.send(readCall, { parameters: {}, body: { project_id: project ?? "", id: noCall } });
-    return { kind: "taken", use };
+    return { state: "taken" };
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
-    if (failure.code === "auth") return { kind: "refused", use, failure };
-    return use === "calls" && failure.code === "not_found" ? { kind: "taken", use } : { kind: "silent", use, failure };
+    if (use === "calls" && failure.code === "not_found") return { state: "taken" };
+    return { state: failure.code === "auth" ? "refused" : "silent", use, failure };
   }
 };
 
@@ -182,17 +165,14 @@ const logOut = command({
   },
 });
 
-/** The credential of one use. */
+/** The credential of one use; its origin is null if the use has no address, and `check` if the service was not asked. */
 interface StatusRow {
   readonly use: CredentialUse;
-  /** Null if the use has no address. */
   readonly origin: string | null;
   readonly state: "ready" | "command" | "elsewhere" | "missing" | "no address";
-  /** Where the credential comes from. */
   readonly from: string | null;
   readonly username: string | null;
-  /** Whether the service took it; `untried` if it has no read to ask with, null if it was not asked. */
-  readonly check: "taken" | "refused" | "silent" | "untried" | null;
+  readonly check: Tried["state"] | null;
 }
 
 const status = command({
@@ -209,11 +189,10 @@ const status = command({
       const row = await statusOf(settings, use);
       const tried = check && isUsable(row) ? await tryRead(context, settings, [use]) : undefined;
       if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
-      if (tried?.kind === "no-read") {
-        const [why, advice] = untried([use]);
-        screen.notice(`the credential for ${use} was not tried: ${why}; ${advice}`);
+      if (tried?.state === "untried") {
+        screen.notice(`the credential for ${use} was not tried: ${untried([use]).join("; ")}`);
       }
-      rows.push({ ...row, check: tried === undefined ? null : tried.kind === "no-read" ? "untried" : tried.kind });
+      rows.push({ ...row, check: tried?.state ?? null });
     }
     const { profile, local } = settings;
     if (!rows.some(isUsable)) {
@@ -227,17 +206,18 @@ const status = command({
   },
 });
 
-const isUsable = ({ state }: Pick<StatusRow, "state">): boolean => state === "ready" || state === "command";
+const isUsable = ({ state }: StatusRow): boolean => state === "ready" || state === "command";
 
-const statusOf = async (settings: Settings, use: CredentialUse): Promise<Omit<StatusRow, "check">> => {
+const statusOf = async (settings: Settings, use: CredentialUse): Promise<StatusRow> => {
+  const row = { use, origin: null, state: "no address", from: null, username: null, check: null } as const;
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
-    return { use, origin: null, state: "ready", from: "the local service's own key", username };
+    return { ...row, state: "ready", from: "the local service's own key", username };
   }
   const origin = originOf(settings, use);
-  if (origin === undefined) return { use, origin: null, state: "no address", from: null, username: null };
+  if (origin === undefined) return row;
   const { state, from = null, username = null } = await settings.credentialSource(use, origin);
-  return { use, origin, state, from, username };
+  return { ...row, origin, state, from, username };
 };
 
 /** `auth` and its verbs. */

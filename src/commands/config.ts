@@ -2,7 +2,6 @@
 import { command, flag, required, several, text } from "../cli/index.ts";
 import { settingsInForce, settingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
-import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import {
@@ -27,26 +26,21 @@ import { commandLine } from "../shell-words.ts";
 import { confirm } from "./confirm.ts";
 import { printOwn } from "./lists/own.ts";
 
-const rowDocument = ({ name, value, source, from, problem }: SettingRow) => ({
-  name,
-  value: value ?? null,
-  source: source ?? null,
-  from: from ?? null,
-  problem: problem?.message ?? null,
-});
+const toDocument = ({ problem, ...row }: SettingRow) => ({ ...row, problem: problem?.message ?? null });
 
 const list = command({
   words: "config list",
   about: "every setting: its value, and where that comes from",
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
+    const { screen } = context;
     const { profile, rows, unknown } = listSettings(settingsSources(context));
-    for (const { problem } of rows) if (problem !== undefined) context.screen.warn(problem);
-    if (unknown.length > 0) context.screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
-    await printOwn(context.screen, {
+    for (const { problem } of rows) if (problem !== null) screen.warn(problem);
+    if (unknown.length > 0) screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
+    await printOwn(screen, {
       others: { profile },
       member: "settings",
-      rows: rows.map(rowDocument),
+      rows: rows.map(toDocument),
       columns: {
         name: { heading: "setting", rank: 0 },
         value: {
@@ -70,9 +64,9 @@ const get = command({
   args: { name: required(text("a setting, such as base_url")) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
-    const row = showSetting(settingsSources(context), name);
-    if (row.value === undefined) throw settingMissing(row.name, row.profile);
-    await printEither(context, rowDocument(row), row.value);
+    const { row, profile } = showSetting(settingsSources(context), name);
+    if (row.value === null) throw settingMissing(row.name, profile);
+    await printEither(context, toDocument(row), row.value);
   },
 });
 
@@ -106,7 +100,7 @@ const confirmProfile = async (context: Context, typed: { readonly create: boolea
 /** Says what was saved, and what overrides it. */
 const tellChanged = async (context: Context, changed: Changed): Promise<void> => {
   const { screen } = context;
-  const { profile, newProfile: isNew, file, names, overriding } = changed;
+  const { profile, isNew, file, names, overriding } = changed;
   const what = names.length === 0 ? "nothing" : names.join(", ");
   screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${what}`);
   if (overriding.length > 0) screen.notice(`the environment goes before it: ${overriding.join(", ")}`);
@@ -116,38 +110,29 @@ const tellChanged = async (context: Context, changed: Changed): Promise<void> =>
   await tellKeys(context, changed);
 };
 
-/** Names the uses that no saved key serves at the addresses in force now: each key goes only to its own origin. */
+/** Names the uses that no saved key serves at the current addresses: each key goes only to its own origin. */
 const tellKeys = async (context: Context, { profile, names }: Pick<Changed, "profile" | "names">): Promise<void> => {
   const keys = listProfiles(settingsSources(context)).find(({ name }) => name === profile)?.keys ?? [];
   if (keys.length === 0 || !addressNames.some((name) => names.includes(name))) return;
-  const lacking = await usesWithoutKey(context);
-  if (lacking.length === 0) return;
-  const login = [
-    ...["rollcall", "auth", "login"],
-    ...(lacking.length === 1 ? ["--for", ...lacking] : []),
-    ...(profile === "default" ? [] : ["--profile", profile]),
-  ];
-  context.screen.notice(
-    `a saved key goes only to the address that it was entered for: for ${lacking.join(", ")} it must be entered again, with \`${commandLine(login)}\``,
-  );
-};
-
-const usesWithoutKey = async (context: Context): Promise<readonly CredentialUse[]> => {
-  const lacking: CredentialUse[] = [];
+  const lacking: string[] = [];
   try {
     const settings = await settingsInForce(context);
     for (const use of credentialUses) {
       const origin = originOf(settings, use);
-      if (origin === undefined) continue;
-      const { state } = await settings.credentialSource(use, origin);
+      const state = origin === undefined ? undefined : (await settings.credentialSource(use, origin)).state;
       if (state === "missing" || state === "elsewhere") lacking.push(use);
     }
-    return lacking;
   } catch (thrown) {
-    // What else is wrong with the settings prevents no change, and is reported where they are used.
-    if (thrown instanceof Failure) return [];
+    // An invalid setting prevents no change, and is reported when it is used.
+    if (thrown instanceof Failure) return;
     throw thrown;
   }
+  if (lacking.length === 0) return;
+  const which = lacking.length === 1 ? ["--for", ...lacking] : [];
+  const where = profile === "default" ? [] : ["--profile", profile];
+  const login = commandLine(["rollcall", "auth", "login", ...which, ...where]);
+  const why = "a saved key goes only to the address that it was entered for";
+  context.screen.notice(`${why}: for ${lacking.join(", ")} it must be entered again, with \`${login}\``);
 };
 
 const unset = command({
@@ -179,10 +164,11 @@ const exported = command({
   about: "print the profile's settings as one JSON document, without secrets",
   examples: ["rollcall config export > team.json"],
   run: async (context) => {
+    const { screen } = context;
     const { profile, settings, unknown } = exportSettings(settingsSources(context));
-    if (unknown.length > 0) context.screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
-    if (Object.keys(settings).length === 0) context.screen.notice(`nothing is saved in the profile ${profile}`);
-    await context.screen.text(`${JSON.stringify(settings, undefined, 2)}\n`);
+    if (unknown.length > 0) screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
+    if (Object.keys(settings).length === 0) screen.notice(`nothing is saved in the profile ${profile}`);
+    await screen.text(`${JSON.stringify(settings, undefined, 2)}\n`);
   },
 });
 

@@ -10,21 +10,17 @@ const list = command({
   words: "profile list",
   about: "every profile, its address and what it has keys for",
   examples: ["rollcall profile list", "rollcall profile list --json"],
-  run: async (context) => {
-    const profiles = listProfiles(settingsSources(context)).map(({ name, inUse, address, keys }) => {
-      return { name, in_use: inUse, base_url: address ?? null, keys };
-    });
+  run: async (context) =>
     await printOwn(context.screen, {
       member: "profiles",
-      rows: profiles,
+      rows: listProfiles(settingsSources(context)),
       columns: {
         name: { heading: "profile", rank: 0 },
         in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
         base_url: 1,
         keys: { heading: "keys for", rank: 1 },
       },
-    });
-  },
+    }),
 });
 
 const use = command({
@@ -56,7 +52,7 @@ const remove = command({
       ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
       ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),
     ];
-    const what = `delete the profile ${name}${parts.length === 0 ? "" : ` with ${parts.join(" and ")}`}`;
+    const what = `delete the profile ${[name, parts.join(" and ")].filter((part) => part !== "").join(" with ")}`;
     await confirm(context, { what, option: "--yes", yes });
     const { wasInUse } = await deleteProfile(sources, name);
     screen.notice(`the profile ${name} is deleted`);
@@ -71,10 +67,11 @@ const rename = command({
   args: { from: required(text("a profile")), to: required(text("its new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
+    const { screen } = context;
     const { account } = await renameProfile(settingsSources(context), { from, to });
-    context.screen.notice(`the profile ${from} is now called ${to}`);
-    context.screen.notice(`its account stays ${account}, so that what it logged stays known`);
-    if (context.screen.isForProgram) await printDocument(context.screen, { from, to, account });
+    screen.notice(`the profile ${from} is now called ${to}`);
+    screen.notice(`its account stays ${account}, so that what it logged stays known`);
+    if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },
 });
 

@@ -1,155 +1,199 @@
-/** Changes what is saved: sets and takes away settings of a profile, exports and imports them. */
-
+/** Shows and changes the settings of a profile. */
 import type { Problem } from "../failure.ts";
 import { optionsContradict } from "../failures.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
 import { readStdin } from "./ask.ts";
-import { importBroken, importRefused, importUnreadable } from "./failures.ts";
-import { type Members, parseDocument } from "./files.ts";
-import { isSecretName, settingCalled } from "./list.ts";
-import { chooseProfile, localProfile } from "./profile.ts";
+import { importBroken, importRefused, importUnreadable, settingUnknown } from "./failures.ts";
 import {
-  belongsToProfile,
-  findText,
+  findLayers,
+  findValue,
   type Layers,
-  problemPlace,
+  localProfile,
+  positionIn,
+  resolveSetting,
+  type SettingSource,
+  type SettingsSources,
   savedText,
   valueWrong,
   wrongProblem,
-} from "./resolve.ts";
-import { readBounded } from "./secrets.ts";
-import type { SettingsSources } from "./settings.ts";
-import { type SettingName, settingNamed, settingNames, settings, variableOf } from "./values.ts";
+} from "./layers.ts";
+import { addTo, changeSaved, type Members, parseDocument } from "./saved.ts";
+import { readBounded, secretVariables } from "./secrets.ts";
+import { type SettingName, settingNamed, settingNames, settings, showText, variableOf } from "./values.ts";
 
 type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
-/** What was changed, and where. */
+/** A setting as it is shown. */
+export interface SettingRow {
+  readonly name: SettingName;
+  /** As written; null if it is not set and has no default. */
+  readonly value: string | null;
+  readonly source: SettingSource | null;
+  /** The option, variable or file; null for a default. */
+  readonly from: string | null;
+  /** Null if the value is valid. */
+  readonly problem: Problem | null;
+}
+
+/** All settings, valid or not, and names of the profile that are not settings of this version. */
+export interface SettingList {
+  readonly profile: string;
+  readonly rows: readonly SettingRow[];
+  readonly unknown: readonly string[];
+}
+
+/** @throws Failure `profile-unknown`, `settings-broken`, `place-unusable` */
+export const listSettings = (sources: ChangeSources): SettingList => {
+  const layers = findLayers(sources);
+  const { profile } = layers;
+  return { profile, rows: settingNames.map((name) => rowOf(layers, name)), unknown: unknownIn(layers) };
+};
+
+/** @throws Failure `setting-unknown`, `setting-wrong`, and as `listSettings` */
+export const showSetting = (sources: ChangeSources, typed: string): { row: SettingRow; profile: string } => {
+  const name = findSetting(typed);
+  const layers = findLayers(sources);
+  findValue(layers, name);
+  return { row: rowOf(layers, name), profile: layers.profile };
+};
+
+const rowOf = (layers: Layers, name: SettingName): SettingRow => {
+  const found = resolveSetting(layers, name);
+  if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
+  const { text, source } = found;
+  const where = found.where();
+  const parsed = settings[name].parse(text, layers);
+  const from = where.option ?? where.environment ?? where.file ?? null;
+  const problem: Problem | null = parsed.ok
+    ? null
+    : { ...positionIn(where), severity: "warning", ...wrongProblem(name, text, parsed) };
+  return { name, value: showText(name, text), source, from, problem };
+};
+
+const unknownIn = ({ saved }: Layers): readonly string[] =>
+  Object.keys(saved).filter((name) => settingNamed(name) === undefined);
+
+/** Names that people use for a secret, or for what belongs to one. */
+const secretNames: readonly string[] = [
+  ...secretVariables.map((variable) => variable.replace("ROLLCALL_", "").toLowerCase()),
+  ...["key", "apikey", "secret", "username"],
+];
+
+/** A name in the spelling of an option or a variable, as that of a setting. */
+const toName = (typed: string): string =>
+  typed
+    .toLowerCase()
+    .replaceAll("-", "_")
+    .replace(/^rollcall_/, "");
+
+const isSecretName = (name: string): boolean => secretNames.includes(toName(name).replace(/_file$/, ""));
+
+const findSetting = (typed: string): SettingName => {
+  const name = settingNamed(typed) ?? settingNamed(toName(typed));
+  if (name !== undefined) return name;
+  const suggestion = nearest(typed.replaceAll("-", "_"), settingNames);
+  throw settingUnknown(typed, { isSecret: isSecretName(typed), suggestion });
+};
+
+/** A change of settings. */
 export interface Changed {
   readonly profile: string;
-  readonly newProfile: boolean;
+  readonly isNew: boolean;
   readonly file: string;
   readonly names: readonly string[];
-  /** Variables of the environment that go before what was saved. */
+  /** Variables of the environment that override what was saved. */
   readonly overriding: readonly string[];
 }
 
-/** Saves one setting. @throws Failure `setting-unknown`, `setting-wrong`, and as `changeProfile` */
+/** Saves one setting. @throws Failure `setting-unknown`, `setting-wrong`, `options-contradict`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
-  { name: typed, value }: { readonly name: string; readonly value: string },
+  { name: typed, value: text }: { readonly name: string; readonly value: string },
 ): Promise<Changed> => {
-  const name = settingCalled(typed);
-  const layers = chooseProfile({ ...sources, newProfile: true });
-  return await save(sources.host, layers, { [name]: savable(layers, name, value) });
-};
-
-/** Saves what a file, or with `-` standard input, holds: all of it, or nothing. @throws Failure `import-…`, and as `changeProfile` */
-export const importSettings = async (sources: ChangeSources, from: string): Promise<Changed> => {
-  const layers = chooseProfile({ ...sources, newProfile: true });
-  return await save(sources.host, layers, await readImport(sources.host, { from, layers }));
-};
-
-const save = async (host: Host, layers: Layers, added: Members): Promise<Changed> => {
-  const { profile } = layers;
-  const change = (before: Members) => ({ ...before, ...added });
-  const { changeProfile } = await import("./write.ts");
-  const file = await changeProfile(host, { kind: "settings", profile, change });
-  const names = Object.keys(added);
-  return {
-    profile,
-    newProfile: layers.isNew,
-    file,
-    names,
-    overriding: names.flatMap((name) => {
-      const setting = settingNamed(name);
-      if (setting === undefined) return [];
-      const source = findText({ ...layers, saved: added, flags: {} }, setting)?.source;
-      return source === "environment" ? [variableOf(setting)] : [];
-    }),
-  };
-};
-
-/** A typed value as it is saved. @throws Failure `setting-wrong` */
-const savable = (layers: Layers, name: SettingName, text: string): unknown => {
-  if (layers.local && belongsToProfile(name)) {
+  const name = findSetting(typed);
+  const layers = findLayers({ ...sources, mayBeNew: true });
+  if (layers.local && settings[name].isDeployed) {
     const why = "the local service has its own address and its own key";
     throw optionsContradict({ first: `the profile ${localProfile}`, second: name, why });
   }
   const parsed = settings[name].parse(text, layers);
-  if (parsed.ok) return typeof parsed.value === "boolean" ? parsed.value : text;
-  throw valueWrong({ name, text, where: { setting: name }, parsed });
+  if (!parsed.ok) throw valueWrong(name, text, { ...parsed, where: { setting: name } });
+  const value = typeof parsed.value === "boolean" ? parsed.value : text;
+  return await save(sources.host, layers, { [name]: value });
 };
 
-/** Takes settings away; also ones that only another version knows. Nothing is written where none was set. */
-export const unsetSettings = async (
-  sources: ChangeSources,
-  typed: readonly string[],
-): Promise<Pick<Changed, "profile" | "names"> & { readonly absent: readonly string[] }> => {
-  const { profile, saved } = chooseProfile(sources);
-  const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : settingCalled(name)));
+/** Saves the settings of a file, or with `-` of standard input: all or none. @throws Failure `import-…`, and as `changeSaved` */
+export const importSettings = async (sources: ChangeSources, from: string): Promise<Changed> => {
+  const layers = findLayers({ ...sources, mayBeNew: true });
+  return await save(sources.host, layers, await readImport(sources.host, from, layers));
+};
+
+const save = async (host: Host, layers: Layers, added: Members): Promise<Changed> => {
+  const { profile, isNew } = layers;
+  const file = await changeSaved(host, "settings", addTo(profile, added));
+  const after = { ...layers, saved: added, flags: {} };
+  const overriding = settingNames.filter(
+    (name) => Object.hasOwn(added, name) && resolveSetting(after, name)?.source === "environment",
+  );
+  return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(variableOf) };
+};
+
+/** Deletes settings, also those of other versions. Nothing is written if none was set. */
+export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
+  const { profile, saved } = findLayers(sources);
+  const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
   const names = all.filter((name) => Object.hasOwn(saved, name));
-  const change = (before: Members) =>
-    Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
   if (names.length > 0) {
-    const { changeProfile } = await import("./write.ts");
-    await changeProfile(sources.host, { kind: "settings", profile, change });
+    await changeSaved(sources.host, "settings", (profiles) => {
+      const kept = Object.entries(profiles.get(profile) ?? {}).filter(([name]) => !names.includes(name));
+      profiles.set(profile, Object.fromEntries(kept));
+    });
   }
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 
-/** What is saved in a profile, fit to be imported elsewhere. @throws Failure `setting-wrong`, `profile-unknown`, `settings-broken` */
-export const exportSettings = (
-  sources: ChangeSources,
-): { readonly profile: string; readonly settings: Members; readonly unknown: readonly string[] } => {
-  const layers = chooseProfile(sources);
-  const names = settingNames.filter((name) => layers.saved[name] !== undefined && layers.saved[name] !== null);
+/** The settings of a profile as `importSettings` takes them. @throws Failure `setting-wrong`, and as `listSettings` */
+export const exportSettings = (sources: ChangeSources) => {
+  const layers = findLayers(sources);
+  const { profile, saved } = layers;
+  const names = settingNames.filter((name) => saved[name] !== undefined && saved[name] !== null);
   for (const name of names) {
-    const text = savedText(layers.saved[name]);
+    const text = savedText(saved[name]);
     const parsed = settings[name].parse(text, layers);
     const where = { setting: name, ...layers.where(name) };
-    if (!parsed.ok) throw valueWrong({ name, text, where, parsed, profile: layers.profile });
+    if (!parsed.ok) throw valueWrong(name, text, { ...parsed, where, profile });
   }
   return {
-    profile: layers.profile,
-    settings: Object.fromEntries(names.map((name) => [name, layers.saved[name]])),
-    unknown: Object.keys(layers.saved).filter((name) => settingNamed(name) === undefined),
+    profile,
+    settings: Object.fromEntries(names.map((name) => [name, saved[name]])),
+    unknown: unknownIn(layers),
   };
 };
 
-/** More than any settings have; a file that is larger was named by mistake. */
-const longestBytes = 1024 * 1024;
+/** No settings are larger; a larger file was named by mistake. */
+const maxImportBytes = 1024 * 1024;
 
-/**
- * The settings in a file, or with `-` in standard input.
- * @throws Failure `import-unreadable`, `import-broken`, `import-refused` with a problem for each setting that can't be used
- */
-const readImport = async (
-  host: Host,
-  { from, layers }: { readonly from: string; readonly layers: Layers },
-): Promise<Members> => {
+const readImport = async (host: Host, from: string, layers: Layers): Promise<Members> => {
   const name = from === "-" ? "(standard input)" : from;
-  const bytes = from === "-" ? await readStdin(host, longestBytes) : await readFile(from, host);
+  const bytes = await (from === "-" ? readStdin(host, maxImportBytes) : readBounded(from, maxImportBytes, host)).catch(
+    (cause: unknown) => {
+      host.signal.throwIfAborted();
+      throw importUnreadable({ from: name, code: codeOf(cause), cause });
+    },
+  );
   if (bytes === undefined) throw importUnreadable({ from: name, code: "EFBIG" });
-  const document = parseDocument(bytes, name, importBroken);
-  const problems = Object.entries(document.members).flatMap(([key, value]): Problem[] => {
-    const wrong = importProblem(key, value, layers);
-    return wrong === undefined
-      ? []
-      : [{ ...problemPlace(document.where([key])), path: [key], severity: "error", ...wrong }];
+  const { members, where } = parseDocument(bytes, name, importBroken);
+  const problems = Object.entries(members).flatMap(([key, value]): Problem[] => {
+    const problem = importProblem(key, value, layers);
+    return problem === undefined ? [] : [{ ...positionIn(where([key])), path: [key], severity: "error", ...problem }];
   });
   if (problems.length > 0) throw importRefused(name, problems);
-  return document.members;
+  return members;
 };
 
-const readFile = async (file: string, host: Host): Promise<Buffer | undefined> =>
-  await readBounded(file, { host, longest: longestBytes }).catch((cause: unknown) => {
-    host.signal.throwIfAborted();
-    throw importUnreadable({ from: file, code: codeOf(cause), cause });
-  });
-
-/** What is wrong with one member of an import; undefined where it can be saved. The value of what may be secret is never told. */
+/** The problem of one member of an import; undefined if it can be saved. It does not show a value that may be secret. */
 export const importProblem = (
   key: string,
   value: unknown,
@@ -162,11 +206,10 @@ export const importProblem = (
   }
   if (name === undefined) {
     const meant = nearest(key, settingNames);
-    const message = `there is no setting ${key}`;
     const advice = meant === undefined ? "`rollcall config list` names the settings" : `did you mean ${meant}?`;
-    return { rule: "setting-unknown", message, advice };
+    return { rule: "setting-unknown", message: `there is no setting ${key}`, advice };
   }
-  if (layers.local && belongsToProfile(name)) {
+  if (layers.local && settings[name].isDeployed) {
     const advice = "leave it out, or import into another profile: --profile <name>";
     return { rule: "setting-of-service", message: `the local service has its own ${name}`, advice };
   }
@@ -176,5 +219,5 @@ export const importProblem = (
   }
   const text = savedText(value);
   const parsed = settings[name].parse(text, layers);
-  return parsed.ok ? undefined : wrongProblem({ name, text, parsed });
+  return parsed.ok ? undefined : wrongProblem(name, text, parsed);
 };

@@ -1,55 +1,36 @@
-/** Settings and credentials: command line > environment > profile > default, resolved once. */
+/** Settings and credentials: command line > environment > profile > default, resolved in one function. */
 export { askLine, canAsk } from "./ask.ts";
 export {
   type Changed,
   exportSettings,
   importProblem,
   importSettings,
+  listSettings,
+  type SettingRow,
   setSetting,
+  showSetting,
   unsetSettings,
 } from "./changes.ts";
-export type { FolderFacts } from "./examine.ts";
-export type {
-  ServiceSettings,
-  SettingFlags,
-  Settings,
-  SettingsSources,
-} from "./settings.ts";
-
-/** The door of looking at folders and files. */
-export const examineDoor = () => import("./examine.ts");
-
 export { credentialUses } from "./credentials.ts";
-export { dataFolder, settingsFile } from "./files.ts";
-export { listSettings, type SettingRow, showSetting } from "./list.ts";
-export {
-  type LoginKey,
-  type LoginPlan,
-  originOf,
-  planLogin,
-  readKey,
-  saveLogin,
-  triedFor,
-  usernameGiven,
-  withKey,
-} from "./login.ts";
-export { parseDuration, parseProject } from "./parse.ts";
-export { profileNames, savedTexts } from "./profile.ts";
+export { profileNames, type SettingFlags, type SettingsSources, savedTexts } from "./layers.ts";
+export { type LoginPlan, originOf, planLogin, saveLogin, triedFor } from "./login.ts";
+export { ledgerFile } from "./places.ts";
 export {
   deleteProfile,
   findProfile,
   listProfiles,
   logout,
   newProfile,
-  type ProfileRow,
   renameProfile,
   useProfile,
 } from "./profiles.ts";
-export { readSettings, settingMissing } from "./read.ts";
+export { readSettings, type ServiceSettings, type Settings, settingMissing } from "./read.ts";
+export { dataFolder, isCreatable, savedProblems, settingsFile } from "./saved.ts";
 export {
   addressNames,
-  describeSetting,
-  exampleOf,
+  parseDuration,
+  parseProject,
   type SettingName,
   settingNames,
+  settings as settingTable,
 } from "./values.ts";

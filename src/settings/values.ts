@@ -1,176 +1,273 @@
-/** Every setting (promises.md, "Settings and credentials"): what it is for, what it takes, and what it is where nobody said. */
+/** Every setting (promises.md, "Settings and credentials"): its purpose, its default, and how its text is parsed and shown. */
+import { isLoopback } from "../host.ts";
+import { splitCommandLine } from "../shell-words.ts";
 
-import {
-  type Parsed,
-  parseAddress,
-  parseBoolean,
-  parseCommand,
-  parseCompression,
-  parseDuration,
-  parseHeaderName,
-  parseIdempotency,
-  parseName,
-  parsePrefix,
-  parseProject,
-  parseSegment,
-  parseSize,
-} from "./parse.ts";
+/** A parsed text, or what it should be instead, and what it was probably meant to be. */
+export type Parsed<Value> = { readonly ok: true; readonly value: Value } | Unparsed;
 
-/** Every setting with its type once resolved. Durations are milliseconds, sizes bytes. */
-export interface SettingValues {
-  readonly base_url: string;
-  readonly inference_base_url: string;
-  readonly log_base_url: string;
-  readonly analysis_provider: string;
-  readonly router_provider: string;
-  readonly project: string;
-  readonly vendor_prefix: string;
-  readonly project_header: string;
-  readonly account: string;
-  readonly split: string;
-  readonly batch: string;
-  readonly max_request_size: number;
-  readonly timeout: number;
-  readonly max_wait: number;
-  readonly idempotency: "auto" | "never";
-  readonly compress: "none" | "gzip" | "zstd";
-  readonly insecure_http: boolean;
-  readonly credential_command: string;
-  readonly max_body_size: number;
-  readonly max_unpacked_size: number;
+/** The refusal of a text. */
+export interface Unparsed {
+  readonly ok: false;
+  readonly wanted: string;
+  readonly suggestion?: string | undefined;
 }
 
-/** Name of a setting, as in the settings file and in `config set`. */
-export type SettingName = keyof SettingValues;
+type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Parsed<Value>;
 
-interface Surroundings {
-  readonly profile: string;
-  readonly local: boolean;
-  /** The text in force of another setting. */
-  text(name: SettingName): string | undefined;
-}
+const parsed = <Value>(value: Value): Parsed<Value> => ({ ok: true, value });
 
+const refused = (wanted: string, suggestion?: string): Unparsed => ({ ok: false, wanted, suggestion });
+
+/** The factor of each unit. */
+type Units = ReadonlyMap<string, number>;
+
+/** Parses a number with a unit. If the unit is unknown, `unitMeant` finds the one that it was probably meant to be. */
+const parseQuantity = (text: string, units: Units, unitMeant: (spelling: string) => string | undefined) => {
+  const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
+  const factor = digits === undefined ? undefined : units.get(unit);
+  if (factor !== undefined) return { quantity: Number(digits) * factor };
+  const [, number, spelling = ""] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(text.trim().toLowerCase()) ?? [];
+  const meant = number === undefined ? undefined : unitMeant(spelling);
+  return { suggestion: meant === undefined ? undefined : `${number}${meant}` };
+};
+
+const timeUnits: Units = new Map(Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
+
+const timeSpellings = Object.entries({
+  ms: /^(ms|msec|millis|milliseconds?)$/,
+  s: /^(|s|secs?|seconds?)$/,
+  m: /^(m|mins?|minutes?)$/,
+  h: /^(h|hrs?|hours?)$/,
+});
+
+/** Timers count milliseconds in 31 bits: about 24 days and 20 hours. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Parses a duration, in whole milliseconds. */
+export const parseDuration = (text: string, minMs = 0): Parsed<number> => {
+  const { quantity, suggestion } = parseQuantity(
+    text,
+    timeUnits,
+    (spelling) => timeSpellings.find(([, pattern]) => pattern.test(spelling))?.[0],
+  );
+  if (quantity === undefined) {
+    const unit = /^\d+(\.\d+)?$/.test(text) ? ", with its unit" : "";
+    return refused(`a duration such as 500ms, 30s, 2m or 1h${unit}`, suggestion);
+  }
+  const ms = Math.round(quantity);
+  if (ms < minMs) return refused(`a duration of at least ${minMs}ms`);
+  return ms > maxTimerMs ? refused("a duration of at most 596h") : parsed(ms);
+};
+
+const parseWait = (text: string): Parsed<number> => parseDuration(text);
+const parseTimeout = (text: string): Parsed<number> => parseDuration(text, 1);
+
+const sizeUnits: Units = new Map([
+  ...Object.entries({ "": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 }),
+  ...Object.entries({ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 }),
+]);
+
+/** Parses a size in whole bytes. */
+const parseSize = (text: string): Parsed<number> => {
+  const { quantity, suggestion } = parseQuantity(text.toLowerCase(), sizeUnits, (spelling) => {
+    if (/^[kmgt]$/.test(spelling)) return `${spelling.toUpperCase()}iB`;
+    return spelling !== "" && sizeUnits.has(spelling) ? spelling : undefined;
+  });
+  if (quantity === undefined) return refused("a size such as 500KB, 8MiB or plain bytes", suggestion);
+  const bytes = Math.floor(quantity);
+  if (bytes < 1) return refused("a size of at least 1 byte");
+  return Number.isSafeInteger(bytes) ? parsed(bytes) : refused("a size below 8192TiB");
+};
+
+/** Parses a base address: http or https, no user, password, query or fragment. Its trailing slash is removed. */
+const parseAddress = (text: string): Parsed<string> => {
+  if (/[\s\p{Cc}\\]/u.test(text)) {
+    return refused("an address without white space, control characters and backslashes");
+  }
+  if (!/^https?:\/\//i.test(text)) return refused("an address that begins with https:// or http://", withScheme(text));
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) return refused("an address such as https://api.example.com");
+  const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  // The text before an @ may be a password, wherever it ended up.
+  const suggestion = plain.includes("@") ? undefined : plain;
+  if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
+    return refused("an address without a user or a password in it", suggestion);
+  }
+  return /[?#]/.test(text) ? refused("an address without a query or a fragment", suggestion) : parsed(plain);
+};
+
+const withScheme = (text: string): string | undefined => {
+  if (text.includes("@")) return undefined;
+  const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
+  const plain = `http://${rest}`;
+  const guess = URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`;
+  const address = URL.canParse(guess) ? parseAddress(guess) : undefined;
+  return address?.ok ? address.value : undefined;
+};
+
+/** Removes from an address what may be secret: a user and a password, a query and a fragment. */
+const showAddress = (text: string): string =>
+  text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
+
+const matching =
+  (pattern: RegExp, wanted: string) =>
+  (text: string): Parsed<string> =>
+    pattern.test(text) ? parsed(text) : refused(wanted);
+
+const parseName = matching(
+  /^(?!\s)\P{Cc}+(?<!\s)$/u,
+  "a name without control characters and without white space around it",
+);
+
+/** A provider's name is one segment of a path. */
+const parseSegment = (text: string): Parsed<string> =>
+  text === "." || text === ".." ? refused("a provider's name") : parseName(text);
+
+const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
+
+/** Parses `team/project`. */
+export const parseProject = matching(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
+
+const parsePrefix = matching(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, a letter first");
+
+/** Headers that requests need for other purposes. */
+const otherHeaders = [
+  "authorization connection content-encoding content-length content-type cookie host expect idempotency-key",
+  "keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent",
+].flatMap((names) => names.split(" "));
+
+const parseHeaderName = (text: string): Parsed<string> => {
+  if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return refused("the name of a header, such as Vendor-Project");
+  return otherHeaders.includes(text.toLowerCase())
+    ? refused("a header that requests do not use otherwise")
+    : parsed(text);
+};
+
+const parseBoolean = (text: string): Parsed<boolean> => {
+  if (/^(true|1|yes|on)$/i.test(text)) return parsed(true);
+  return /^(false|0|no|off)$/i.test(text) ? parsed(false) : refused("true or false");
+};
+
+const oneOf =
+  <const Word extends string>(...words: readonly Word[]) =>
+  (text: string): Parsed<Word> => {
+    const word = words.find((each) => each === text);
+    return word === undefined ? refused(words.join(", ").replace(/, (?!.*, )/, " or ")) : parsed(word);
+  };
+
+const parseCommand: Parse<string> = (text, machine) => {
+  const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
+  if (words === undefined) return refused("a command line whose quotes are closed");
+  return words[0] ? parsed(text) : refused("a command line: a program and its arguments");
+};
+
+/** What is known of a setting. */
 interface Setting<Value> {
-  /** What it is for, in a few words for help and completion. */
+  /** Its purpose, for help and completion. */
   readonly about: string;
-  readonly parse: (text: string, machine: { readonly windows: boolean }) => Parsed<Value>;
+  readonly parse: Parse<Value>;
+  /** Its text as it may be shown. Default: all of it. */
+  readonly show?: (text: string) => string;
   /** The setting that its default is made of. */
-  readonly madeOf?: SettingName;
-  /** Its text where nobody said one. */
-  readonly fallback?: (around: Surroundings) => string | undefined;
-  /** A value of its form, where commands need one and nobody can guess it. */
+  readonly madeOf?: "base_url" | "vendor_prefix";
+  /** Its default: a text, or what makes it of the profile's name and the text of `madeOf`. */
+  readonly fallback?: string | ((around: { readonly profile: string; readonly other: string }) => string);
+  /** Its default in the profile `local`, if that is another one. */
+  readonly local?: string;
+  /** A value of its form, if commands need one and there is no default. */
   readonly example?: string;
+  /** True if the commands that need it have it as an option. */
+  readonly hasOption?: true;
+  /** True if it belongs to a deployed service: that of a named profile comes first, and the profile `local` has none. */
+  readonly isDeployed?: true;
 }
 
-const capitalised = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+const address = { parse: parseAddress, show: showAddress, isDeployed: true } as const;
+const provider = { parse: parseSegment, local: "local", example: "acme" };
 
-const local =
-  (text: string) =>
-  (around: Surroundings): string | undefined =>
-    around.local ? text : undefined;
-
-/** The settings, in the order of promises.md. */
-export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = {
-  base_url: { about: "the service's main address", parse: parseAddress, example: "https://api.example.com" },
+const all = {
+  base_url: { ...address, about: "the service's main address", example: "https://api.example.com", hasOption: true },
   inference_base_url: {
+    ...address,
     about: "the address of the models",
-    parse: parseAddress,
     example: "https://models.example.com/v1",
+    hasOption: true,
   },
   log_base_url: {
+    ...address,
     about: "the address that trajectories are logged to",
-    parse: parseAddress,
     madeOf: "base_url",
-    fallback: (around) => around.text("base_url"),
+    fallback: ({ other }) => other,
   },
-  analysis_provider: {
-    about: "the provider's name of `catalog analysis`",
-    parse: parseSegment,
-    fallback: local("local"),
-    example: "acme",
-  },
-  router_provider: {
-    about: "the provider's name of `catalog router`",
-    parse: parseSegment,
-    fallback: local("local"),
-    example: "acme",
-  },
+  analysis_provider: { ...provider, about: "the provider's name of `catalog analysis`" },
+  router_provider: { ...provider, about: "the provider's name of `catalog router`" },
   project: {
     about: "the team/project of calls and usage",
     parse: parseProject,
-    fallback: local("local/local"),
+    local: "local/local",
     example: "team/project",
+    hasOption: true,
   },
-  vendor_prefix: { about: "the service's own prefix of field names", parse: parsePrefix, fallback: () => "vendor" },
+  vendor_prefix: { about: "the service's own prefix of field names", parse: parsePrefix, fallback: "vendor" },
   project_header: {
     about: "the header that names the project",
     parse: parseHeaderName,
     madeOf: "vendor_prefix",
-    fallback: (around) => `${capitalised(around.text("vendor_prefix") ?? "")}-Project`,
+    fallback: ({ other }) => `${other.slice(0, 1).toUpperCase()}${other.slice(1)}-Project`,
   },
-  account: { about: "whose trajectories these are", parse: parseName, fallback: (around) => around.profile },
-  split: { about: "the data split that is logged to", parse: parseName, example: "train" },
+  account: { about: "whose trajectories these are", parse: parseName, fallback: ({ profile }) => profile },
+  split: { about: "the data split that is logged to", parse: parseName, example: "train", hasOption: true },
   batch: { about: "what tells equal groups of different steps apart", parse: parseName },
-  max_request_size: { about: "the largest log request", parse: parseSize, fallback: () => "32MiB" },
-  timeout: {
-    about: "the longest silence of the service (30s, for log 5m)",
-    parse: (text) => parseDuration(text, 1),
-  },
-  max_wait: { about: "the bound of all retries together", parse: (text) => parseDuration(text), fallback: () => "5m" },
+  max_request_size: { about: "the largest log request", parse: parseSize, fallback: "32MiB" },
+  timeout: { about: "the longest silence of the service (30s, for log 5m)", parse: parseTimeout },
+  max_wait: { about: "the bound of all retries together", parse: parseWait, fallback: "5m" },
   idempotency: {
     about: "whether log requests are made safe to repeat: auto or never",
-    parse: parseIdempotency,
-    fallback: () => "auto",
+    parse: oneOf("auto", "never"),
+    fallback: "auto",
   },
   compress: {
     about: "how log requests are compressed: none, gzip or zstd",
-    parse: parseCompression,
-    fallback: () => "none",
+    parse: oneOf("none", "gzip", "zstd"),
+    fallback: "none",
   },
-  insecure_http: {
-    about: "whether credentials may go over plain http",
-    parse: parseBoolean,
-    fallback: () => "false",
-  },
-  credential_command: { about: "the command that prints a key", parse: parseCommand },
-  max_body_size: {
-    about: "the largest body that the local service takes",
-    parse: parseSize,
-    fallback: () => "64MiB",
-  },
+  insecure_http: { about: "whether credentials may go over plain http", parse: parseBoolean, fallback: "false" },
+  credential_command: { about: "the command that prints a key", parse: parseCommand, isDeployed: true },
+  max_body_size: { about: "the largest body that the local service takes", parse: parseSize, fallback: "64MiB" },
   max_unpacked_size: {
     about: "the most that a packed file or pipe may unpack to",
     parse: parseSize,
-    fallback: () => "64GiB",
+    fallback: "64GiB",
   },
+} as const satisfies Readonly<Record<string, Setting<unknown>>>;
+
+/** The name of a setting, as in the settings file and in `config set`. */
+export type SettingName = keyof typeof all;
+
+/** Each setting's type. Durations are in milliseconds, sizes in bytes. */
+export type SettingValues = {
+  readonly [Name in SettingName]: Extract<ReturnType<(typeof all)[Name]["parse"]>, { readonly ok: true }>["value"];
 };
+
+/** The settings, in the order of promises.md. */
+export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = all;
 
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 
 /** The names of all settings, in their order. */
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 
-/** The setting of that name; undefined where there is none. */
+/** The setting of a name; undefined if there is none. */
 export const settingNamed = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
 
-/** A value as it would be typed; undefined where no command asks for one. */
-export const exampleOf = (name: SettingName): string | undefined => settings[name].example;
-
-/** Whether the local service needs no such setting. */
-export const isLocalToo = (name: SettingName): boolean =>
-  isAddress(name) || name.endsWith("_provider") || name === "project";
-
-/** What a setting is for, in a few words. */
-export const describeSetting = (name: SettingName): string => settings[name].about;
-
-/** The three addresses, which belong to a profile together with its credentials. */
+/** The three addresses. */
 export const addressNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 
-/** Whether a setting is one of the addresses. */
-export const isAddress = (name: SettingName): boolean => addressNames.some((address) => address === name);
-
-/** The variable of the environment that a setting is read from. */
+/** The variable of the environment that has a setting. */
 export const variableOf = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
 
-/** The option of the command line that a setting is read from, where a command has it. */
+/** The option of the command line that has a setting, in the commands that have it. */
 export const optionOf = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
+
+/** A setting's text as it may be shown. */
+export const showText = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

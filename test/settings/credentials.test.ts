@@ -245,8 +245,8 @@ describe("redaction", () => {
       env: { ROLLCALL_API_KEY: "key/1234+", ROLLCALL_PASSWORD: "pass-5678", ROLLCALL_USERNAME: "anna" },
     });
     const settings = await home.read();
-    expect(home.hidden).toContain("pass-5678");
     await settings.credential("calls", asked);
+    await settings.credential("inference", asked);
     for (const secret of ["key/1234+", "pass-5678"]) expect(home.hidden).toContain(secret);
   });
 

@@ -13,7 +13,7 @@ describe("an export", () => {
     const exported = exportSettings(from.sources);
     expect(exported).toEqual({ profile: "team", settings, unknown: [] });
     const to = openHome({ stdin: JSON.stringify(exported.settings), flags: { profile: "mine" } });
-    expect(await importSettings(to.sources, "-")).toMatchObject({ profile: "mine", newProfile: true });
+    expect(await importSettings(to.sources, "-")).toMatchObject({ profile: "mine", isNew: true });
     expect(saved(to)).toEqual({ profiles: { mine: settings } });
   });
 

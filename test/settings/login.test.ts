@@ -28,10 +28,10 @@ describe("logins", () => {
     await logIn(home, "key-1");
     const work = openHome({ env: { ROLLCALL_CONFIG_DIR: home.folder }, flags: { ...flags, profile: "work" } });
     await logIn(work, "key-2");
-    const { plan } = await planned(home, { only: "log" });
-    await saveLogin(home.sources.host, plan, { key: "key-3", username: undefined });
+    const { host } = home.sources;
+    await saveLogin(host, await planned(home, { only: "calls", key: "key-3" }));
     expect(saved(home, "credentials.json")).toMatchObject({
-      profiles: { default: { log: { key: "key-3" }, calls: { key: "key-1" } }, work: { log: { key: "key-2" } } },
+      profiles: { default: { calls: { key: "key-3" }, log: { key: "key-1" } }, work: { log: { key: "key-2" } } },
     });
     const env = { ROLLCALL_CONFIG_DIR: home.folder, ROLLCALL_PROFILE: "work" };
     expect((await openHome({ env }).read()).get("base_url")).toBe("https://a.example/x");

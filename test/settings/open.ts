@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import type { Credential, CredentialUse } from "../../src/contract/endpoint.ts";
 import { Failure, type Problem } from "../../src/failure.ts";
 import {
@@ -103,17 +104,21 @@ export const set = async (home: Home, name: string, value: string): ReturnType<t
 /** The content of a saved file. */
 export const saved = (home: Home, name = "settings.json"): unknown => JSON.parse(readFileSync(home.file(name), "utf8"));
 
-type LoginUse = Parameters<typeof planLogin>[1]["only"];
-
 /** Plans a login for one use, or for all uses that have an address. */
-export const planned = async (home: Home, { only }: { readonly only?: LoginUse } = {}): ReturnType<typeof planLogin> =>
-  await planLogin(home.sources, { only, takeKey: async () => "key-1234" });
+export const planned = async (
+  home: Home,
+  { only, key = "key-1234" }: { readonly only?: CredentialUse; readonly key?: string } = {},
+): ReturnType<typeof planLogin> => {
+  const host = { ...home.sources.host, stdin: Readable.from([key]) };
+  return await planLogin(
+    { ...home.sources, host },
+    { only, username: only === "inference" ? undefined : "anna", withToken: true },
+  );
+};
 
 /** Logs in for all uses that have an address. */
-export const logIn = async (home: Home, key: string): ReturnType<typeof saveLogin> => {
-  const { plan } = await planned(home);
-  return await saveLogin(home.sources.host, plan, { key, username: "anna" });
-};
+export const logIn = async (home: Home, key: string): ReturnType<typeof saveLogin> =>
+  await saveLogin(home.sources.host, await planned(home, { key }));
 
 /** The origin of every address in these tests, unless they name another. */
 export const origin = "https://a.example";

@@ -253,7 +253,6 @@ describe("the list of settings", () => {
       profiles: { default: { split: "train", from_tomorrow: 1 } },
     });
     const { profile, rows, unknown } = listSettings(home.sources);
-    expect(home.hidden).toContain("key-1234");
     expect([profile, rows.map(({ name }) => name), unknown]).toEqual(["default", settingNames, ["from_tomorrow"]]);
     const row = (name: string) => rows.find((each) => each.name === name);
     expect(row("base_url")).toEqual({
@@ -261,10 +260,10 @@ describe("the list of settings", () => {
       value: "https://typed.example/",
       source: "command line",
       from: "--base-url",
-      problem: undefined,
+      problem: null,
     });
     expect(row("split")).toMatchObject({ value: "train", source: "profile", from: home.file("settings.json") });
-    expect(row("batch")).toMatchObject({ value: undefined, source: undefined, from: undefined });
+    expect(row("batch")).toMatchObject({ value: null, source: null, from: null });
     expect(row("timeout")).toMatchObject({
       value: "soon",
       from: "ROLLCALL_TIMEOUT",

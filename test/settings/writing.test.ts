@@ -95,11 +95,11 @@ describe("saved settings", () => {
     const home = openHome({ env: { ROLLCALL_SPLIT: "env" }, flags: { profile: "work" } });
     expect(await set(home, "split", "train")).toMatchObject({
       profile: "work",
-      newProfile: true,
+      isNew: true,
       names: ["split"],
       overriding: ["ROLLCALL_SPLIT"],
     });
-    expect(await set(home, "batch", "x")).toMatchObject({ newProfile: false, overriding: [] });
+    expect(await set(home, "batch", "x")).toMatchObject({ isNew: false, overriding: [] });
   });
 
   it("move with their profile to another name, and to default only if nothing was saved there", async () => {
@@ -207,8 +207,8 @@ describe("concurrent writers", () => {
   it("delete the files of a killed writer", async () => {
     const home = openHome({ profiles: {} });
     writeFileSync(home.file("settings.lock"), "");
-    writeFileSync(home.file("settings.json.tmp-1700000000a1b2c3"), "half a dra");
-    writeFileSync(home.file("settings.json.before"), "the file of then");
+    writeFileSync(home.file("settings.json.draft.tmp-1700000000a1b2c3"), "half a dra");
+    writeFileSync(home.file("settings.json.draft"), "a whole draft");
     writeFileSync(home.file("settings.json.backup"), "a person's own");
     await set(home, "split", "train");
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);

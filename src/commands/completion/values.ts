@@ -2,13 +2,7 @@
 import { idsOfCopies, lockRuleNames, type WordField, wordFilters } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
-import {
-  dataFolder,
-  describeSetting,
-  profileNames,
-  savedTexts,
-  settingNames as settings,
-} from "../../settings/index.ts";
+import { dataFolder, profileNames, savedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
 import { catalogColumns, joinedColumns, namedAsInJson } from "../catalog/columns.ts";
 import { modelColumns } from "../models/columns.ts";
 import type { Asked, Candidate, ValueKind } from "./candidates.ts";
@@ -40,7 +34,7 @@ const saved =
     return words([...new Set([...(own === undefined ? [] : [own]), ...savedTexts(context.host, name), ...usual])]);
   };
 
-const settingNames: Source = () => settings.map((name) => ({ text: name, about: describeSetting(name) }));
+const settingNames: Source = () => settings.map((name) => ({ text: name, about: settingTable[name].about }));
 
 /** Words of a filter that the field knows, and what follows each. */
 const filterWords =

@@ -1,4 +1,4 @@
-/** `rollcall doctor`: examines everything that has to be right, and says how to fix what is not. */
+/** `rollcall doctor`: examines settings, credentials, addresses, ledger and store, and says how to fix what is wrong. */
 import { command, flag } from "../../cli/index.ts";
 
 /** `doctor`. */
@@ -6,7 +6,7 @@ export const doctor = command({
   words: "doctor",
   summary: "look for what is wrong, and say how to fix it",
   about:
-    "look at settings, credentials, addresses, folders, ledger and versions, and say how to fix what is wrong; nothing is changed, and no secret is shown",
+    "look at settings, credentials, addresses, ledger and local store, and say how to fix what is wrong; nothing is changed, and no secret is shown",
   options: { offline: flag("ask nothing of the network") },
   examples: ["rollcall doctor", "rollcall doctor --profile work --json", "rollcall doctor --offline --local"],
   run: async (context, typed) => await (await import("./run.ts")).examine(context, typed),

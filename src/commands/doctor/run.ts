@@ -1,25 +1,25 @@
-/** Runs the checks of `rollcall doctor` side by side, and prints what they found. */
-
+/** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
+import { settingsSources } from "../../connect.ts";
 import { type Context, openContext } from "../../context.ts";
+import { defect, type Failure } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
-import { type Line, printDocument, printList, printPage, type Tone } from "../../output/index.ts";
-import type { Settings } from "../../settings/index.ts";
+import { type Line, printDocument, printList, printPage } from "../../output/index.ts";
+import { readSettings, type Settings } from "../../settings/index.ts";
+import { doctorFound } from "../failures.ts";
 import { ownColumns } from "../lists/own.ts";
-import { error, type Finding, failed, failureOf } from "./finding.ts";
-import { folderFindings, ledgerFindings, proxyFinding, storeFindings, versionFindings } from "./machine.ts";
-import { addressFindings, credentialFindings, settingsFindings, settingsFor } from "./service.ts";
+import { checks, type Finding, failed, quiet } from "./checks.ts";
 
-/** How long a check may take where nobody says: a person waits. */
-const usualMs = 10_000;
+/** The time for a check without `--timeout`: a person waits. */
+const defaultMs = 10_000;
 
-/** Looks, and prints what was found. @throws Failure `doctor-…` of the gravest error, once all of it was printed */
+/** Prints the findings, then fails with the most serious code. @throws Failure `doctor-…` */
 export const examine = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
   const { screen, flags } = given;
   const over = new AbortController();
   const context = openContext({ host: withSignal(given.host, over.signal), screen, flags });
   const progress = screen.progress("looking");
   try {
-    const findings = await findingsOf(context, offline).finally(progress.stop);
+    const findings = await findAll(context, offline).finally(progress.stop);
     await print(given, findings);
     const failure = failureOf(findings);
     if (failure !== undefined) throw failure;
@@ -29,92 +29,82 @@ export const examine = async (given: Context, { offline }: { readonly offline: b
   }
 };
 
-/** The findings of all checks, which run side by side, in their order. */
-const findingsOf = async (context: Context, offline: boolean): Promise<readonly Finding[]> => {
-  const settings = await settingsFor(context);
-  const silenceMs = timeoutOf(settings);
-  const asked = { context, settings, offline, silenceMs };
-  const credentials = credentialFindings(asked);
-  const checks: readonly (readonly [name: string, found: Promise<readonly Finding[]>])[] = [
-    ["versions", versionFindings(context)],
-    ["settings", settingsFindings(context)],
-    ["credentials", credentials],
-    ["addresses", addressFindings(asked, credentials)],
-    ["proxy", proxyFinding(context, settings).then((found) => [found])],
-    ["folders", folderFindings(context)],
-    ["ledger", ledgerFindings(context, settings)],
-    ["local store", storeFindings(context, settings)],
-  ];
-  const found = await Promise.all(
-    checks.map(async ([name, findings]) => {
-      try {
-        return await Promise.race([findings, tooSlow(context, name, silenceMs)]);
-      } catch (thrown) {
-        context.host.signal.throwIfAborted();
-        return [await failed(name, thrown)];
-      }
-    }),
-  );
-  return found.flat();
+const findAll = async (context: Context, isOffline: boolean): Promise<readonly Finding[]> => {
+  const { host } = context;
+  const settings = await readTolerant(context);
+  const silenceMs = timeoutOf(settings) ?? defaultMs;
+  const asked = { context, settings, isOffline, silenceMs };
+  const credentials = checks.credentials(asked);
+  const all = Object.entries(checks).map(async ([name, check]): Promise<readonly Finding[]> => {
+    // A check that takes longer than a service may be silent waits for something that does not come.
+    const tooSlow = async (): Promise<readonly Finding[]> => {
+      await host.sleep(silenceMs + 1000, host.signal);
+      const message = `no answer within ${Math.round(silenceMs / 100) / 10} s`;
+      const fix = "--timeout says how long silence is allowed; --offline asks nobody";
+      return [{ check: name, status: "error", message, fix, code: "unavailable" }];
+    };
+    try {
+      return await Promise.race([name === "credentials" ? credentials : check(asked, credentials), tooSlow()]);
+    } catch (thrown) {
+      host.signal.throwIfAborted();
+      return [failed(name, thrown)];
+    }
+  });
+  return (await Promise.all(all)).flat();
 };
 
-const timeoutOf = (settings: Settings | undefined): number => {
+/** Reads the settings, with which a service that is down is asked once; undefined if they cannot be read. */
+const readTolerant = async (context: Context): Promise<Settings | undefined> => {
+  const sources = settingsSources(context);
+  const flags = { ...sources.flags, max_wait: "0s" };
+  return await readSettings({ ...sources, ...quiet, flags }).catch(() => undefined);
+};
+
+const timeoutOf = (settings: Settings | undefined): number | undefined => {
   try {
-    return settings?.get("timeout") ?? usualMs;
+    return settings?.get("timeout");
   } catch {
-    return usualMs;
+    return undefined;
   }
 };
 
-/** A check that takes longer than a service may be silent waits for something that does not come. */
-const tooSlow = async ({ host }: Context, name: string, ms: number): Promise<readonly Finding[]> => {
-  await host.sleep(ms + 1000, host.signal);
-  return [
-    error(name, `no answer within ${Math.round(ms / 100) / 10} s`, {
-      fix: "--timeout says how long silence is allowed; --offline asks nobody",
-      code: "unavailable",
-    }),
-  ];
-};
-
-const print = async (context: Context, findings: readonly Finding[]): Promise<void> => {
-  const { screen } = context;
-  if (context.screen.isForProgram) {
+const print = async ({ screen, host }: Context, findings: readonly Finding[]): Promise<void> => {
+  if (screen.isForProgram) {
     const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
     return await printDocument(screen, { status: worst ?? "ok", findings }, "findings");
   }
-  if (screen.format === "table")
-    await printPage(screen, { sections: [{ lines: findings.map((one) => lineOf(one, context.host.env.HOME)) }] });
-  else
-    await printList(screen, {
-      columns: ownColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 }),
-      rows: findings,
-    });
+  if (screen.format === "table") {
+    return await printPage(screen, { sections: [{ lines: findings.map((one) => toLine(one, host.env.HOME)) }] });
+  }
+  const columns = ownColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 });
+  await printList(screen, { columns, rows: findings });
 };
 
-const tones: Readonly<Record<Finding["status"], Tone | undefined>> = {
-  ok: undefined,
-  warning: "warning",
-  error: "bad",
-  skipped: "faint",
-};
+/** How a status looks, also without colors. */
+const looks = {
+  ok: { mark: "ok     ", tone: undefined },
+  warning: { mark: "WARNING", tone: "warning" },
+  error: { mark: "ERROR  ", tone: "bad" },
+  skipped: { mark: "skipped", tone: "faint" },
+} as const;
 
-/** Seen without colours too. */
-const marks: Readonly<Record<Finding["status"], string>> = {
-  ok: "ok     ",
-  warning: "WARNING",
-  error: "ERROR  ",
-  skipped: "skipped",
-};
-
-const lineOf = ({ check, status, message, fix }: Finding, home: string | undefined): Line => {
-  const tone = tones[status];
+const toLine = ({ check, status, message, fix }: Finding, home = ""): Line => {
+  const { mark, tone } = looks[status];
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
-  return { label: `${marks[status]} ${check}`, text: withoutHome(text, home), tone };
+  // A shell reads ~ as the home, but not in quotes.
+  const parts = home.length < 2 || home.endsWith("/") ? [text] : text.split(`${home}/`);
+  const short = parts.reduce((before, rest) => before + (before.endsWith("'") ? `${home}/` : "~/") + rest);
+  return { label: `${mark} ${check}`, text: short, tone };
 };
 
-/** Paths as a shell takes them and a person reads them: `~/…`, but where they stand in quotes. */
-const withoutHome = (text: string, home = ""): string =>
-  home.length < 2 || home.endsWith("/")
-    ? text
-    : text.split(`${home}/`).reduce((before, rest) => before + (before.endsWith("'") ? `${home}/` : "~/") + rest);
+/** The codes of findings, the most serious first: it keeps most from working. */
+const codes = ["usage", "storage", "auth", "unavailable"] as const;
+
+const failureOf = (findings: readonly Finding[]): Failure | undefined => {
+  const errors = findings.filter(({ status }) => status === "error");
+  const [first] = errors;
+  if (first === undefined) return undefined;
+  const code = codes.find((each) => errors.some((one) => one.code === each));
+  const names = errors.map(({ check }) => check);
+  return code === undefined ? defect(first.message) : doctorFound(code, names);
+};

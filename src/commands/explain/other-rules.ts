@@ -71,7 +71,7 @@ export const otherRules: Readonly<Record<string, RulePage>> = {
   ),
   "key-not-tried": warning(
     "`auth login` tries a key with a read; where there is none, or nobody answers, it is saved as it is.",
-    async () => (await import("../auth.ts")).unanswered("https://train.example", { down: true }),
+    async () => (await import("../auth.ts")).unanswered("https://train.example", { isDown: true }),
   ),
   "open-address": warning(
     "`rollcall serve` listens on an address that other machines can reach, over plain http.",

@@ -163,14 +163,10 @@ describe("rollcall doctor about addresses", () => {
     expect(known.of("address base")).toMatchObject([{ status: "ok", facts: { status: 204 } }]);
   });
 
-  it("names a proxy without its password, and exits with 2 for an unusable one", async () => {
+  it("exits with 2 for an unusable proxy", async () => {
     const env = { ROLLCALL_BASE_URL: "https://service.invalid", ROLLCALL_TOKEN: key };
-    const through = await doctor(["--offline"], { env: { ...env, HTTPS_PROXY: `http://user:${key}@127.0.0.1:1` } });
-    expect(through.of("proxy")).toMatchObject([
-      { status: "ok", facts: { variables: ["HTTPS_PROXY"], proxy: "127.0.0.1:1" } },
-    ]);
-    const wrong = await doctor(["--offline"], { env: { ...env, https_proxy: "socks5://127.0.0.1:1" } });
-    expect(wrong.code).toBe(2);
-    expect(wrong.of("proxy")).toMatchObject([{ status: "error", code: "usage" }]);
+    const { code, of } = await doctor([], { env: { ...env, https_proxy: "socks5://127.0.0.1:1" } });
+    expect(code).toBe(2);
+    expect(of("address base")).toMatchObject([{ status: "error", code: "usage" }]);
   });
 });

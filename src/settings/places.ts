@@ -1,70 +1,68 @@
 /** Locations of the ledger and of the local service's store. The password of a database is never on a command line, and never shown. */
-
 import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { databaseAddress } from "../database/failures.ts";
 import type { DatabasePlace } from "../database/index.ts";
-import type { Failure } from "../failure.ts";
 import { codeOf } from "../files.ts";
 import { unescapedPercent } from "../percent.ts";
 import { credentialFileUnreadable, passwordFileOpen } from "./failures.ts";
-import { ledgerFile, type Machine, storeFile } from "./files.ts";
-import { type Hide, withoutLastLineEnd } from "./secrets.ts";
-
-/** Runs a command for the password of a database. */
-export type DatabaseCommand = (about: { readonly use: "ledger" | "store"; readonly origin: string }) => Promise<string>;
+import { dataFolder, type Machine } from "./saved.ts";
+import { withoutLineEnd } from "./secrets.ts";
 
 interface Sources {
   readonly host: Machine;
-  readonly hide: Hide;
-  /** Returns what runs `credential_command`; undefined if none is set. */
-  readonly command: () => DatabaseCommand | undefined;
+  readonly hide: (secret: string) => void;
+  /** Returns what runs `credential_command` for a password; undefined if none is set. */
+  readonly command: () =>
+    | ((about: { readonly use: Kind["use"]; readonly origin: string }) => Promise<string>)
+    | undefined;
 }
 
-/** What has a location: its name for `credential_command` and for a person, its variable, and its default file. */
 interface Kind {
   readonly use: "ledger" | "store";
   readonly title: string;
   readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
-  readonly file: (host: Machine) => string | undefined;
 }
 
-const ledger: Kind = { use: "ledger", title: "the ledger", variable: "ROLLCALL_LEDGER", file: ledgerFile };
-const store: Kind = {
-  use: "store",
-  title: "the store of the local service",
-  variable: "ROLLCALL_STORE",
-  file: storeFile,
+const ledger: Kind = { use: "ledger", title: "the ledger", variable: "ROLLCALL_LEDGER" };
+const store: Kind = { use: "store", title: "the store of the local service", variable: "ROLLCALL_STORE" };
+
+/** The file of the ledger: that of the environment, or of the data folder, if there is one. */
+export const ledgerFile = (host: Machine): string | undefined => {
+  const folder = dataFolder(host);
+  if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
+  return folder === undefined ? undefined : join(folder, "ledger.db");
 };
 
-/** Returns the typed location, else that of the environment, else a file of the data folder, if there is one. @throws Failure `database-address` */
+/** Returns the typed location, that of the environment, or a file; undefined without a folder. @throws Failure `database-address` */
 export const ledgerPlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
-  findPlace(sources, ledger, typed);
+  findPlace(sources, ledger, typed) ?? toPlace(ledgerFile(sources.host));
 
-/** The same for the store. */
-export const storePlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined =>
-  findPlace(sources, store, typed);
+/** The same for the store; undefined for the file of the data folder. */
+export const storePlace = (sources: Sources, typed: string | undefined): DatabasePlace | undefined => {
+  const { ROLLCALL_STORE: path } = sources.host.env;
+  return findPlace(sources, store, typed) ?? toPlace(path ? resolve(path) : undefined);
+};
 
-const findPlace = (
-  { host, hide, command }: Sources,
-  kind: Kind,
-  typed: string | undefined,
-): DatabasePlace | undefined => {
-  hide(host.env.PGPASSWORD ?? "");
-  const given = (typed ?? configured(host, kind))?.trim();
-  if (given === undefined || !isMeantAsAddress.test(given)) {
-    const path = typed ?? kind.file(host);
-    return path === undefined ? undefined : { path };
-  }
-  const { url, secret } = parseAddress(given) ?? malformed(given, kind);
+const toPlace = (path: string | undefined): DatabasePlace | undefined => (path === undefined ? undefined : { path });
+
+/** Finds a typed location, or the address of the environment. */
+const findPlace = ({ host, hide, command }: Sources, kind: Kind, typed?: string): DatabasePlace | undefined => {
+  const { PGPASSWORD = "" } = host.env;
+  hide(PGPASSWORD);
+  const given = (typed ?? readVariable(host, kind))?.trim();
+  if (given === undefined || !isMeantAsAddress.test(given)) return toPlace(typed);
+  const { url, secret } = parseAddress(given) ?? refuse(given, kind);
+  const path = url.href;
   hide(secret);
   hide(encodeURIComponent(secret));
-  const path = url.href;
-  if (typed !== undefined && secret !== "") throw unusable(path, "an address without its password", kind);
+  if (typed !== undefined && secret !== "") {
+    throw databaseAddress({ path, title: kind.title, wanted: "an address without its password" });
+  }
   // A typed address has no password, but that of the environment may be the same with one.
-  const own = typed === undefined ? undefined : parseAddress(configured(host, kind)?.trim() ?? "");
+  const own = typed === undefined ? undefined : parseAddress(readVariable(host, kind)?.trim() ?? "");
   if (own !== undefined) hide(own.secret);
-  const known = (own?.url.href === path ? own.secret : secret) || host.env.PGPASSWORD;
+  const known = (own?.url.href === path ? own.secret : secret) || PGPASSWORD;
   const inFile = known ? undefined : findInPasswordFile(host, url);
   const password = known || (inFile?.isOpen === false ? inFile.password : undefined);
   hide(password ?? "");
@@ -76,7 +74,7 @@ const findPlace = (
   return { path, passwordCommand: async () => await Promise.reject(failure) };
 };
 
-/** Matches addresses of any kind, complete or not, and what other programs take for one: nobody calls a file that. */
+/** Matches addresses of any kind, complete or not, and connection strings of other programs: nobody calls a file that. */
 const isMeantAsAddress =
   /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
@@ -92,38 +90,31 @@ const parseAddress = (text: string): { readonly url: URL; readonly secret: strin
   return { url, secret };
 };
 
-/** The forms of an address, for a person. */
-const forms =
-  "a path, or postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
-
 /** Refuses an address that cannot be parsed. It may have a password anywhere, so none of it is shown. */
-const malformed = (text: string, kind: Kind): never => {
+const refuse = (text: string, { title }: Kind): never => {
   const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-  throw unusable(scheme === undefined ? `the address of ${kind.title}` : `${scheme}//…`, forms, kind);
+  const path = scheme === undefined ? `the address of ${title}` : `${scheme}//…`;
+  const wanted =
+    "a path, or postgres://user@host/database, with %2F for / in a password, and of all behind ? only sslmode";
+  throw databaseAddress({ path, title, wanted });
 };
 
-const unusable = (path: string, wanted: string, { title }: Kind): Failure => databaseAddress({ path, title, wanted });
-
 /** Returns the value of the variable, or the content of the file that `…_FILE` names. */
-const configured = ({ env }: Machine, { variable }: Kind): string | undefined => {
-  const inFile = `${variable}_FILE`;
-  const file = env[inFile];
-  if (env[variable] || !file) return env[variable] || undefined;
+const readVariable = ({ env }: Machine, { variable }: Kind): string | undefined => {
+  const { [variable]: value, [`${variable}_FILE`]: file } = env;
+  if (value || !file) return value || undefined;
   try {
-    return withoutLastLineEnd(readFileSync(file, "utf8"));
+    return withoutLineEnd(readFileSync(file, "utf8"));
   } catch (thrown) {
-    throw credentialFileUnreadable({ variable: inFile, file, code: codeOf(thrown) });
+    throw credentialFileUnreadable({ variable: `${variable}_FILE`, file, code: codeOf(thrown) });
   }
 };
 
 /** The bits of a mode that let others read. */
 const othersMode = 0o077;
 
-/** Finds the password in PostgreSQL's own file. `isOpen`: others may read that, so PostgreSQL's programs do not use it. */
-const findInPasswordFile = (
-  { env }: Machine,
-  url: URL,
-): { readonly file: string; readonly password: string; readonly isOpen: boolean } | undefined => {
+/** Finds the password in PostgreSQL's own file. If others may read the file (`isOpen`), PostgreSQL's programs ignore it. */
+const findInPasswordFile = ({ env }: Machine, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const database = unescapedPercent(url.pathname.slice(1));
@@ -133,7 +124,7 @@ const findInPasswordFile = (
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
       const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
-      const [password] = fields.slice(wanted.length);
+      const password = fields[wanted.length];
       const isMeant = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
       if (isMeant && !line.startsWith("#") && password !== undefined) return { file, password, isOpen };
     }

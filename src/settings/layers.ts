@@ -1,0 +1,227 @@
+/** Finds the profile of a run, and each setting in it with its source: command line > environment > profile > default. */
+import type { Problem, Where } from "../failure.ts";
+import { optionsContradict } from "../failures.ts";
+import type { Host } from "../host.ts";
+import { profileUnknown, settingWrong } from "./failures.ts";
+import { type Machine, type Members, readSaved, type Saved } from "./saved.ts";
+import {
+  addressNames,
+  optionOf,
+  type SettingName,
+  type SettingValues,
+  settings,
+  showText,
+  type Unparsed,
+  variableOf,
+} from "./values.ts";
+
+/** Options of the command line that are settings or choose them, as typed. */
+export type SettingFlags = {
+  readonly profile?: string | undefined;
+  readonly local?: boolean | undefined;
+  /** The data folder and the location of the local service's store, which are not settings. */
+  readonly data_dir?: string | undefined;
+  readonly store?: string | undefined;
+} & { readonly [Name in SettingName]?: string | boolean | undefined };
+
+/** Where a value comes from. */
+export type SettingSource = "command line" | "environment" | "profile" | "default";
+
+/** What settings are read from, and who is told about them. */
+export interface SettingsSources {
+  readonly host: Host;
+  readonly flags: SettingFlags;
+  /** Told each secret as soon as it is known, so that none is ever printed. */
+  readonly hide: (secret: string) => void;
+  /** Told in a sentence how settings were chosen. */
+  readonly notice: (sentence: string) => void;
+  /** Told about files that other users can read. */
+  readonly warn: (problem: Problem) => void;
+  /** Replace the settings' own defaults. */
+  readonly defaults?: { readonly [Name in SettingName]?: string } | undefined;
+  /** True if the profile need not exist yet, as for a login. */
+  readonly mayBeNew?: boolean;
+}
+
+/** The profile of the service inside this process, and the one that is used if none is named. */
+export const localProfile = "local";
+export const defaultProfile = "default";
+
+const builtIn: readonly string[] = [defaultProfile, localProfile];
+
+/** Names are keys of a JSON object and words of a command line. */
+const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
+
+/** @throws Failure `setting-wrong` */
+export const checkProfileName = (name: string, where: Where): string => {
+  if (namePattern.test(name)) return name;
+  throw settingWrong({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
+};
+
+/** The built-in profiles, and the saved ones with a valid name. */
+export const knownProfiles = (...saved: readonly Saved[]): readonly string[] => {
+  const names = saved.flatMap(({ profiles }) => [...profiles.keys()]);
+  return [...new Set([...builtIn, ...names.filter((name) => namePattern.test(name))])];
+};
+
+const noneSaved: Saved = { members: {}, profiles: new Map(), where: () => ({}) };
+
+/** The settings file for completion, which never fails: a broken file is empty. */
+const readTolerant = (host: Machine): Saved => {
+  try {
+    return readSaved(host, "settings");
+  } catch {
+    return noneSaved;
+  }
+};
+
+/** The profiles that can be named. */
+export const profileNames = (host: Machine): readonly string[] => knownProfiles(readTolerant(host));
+
+/** The texts of a setting that are saved in any profile. */
+export const savedTexts = (host: Machine, name: SettingName): readonly string[] => {
+  const texts = [...readTolerant(host).profiles.values()].map((members) => members[name]);
+  return [...new Set(texts.filter((text) => typeof text === "string"))];
+};
+
+/**
+ * The name of the run's profile, which may not exist: typed, in the environment, saved by `profile use`, or the default.
+ * @throws Failure `options-contradict`, `setting-wrong`
+ */
+export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: Saved) => {
+  if (local === true && profile !== undefined && profile !== localProfile) {
+    const why = `--local is the profile ${localProfile}`;
+    throw optionsContradict({ first: "--local", second: `--profile ${profile}`, why });
+  }
+  const found = (name: string, where: Where, isNamed = false) => ({
+    profile: checkProfileName(name, where),
+    where,
+    isNamed,
+  });
+  if (local === true) return found(localProfile, { option: "--local" }, true);
+  if (profile !== undefined) return found(profile, { option: "--profile" }, true);
+  if (env.ROLLCALL_PROFILE) return found(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
+  const used = saved.members.profile;
+  return typeof used === "string" ? found(used, saved.where(["profile"])) : found(defaultProfile, {});
+};
+
+/** What the settings of a run are resolved from. */
+export interface Layers extends Pick<SettingsSources, "flags" | "defaults"> {
+  readonly env: Host["env"];
+  readonly windows: boolean;
+  readonly profile: string;
+  /** True if the command line named the profile: its addresses and credentials then override those of the environment. */
+  readonly isNamed: boolean;
+  readonly local: boolean;
+  /** True if nothing is saved in the profile yet. */
+  readonly isNew: boolean;
+  readonly saved: Members;
+  readonly where: (name: string) => Where;
+}
+
+/** Finds the layers of a run. @throws Failure `options-contradict`, `profile-unknown`, `setting-wrong` */
+export const findLayers = ({
+  host,
+  flags,
+  warn,
+  defaults,
+  mayBeNew = false,
+}: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>): Layers => {
+  const file = readSaved(host, "settings", warn);
+  const { profile, where, isNamed } = findProfileName(flags, host.env, file);
+  const local = profile === localProfile;
+  const typed = addressNames.find((name) => flags[name] !== undefined);
+  if (local && typed !== undefined) {
+    const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
+    throw optionsContradict({ first, second: optionOf(typed), why: "the local service has its own address" });
+  }
+  const saved = file.profiles.get(profile);
+  const isNew = saved === undefined && !builtIn.includes(profile);
+  if (isNew && !mayBeNew) throw profileUnknown({ profile, known: knownProfiles(file), where });
+  return {
+    ...{ flags, defaults, profile, isNamed, local, isNew },
+    env: host.env,
+    windows: host.platform === "win32",
+    saved: saved ?? {},
+    where: (name) => file.where(["profiles", profile, name]),
+  };
+};
+
+/** The text of a setting, and where it comes from. */
+interface Resolved {
+  readonly text: string;
+  readonly source: SettingSource;
+  readonly where: () => Where;
+}
+
+/** A saved value as text: people write numbers and booleans too. */
+export const savedText = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
+
+/** Resolves a setting; undefined if no layer has it. */
+export const resolveSetting = (layers: Layers, name: SettingName): Resolved | undefined => {
+  const { flags, env, saved, defaults, local, isNamed, profile } = layers;
+  const { isDeployed, madeOf, fallback } = settings[name];
+  const found = (value: unknown, source: SettingSource, where: () => Where): Resolved | undefined =>
+    value === undefined || value === null || value === ""
+      ? undefined
+      : { text: savedText(value), source, where: () => ({ setting: name, ...where() }) };
+  const typed = flags[name];
+  if (typed !== undefined) {
+    const where = { setting: name, option: optionOf(name) };
+    return { text: String(typed), source: "command line", where: () => where };
+  }
+  const own = Object.hasOwn(saved, name) ? found(saved[name], "profile", () => layers.where(name)) : undefined;
+  const variable = variableOf(name);
+  const inEnv = found(env[variable], "environment", () => ({ environment: variable }));
+  // The service inside this process has its own addresses and its own key, and a named profile comes before the environment.
+  const inForce = !isDeployed ? (inEnv ?? own) : local ? undefined : isNamed ? (own ?? inEnv) : (inEnv ?? own);
+  // A named profile with a main address logs there, not to the log address of the environment.
+  const isReplaced = isNamed && name === "log_base_url" && own === undefined && Boolean(saved.base_url);
+  if (inForce !== undefined && !isReplaced) return inForce;
+  const other = madeOf === undefined ? "" : (resolveSetting(layers, madeOf)?.text ?? "");
+  const made = typeof fallback === "function" ? fallback({ profile, other }) : fallback;
+  const ofLocal = local ? settings[name].local : undefined;
+  return found(defaults?.[name] ?? ofLocal ?? made, "default", () => ({}));
+};
+
+/** The value of a setting; undefined if no layer has it. @throws Failure `setting-wrong` */
+export const findValue = <Name extends SettingName>(layers: Layers, name: Name): SettingValues[Name] | undefined => {
+  const found = resolveSetting(layers, name);
+  if (found === undefined) return undefined;
+  const { madeOf, parse } = settings[name];
+  // A default is wrong only if the setting that it is made of is wrong: the failure names that setting.
+  if (found.source === "default" && madeOf !== undefined) findValue(layers, madeOf);
+  const parsed = parse(found.text, layers);
+  if (parsed.ok) return parsed.value;
+  const profile = found.source === "profile" ? layers.profile : undefined;
+  throw valueWrong(name, found.text, { ...parsed, where: found.where(), profile });
+};
+
+/** The failure of a text that a setting does not take. */
+export const valueWrong = (
+  name: SettingName,
+  text: string,
+  { wanted, suggestion, where, profile }: Unparsed & { readonly where: Where; readonly profile?: string | undefined },
+) => settingWrong({ setting: name, value: showText(name, text), wanted, suggestion, where, profile });
+
+/** The same as one problem of several. */
+export const wrongProblem = (
+  name: SettingName,
+  text: string,
+  { wanted, suggestion }: Unparsed,
+): Pick<Problem, "rule" | "message" | "advice"> => ({
+  rule: "setting-wrong",
+  message: `${name} can't be "${showText(name, text)}": it takes ${wanted}`,
+  advice:
+    suggestion === undefined
+      ? `\`rollcall config set ${name} …\`, or correct it where it stands`
+      : `did you mean ${suggestion}?`,
+});
+
+/** The position of a problem. */
+export const positionIn = ({ file, line, column }: Where): Pick<Problem, "file" | "line" | "column"> => ({
+  ...(file === undefined ? {} : { file }),
+  ...(line === undefined ? {} : { line }),
+  ...(column === undefined ? {} : { column }),
+});

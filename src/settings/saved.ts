@@ -1,0 +1,238 @@
+/** The folders of rollcall's files, and the two files that have settings and credentials: one reader and one writer for both. */
+import { isUtf8 } from "node:buffer";
+import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { Failure, type Problem, type Where } from "../failure.ts";
+import { codeOf, looseMode, makeFolder, requireOwn } from "../files.ts";
+import type { Host } from "../host.ts";
+import { faultIn } from "../json/reader.ts";
+import { isObject, positionOf, spanAt } from "../json/walk.ts";
+import { homeMissing, placeBusy, placeMissing, placeUnusable, settingsBroken } from "./failures.ts";
+
+/** The part of a host that decides where files are. */
+export type Machine = Pick<Host, "env" | "platform">;
+
+interface FolderNames {
+  readonly variable: string;
+  readonly xdg: string;
+  readonly home: string;
+  readonly mac: string;
+  readonly windows: { readonly variable: string; readonly home: string; readonly name: string };
+}
+
+const findFolder = ({ env, platform }: Machine, names: FolderNames): string | undefined => {
+  const named = env[names.variable];
+  if (named) return resolve(named);
+  const base = env[names.xdg];
+  // The base directory specification has relative paths ignored.
+  if (base && isAbsolute(base)) return join(base, "rollcall");
+  const below = (folder: string | undefined, ...parts: readonly string[]) =>
+    folder ? join(folder, ...parts) : undefined;
+  if (platform !== "win32") return below(env.HOME, platform === "darwin" ? names.mac : names.home, "rollcall");
+  const { variable, home, name } = names.windows;
+  return below(env[variable] || below(env.USERPROFILE, home), "rollcall", name);
+};
+
+/** The folder of settings and credentials; undefined without `ROLLCALL_CONFIG_DIR` and a home. */
+export const configFolder = (host: Machine): string | undefined =>
+  findFolder(host, {
+    variable: "ROLLCALL_CONFIG_DIR",
+    xdg: "XDG_CONFIG_HOME",
+    home: ".config",
+    mac: "Library/Preferences",
+    windows: { variable: "APPDATA", home: "AppData/Roaming", name: "Config" },
+  });
+
+/** The folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
+export const dataFolder = (host: Machine): string | undefined =>
+  findFolder(host, {
+    variable: "ROLLCALL_DATA_DIR",
+    xdg: "XDG_DATA_HOME",
+    home: ".local/share",
+    mac: "Library/Application Support",
+    windows: { variable: "LOCALAPPDATA", home: "AppData/Local", name: "Data" },
+  });
+
+/** True if a file can be created: the nearest folder above it that exists can be written. */
+export const isCreatable = (path: string): boolean => {
+  const above = dirname(path);
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK);
+    return statSync(above).isDirectory();
+  } catch (thrown) {
+    return codeOf(thrown) === "ENOENT" && above !== path && isCreatable(above);
+  }
+};
+
+/** A JSON object of a file. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A file's JSON object, and the positions of its values. */
+interface JsonDocument {
+  readonly members: Members;
+  /** The position of the value at a path; that of the file if there is none. */
+  where(path: readonly string[]): Where;
+}
+
+/** A saved file: all of its content, also what only newer versions know, and its profiles. */
+export interface Saved extends JsonDocument {
+  readonly profiles: ReadonlyMap<string, Members>;
+}
+
+/** One of the two files. */
+export type SavedKind = "settings" | "credentials";
+
+const savedFile = (host: Machine, kind: SavedKind): string | undefined => {
+  const folder = configFolder(host);
+  return folder === undefined ? undefined : join(folder, `${kind}.json`);
+};
+
+/** The file of the settings, if it exists or not. @throws Failure `place-missing` */
+export const settingsFile = (host: Machine, kind: SavedKind = "settings"): string => {
+  const file = savedFile(host, kind);
+  if (file === undefined) throw placeMissing("settings");
+  return file;
+};
+
+/**
+ * Reads a saved file; a missing one is empty. Nothing is created.
+ * @throws Failure `settings-broken`, `place-unusable`, `place-foreign`
+ */
+export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Problem) => void): Saved => {
+  const file = savedFile(host, kind);
+  const bytes = file === undefined ? undefined : readIfExists(file);
+  if (file === undefined || bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
+  const loose = host.platform === "win32" ? [] : [looseMode(file, "600"), looseMode(dirname(file), "700")];
+  for (const problem of loose) if (problem !== undefined) warn?.(problem);
+  const document = parseDocument(bytes, file, settingsBroken);
+  return { ...document, profiles: profilesOf(document) };
+};
+
+/** The problems of a saved file's mode. @throws as `readSaved` */
+export const savedProblems = (host: Machine, kind: SavedKind): readonly Problem[] => {
+  const problems: Problem[] = [];
+  readSaved(host, kind, (problem) => problems.push(problem));
+  return problems;
+};
+
+const readIfExists = (file: string): Buffer | undefined => {
+  try {
+    const isFile = statSync(file).isFile();
+    requireOwn(file);
+    // A device or a pipe may have no end, or wait for one.
+    if (isFile) return readFileSync(file);
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    const code = codeOf(cause);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw placeUnusable(file, { doing: "read", code, cause });
+  }
+  throw placeUnusable(file, { doing: "read", code: "not-a-file" });
+};
+
+/** Reads a JSON object from a file's bytes. @throws the failure that `broken` makes */
+export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof settingsBroken): JsonDocument => {
+  if (!isUtf8(bytes)) throw broken({ wrong: "it is not UTF-8", where: { file } });
+  const text = Buffer.from(bytes)
+    .toString("utf8")
+    .replace(/^\ufeff/, "");
+  const own = Buffer.from(text);
+  const whereAt = (at: number): Where => ({ file, ...positionOf(own, at) });
+  // A message of JSON.parse would quote the text, which may have keys in it.
+  const fault = faultIn(own);
+  if (fault !== undefined) {
+    throw broken({ wrong: text.trim() === "" ? "it is empty" : "it is not JSON", where: whereAt(fault.at) });
+  }
+  const members: unknown = JSON.parse(text);
+  if (!isObject(members)) throw broken({ wrong: "it is not a JSON object", where: { file } });
+  const where = (path: readonly string[]): Where => {
+    const span = spanAt(own, path);
+    return span === undefined ? { file } : whereAt(span.start);
+  };
+  return { members, where };
+};
+
+const profilesOf = ({ members, where }: JsonDocument): ReadonlyMap<string, Members> => {
+  const { profiles = {} } = members;
+  if (!isObject(profiles)) throw settingsBroken({ wrong: "`profiles` is not an object", where: where(["profiles"]) });
+  return new Map(
+    Object.entries(profiles).map(([name, saved]): [string, Members] => {
+      if (isObject(saved)) return [name, saved];
+      const wrong = `the profile "${name}" is not an object`;
+      throw settingsBroken({ wrong, where: where(["profiles", name]) });
+    }),
+  );
+};
+
+/** The change that adds members to a profile, which may be new. */
+export const addTo =
+  (profile: string, added: Members) =>
+  (profiles: Map<string, Members>): void =>
+    void profiles.set(profile, { ...profiles.get(profile), ...added });
+
+/** Other writers take milliseconds each. */
+const maxWaitMs = 20_000;
+
+/**
+ * Changes the profiles of a saved file, or its other members, and returns its path. Everything else in it stays, also what
+ * another process writes at the same time.
+ * @throws Failure `place-…`, `home-missing`, `settings-broken`; the file is then unchanged
+ */
+export const changeSaved = async (
+  host: Host,
+  kind: SavedKind,
+  change: (profiles: Map<string, Members>, others: Record<string, unknown>) => void,
+): Promise<string> => {
+  const file = settingsFile(host, kind);
+  const { waitForLock } = await import("../database/index.ts");
+  const write = await loadWriter();
+  try {
+    requireOwn(file);
+    makeFolder(dirname(file));
+    accessSync(dirname(file), constants.W_OK);
+    const path = join(dirname(file), "settings.lock");
+    const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
+    if (lock === undefined) throw placeBusy(path);
+    try {
+      const { members, profiles } = readSaved(host, kind);
+      const [changed, { profiles: _, ...others }] = [new Map(profiles), members];
+      change(changed, others);
+      write(file, { ...others, profiles: Object.fromEntries(changed) });
+    } finally {
+      lock.release();
+    }
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (cause instanceof Failure || code === "unknown") throw cause;
+    throw placeUnusable(file, { doing: "write", code, cause });
+  }
+  return file;
+};
+
+/** Loads conf, which asks for a home when it is loaded: reading needs neither. */
+const loadWriter = async (): Promise<(file: string, document: Record<string, unknown>) => void> => {
+  const { default: Conf } = await import("conf").catch((cause: unknown) => {
+    throw codeOf(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
+  });
+  return (file, document) => {
+    const text = `${JSON.stringify(document, undefined, 2)}\n`;
+    const target = readIfExists(file) === undefined ? file : realpathSync(file);
+    const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
+    // The lock is held, so that drafts are those of writers that were killed.
+    const clear = (): void => {
+      for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
+    };
+    clear();
+    try {
+      const own = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
+      const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...own, serialize: () => text });
+      conf.store = document;
+      // On a full disk, conf writes a part and reports no error.
+      if (readFileSync(conf.path, "utf8") !== text)
+        throw Object.assign(new Error("written in part"), { code: "ENOSPC" });
+      renameSync(conf.path, target);
+    } finally {
+      clear();
+    }
+  };
+};
