@@ -117,7 +117,7 @@ export class Checker {
   #failed = false;
   /** Facts of the trajectories that were inspected last, and the rewards of those that were measured last. */
   readonly #facts: TrajectoryFacts[] = [];
-  readonly #rewards: number[] = [];
+  readonly #rewards: number[] = [Number.NaN];
 
   constructor(options: CheckerOptions) {
     this.found = options.found;

@@ -65,8 +65,10 @@ export class Scan {
     this.#source = source;
     this.#options = options;
     const found = options.found ?? nothingFound(options.judgement, { isMarked: options.isMarked });
+    const { index, groupBy } = options;
     const reader = () => this.#reader ?? openShared();
-    this.#checker = new Checker({ ...options, found, file: source.name, reader });
+    // Not spread: V8 gives each copy of an object a class of its own, and compiles what uses it again.
+    this.#checker = new Checker({ found, file: source.name, index, groupBy, reader });
   }
 
   /** What was found. */

@@ -21,7 +21,7 @@ import {
   type Tabled,
   textOf,
 } from "../json/table.ts";
-import { inspectMessages, noTurns, type Turns } from "./messages.ts";
+import { inspectMessages, type Turns } from "./messages.ts";
 import { shortName } from "./rules/values.ts";
 import {
   absent,
@@ -64,15 +64,23 @@ export interface TrajectoryFacts extends Turns {
 
 const noNames: readonly string[] = [];
 
-/** Facts of a trajectory that was not read yet. */
+/**
+ * Facts of a trajectory that was not read yet. What can be any number begins as one that is not whole: V8 compiles again
+ * what uses an object, or an array, whose numbers stop being whole.
+ */
 export const newFacts = (): TrajectoryFacts => ({
-  ...noTurns,
   node: 0,
-  reward: 0,
+  reward: Number.NaN,
   version: Number.NaN,
   training: 0,
   names: noNames,
-  metrics: [],
+  metrics: [Number.NaN],
+  turns: 0,
+  characters: 0,
+  choices: 0,
+  scored: 0,
+  speaks: false,
+  callsTools: false,
 });
 
 const functionType = typeOf(

@@ -135,7 +135,7 @@ export class Tally {
   ): void {
     this.groups += sign;
     this.exceptions += sign * exceptions;
-    const finite = rewards.filter(Number.isFinite);
+    const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
     addToSum(this.deviations.sum, sign * deviation(finite));
     this.deviations.count += sign;

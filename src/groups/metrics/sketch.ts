@@ -31,14 +31,17 @@ export interface Sketch {
   buckets: Uint32Array | undefined;
 }
 
-/** A sketch of nothing. */
+/**
+ * A sketch of nothing. Mean and squares are negative zeros, which are no whole numbers to V8: it compiles again what uses an
+ * object whose whole numbers become doubles.
+ */
 export const newSketch = (maxValues = maxCounted): Sketch => ({
   maxValues,
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
-  mean: 0,
-  squares: 0,
+  mean: -0,
+  squares: -0,
   values: new Map(),
   buckets: undefined,
 });
