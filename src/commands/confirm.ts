@@ -15,8 +15,8 @@ export const confirm = async (
   { what, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
-  if (!canAsk(host)) throw notConfirmed({ what, option, how: "no-terminal" });
+  if (!canAsk(host)) throw notConfirmed({ what, option }, false);
   await screen.settled();
   const answer = await askLine(host, `${what}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what, option, how: "declined" });
+  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what, option }, true);
 };

@@ -36,18 +36,10 @@ export const doctorFound = (code: "usage" | "storage" | "auth" | "unavailable", 
   });
 };
 
-/** @param option says it for scripts */
-export const notConfirmed = ({
-  what,
-  option,
-  how,
-}: {
-  what: string;
-  option: string;
-  how: "no-terminal" | "declined";
-}): Failure => {
-  const message =
-    how === "declined" ? `not done: ${what}` : `nobody can be asked whether to ${what}: there is no terminal`;
+/** @param asked what was to be done, and the option that confirms it for scripts */
+export const notConfirmed = (asked: { what: string; option: string }, isDeclined: boolean): Failure => {
+  const { what, option } = asked;
+  const message = isDeclined ? `not done: ${what}` : `nobody can be asked whether to ${what}: there is no terminal`;
   return new Failure("usage", "not-confirmed", message, { hint: `${option} confirms it` });
 };
 
@@ -84,21 +76,16 @@ export const ledgerDiffers = (
   about: About,
 ): Failure => {
   const { read, logged, repeated, unknown, missing } = groups;
-  const parts = [
-    ...(missing === 0 ? [] : [`${missing} not logged`]),
-    ...(unknown === 0 ? [] : [`${unknown} unknown`]),
-    ...(repeated === 0 ? [] : [`${repeated} logged more than once`]),
-  ];
+  const counts = { "not logged": missing, unknown, "logged more than once": repeated };
+  const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${counted(read, "group")} logged once: ${parts.join(", ")}`;
-  return new Failure("differs", "ledger-differs", message, {
-    ...about,
-    hint:
-      missing > 0
-        ? "`rollcall log` sends what is not logged; where the files were logged with --group-by or another --ledger, give the same here first"
-        : repeated > 0
-          ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
-          : "the same `rollcall log` command settles them within 24 hours, where the service honours Idempotency-Key; else `rollcall ledger status` names the requests, and `rollcall ledger resolve` settles them",
-  });
+  const hint =
+    missing > 0
+      ? "`rollcall log` sends what is not logged; where the files were logged with --group-by or another --ledger, give the same here first"
+      : repeated > 0
+        ? "`rollcall ledger status` with the files names the requests; --model, --split and --batch verify some of them alone"
+        : "the same `rollcall log` command settles them within 24 hours, where the service honours Idempotency-Key; else `rollcall ledger status` names the requests, and `rollcall ledger resolve` settles them";
+  return new Failure("differs", "ledger-differs", message, { ...about, hint });
 };
 
 export const entriesMissing = (ids: readonly string[]): Failure =>
@@ -191,15 +178,8 @@ export const modelsMissing = (
   });
 };
 
-export const modelNotListed = ({
-  id,
-  names,
-  near,
-}: {
-  id: string;
-  names: readonly string[];
-  near: string | undefined;
-}): Failure => {
+export const modelNotListed = (asked: { id: string; names: readonly string[]; near: string | undefined }): Failure => {
+  const { id, names, near } = asked;
   const who = names.length > 1 ? "no catalog lists" : `the ${names[0] ?? ""} catalog does not list`;
   return new Failure("not_found", "model-not-listed", `${who} ${id}`, {
     ...didYouMean(near, "a model is shown by its whole id: `rollcall catalog all <words>` finds it"),
@@ -232,7 +212,6 @@ export const lockDiffers = (file: string, count: number, about: About): Failure 
   });
 };
 
-/** Which catalog is meant. */
 interface CatalogAsked {
   readonly catalog: string;
   readonly address: string;
@@ -277,15 +256,13 @@ const unfitReasons = {
   "odd-reward": "its reward is no number",
 };
 
-export const callsUnfit = ({
-  calls,
-  asked,
-  into,
-}: {
-  calls: readonly { readonly id: string; readonly why: keyof typeof unfitReasons }[];
-  asked: number;
-  into: "trajectory" | "messages";
-}): Failure => {
+interface CallsUnfit {
+  readonly calls: readonly { readonly id: string; readonly why: keyof typeof unfitReasons }[];
+  readonly asked: number;
+  readonly into: "trajectory" | "messages";
+}
+
+export const callsUnfit = ({ calls, asked, into }: CallsUnfit): Failure => {
   const which = asked === 1 ? "the call" : `${calls.length} of ${asked} calls`;
   const what = into === "trajectory" ? "a trajectory" : "messages";
   const reasons = listed(calls.map(({ id, why }) => `${id} (${unfitReasons[why]})`));
@@ -296,25 +273,20 @@ export const callsUnfit = ({
   });
 };
 
-/** Some calls have nothing at a path. @param at how far one comes @param near what was probably meant @param there what there is */
-export const callPathMissing = ({
-  ids,
-  asked,
-  at,
-  near,
-  there,
-}: {
-  ids: readonly string[];
-  asked: number;
-  at: string;
-  near: string | undefined;
-  there: readonly string[];
-}): Failure => {
-  const which =
-    asked === 1
-      ? `the call ${ids[0] ?? ""} has no ${at}`
-      : `${ids.length} of ${asked} calls have no ${at}: ${listed(ids)}`;
-  const message = `${which}${there.length === 0 ? "" : `; there is ${listed(there)}`}`;
+/** Calls of `asked` that have nothing at a path. */
+interface PathMissing {
+  readonly ids: readonly string[];
+  readonly asked: number;
+  /** How far one comes, what was probably meant, and what there is. */
+  readonly at: string;
+  readonly near: string | undefined;
+  readonly there: readonly string[];
+}
+
+export const callPathMissing = ({ ids, asked, at, near, there }: PathMissing): Failure => {
+  const [which, names] =
+    asked === 1 ? [`the call ${ids[0] ?? ""} has`, ""] : [`${ids.length} of ${asked} calls have`, `: ${listed(ids)}`];
+  const message = `${which} no ${at}${names}${there.length === 0 ? "" : `; there is ${listed(there)}`}`;
   return new Failure("not_found", "call-path-missing", message, {
     ...didYouMean(near, "--path begins at the call's own fields, such as inputs or output"),
   });
