@@ -2,7 +2,6 @@
 import type { GlobalFlags } from "../context.ts";
 import { colorWhens, formats, type ScreenWords, screenWords } from "../output/index.ts";
 import { choice, each, flag, text, type Values } from "./kinds.ts";
-import type { Typed } from "./words.ts";
 
 /** The global options, in the order of the help. */
 export const globals = {
@@ -48,8 +47,12 @@ export const globals = {
   ),
 };
 
-/** The values of the global options. */
 export type Globals = Values<typeof globals>;
+
+/** The words of options, by their names without dashes. */
+interface Given {
+  readonly given: ReadonlyMap<string, readonly string[]>;
+}
 
 /** The global options that choose settings, under the settings' own names. */
 export const flagsFrom = (typed: Globals): GlobalFlags => ({
@@ -66,7 +69,7 @@ export const flagsFrom = (typed: Globals): GlobalFlags => ({
 });
 
 /** What the global options mean for the screen. @throws Failure `option-value-wrong`, `options-contradict` */
-export const screenFor = (globals: Globals, { given }: Pick<Typed, "given">): ScreenWords => ({
+export const screenFor = (globals: Globals, { given }: Given): ScreenWords => ({
   ...screenWords({
     ...globals,
     color: globals.noColor ? false : globals.color,
@@ -76,7 +79,7 @@ export const screenFor = (globals: Globals, { given }: Pick<Typed, "given">): Sc
 });
 
 /** The screen for words that may be wrong: a usage error with --json is JSON too. */
-export const screenForWrong = ({ given }: Pick<Typed, "given">): ScreenWords => {
+export const screenForWrong = ({ given }: Given): ScreenWords => {
   const asked = given.get("output") ?? [];
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   return {
@@ -87,5 +90,5 @@ export const screenForWrong = ({ given }: Pick<Typed, "given">): ScreenWords => 
 };
 
 /** True if everything on standard error is to be an event, a usage error too. */
-const asksEvents = (given: Typed["given"]): boolean =>
+const asksEvents = (given: Given["given"]): boolean =>
   [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

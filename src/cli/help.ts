@@ -14,17 +14,9 @@ import {
 } from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
-/** Columns of a screen that every terminal has. */
+/** Columns of a screen that every terminal has, and its lines without the prompt's. */
 const screenColumns = 80;
-
-/** Lines of a screen that every terminal has, without the prompt's. */
 const screenLines = 23;
-
-/** What is listed: how it is typed, and what it means. */
-interface Item {
-  readonly term: string;
-  readonly description: string;
-}
 
 /** Minimum width of a description next to its term, in columns. */
 const minDescription = 30;
@@ -32,20 +24,27 @@ const minDescription = 30;
 /** Maximum length of a noun's verbs that are shown next to it. */
 const maxVerbs = 20;
 
+/** What is listed: how it is typed, and what it means. */
+interface Item {
+  readonly term: string;
+  readonly description: string;
+}
+
+type Named = readonly [name: string, kind: Kind<unknown>];
+
 const layoutFor = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
   const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
-  const below = ({ term, description }: Item): string =>
-    [`  ${term}`, ...helper.boxWrap(description, columns - 6).split("\n")].join("\n      ");
   return {
     columns,
     wrapped: (text: string): string => helper.boxWrap(text, columns),
     /** Items below each other, their descriptions next to them, or below them if there is no room. */
     list(items: readonly Item[]): readonly string[] {
       const width = Math.max(0, ...items.map(({ term }) => term.length));
-      const isBeside = columns - width - 4 >= minDescription;
-      return items.map((item) =>
-        isBeside ? helper.formatItem(item.term, width, item.description, helper) : below(item),
+      if (columns - width - 4 >= minDescription)
+        return items.map(({ term, description }) => helper.formatItem(term, width, description, helper));
+      return items.map(({ term, description }) =>
+        [`  ${term}`, ...helper.boxWrap(description, columns - 6).split("\n")].join("\n      "),
       );
     },
   };
@@ -78,44 +77,40 @@ const linesIn = (text: string): number => text.split("\n").length - 1;
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+const argumentTexts = ({ args }: Command): readonly string[] =>
+  Object.entries(args).map(([name, kind]) => argumentText(name, kind, "…"));
+
 /** The verbs of a command with their descriptions; those of a group are only named, next to its heading. */
 const verbItems = (command: Command): readonly Item[] => {
-  const shown = verbsOf(command);
-  const items = shown
-    .filter(({ group }) => group === undefined)
-    .map((verb) => ({ term: verbTerm(verb), description: verb.summary ?? verb.about }));
-  const groups = new Set(shown.flatMap(({ group }) => group ?? []));
-  const named = Array.from(groups, (group) => ({
-    term: group,
-    description: shown
-      .filter((verb) => verb.group === group)
-      .map(nameOf)
-      .join(", "),
-  }));
-  return [...items, ...named];
+  const named = new Map<string, string[]>();
+  const items: Item[] = [];
+  for (const verb of verbsOf(command)) {
+    const { group, summary, about } = verb;
+    if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
+    else named.set(group, [...(named.get(group) ?? []), nameOf(verb)]);
+  }
+  return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
 
 /** How a command is typed after the one above: with its verbs or its arguments. */
 const verbTerm = (command: Command): string => {
   const { verbs } = command;
   const [only] = verbs;
+  if (only === undefined) return [nameOf(command), ...argumentTexts(command)].join(" ");
   // A command of its own, with verbs below another word.
-  if (verbs.length > 0 && verbs.every((verb) => verb.verbs.length > 0)) return nameOf(command);
-  const args = ({ args }: Command) => Object.entries(args).map(([name, kind]) => argumentText(name, kind, "…"));
-  if (only === undefined) return [nameOf(command), ...args(command)].join(" ");
-  if (verbs.length === 1) return [nameOf(command), nameOf(only), ...args(only)].join(" ");
+  if (verbs.every((verb) => verb.verbs.length > 0)) return nameOf(command);
+  if (verbs.length === 1) return [nameOf(command), nameOf(only), ...argumentTexts(only)].join(" ");
   const listed = verbs.map(nameOf).join("|");
   return `${nameOf(command)} ${listed.length <= maxVerbs ? listed : "<verb>"}`;
 };
 
+/** Arguments, and options without a group. */
 const ownItems = ({ args, options }: Command): readonly Item[] => [
   ...argumentItems(args),
-  ...Object.entries(options)
-    .filter(([, { group }]) => group === undefined)
-    .map(([name, kind]) => ({
-      term: flagsOf(name, kind),
-      description: kind.default === undefined ? kind.about : `${kind.about} (${kind.default})`,
-    })),
+  ...(groupsIn(options).get(undefined) ?? []).map(([name, kind]) => ({
+    term: flagsOf(name, kind),
+    description: kind.default === undefined ? kind.about : `${kind.about} (${kind.default})`,
+  })),
 ];
 
 /** Arguments: what they are, and which values there are. */
@@ -125,41 +120,30 @@ const argumentItems = (args: Kinds): readonly Item[] =>
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
   }));
 
-/** The options in groups, a line or two for each group, so that many of them fit the screen. */
-const groupLines = ({ options }: Command, columns: number): string[] => {
-  const groups = groupsIn(options).flatMap(([group, kinds]) => (group === undefined ? [] : [[group, kinds] as const]));
-  const width = Math.max(0, ...groups.map(([group]) => group.length));
-  return groups.map(([group, kinds]) =>
-    filledLines(
-      kinds.map(([name, kind]) => flagsOf(name, kind)),
-      columns - width - 4,
-    )
-      .map((line, at) => `  ${(at === 0 ? group : "").padEnd(width)}  ${line}`)
-      .join("\n"),
-  );
-};
-
-type Named = readonly [name: string, kind: Kind<unknown>];
-
 /** Options by their groups, those without one first. */
-const groupsIn = (options: Kinds): readonly (readonly [group: string | undefined, kinds: readonly Named[]])[] => {
+const groupsIn = (options: Kinds): ReadonlyMap<string | undefined, readonly Named[]> => {
   const groups = new Map<string | undefined, Named[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {
     const { group } = named[1];
     groups.set(group, [...(groups.get(group) ?? []), named]);
   }
-  return [...groups];
+  return groups;
 };
 
-/** Terms next to each other, as many as fit, none of them broken. */
-const filledLines = (terms: readonly string[], width: number): readonly string[] => {
-  const lines: string[] = [];
-  for (const term of terms) {
-    const line = lines.at(-1);
-    if (line !== undefined && line.length + 2 + term.length <= width) lines.splice(-1, 1, `${line}  ${term}`);
-    else lines.push(term);
-  }
-  return lines;
+/** The options in groups, a line or two for each group, so that many of them fit the screen: no term is broken. */
+const groupLines = ({ options }: Command, columns: number): string[] => {
+  const groups = [...groupsIn(options)].flatMap(([name, kinds]) => (name === undefined ? [] : [{ name, kinds }]));
+  const width = Math.max(0, ...groups.map(({ name }) => name.length));
+  return groups.map(({ name, kinds }) => {
+    const lines: string[] = [];
+    for (const term of kinds.map((named) => flagsOf(...named))) {
+      const line = lines.at(-1);
+      const isFull = line === undefined || line.length + 2 + term.length > columns - width - 4;
+      if (isFull) lines.push(term);
+      else lines.splice(-1, 1, `${line}  ${term}`);
+    }
+    return lines.map((line, at) => `  ${(at === 0 ? name : "").padEnd(width)}  ${line}`).join("\n");
+  });
 };
 
 const exampleLines = ({ examples }: Command): readonly string[] =>
@@ -170,74 +154,49 @@ export const wholeHelp = (command: Command, above: readonly Command[], terminalC
   const { wrapped, list } = layoutFor(terminalColumns);
   const section = (title: string, items: readonly Item[]): string =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
+  const options = (title: string, kinds: readonly Named[]): string => section(title, kinds.map(optionItem));
   const [root, ...between] = above;
-  const taken = new Set(Object.keys(command.above));
+  const verbs = verbsOf(command).map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
     wrapped(`${sentence(command.about).replace(/\.$/, "")}.`),
     wrapped(`Usage: ${usageOf(command)}`),
-    section(
-      "Commands",
-      verbsOf(command).map(({ words, about }) => ({ term: words, description: about })),
-    ),
+    section("Commands", verbs),
     section("Arguments", argumentItems(command.args)),
-    ...groupsIn(command.options).map(([group, kinds]) =>
-      section(group === undefined ? "Options" : sentence(group), kinds.map(optionItem)),
-    ),
+    ...Array.from(groupsIn(command.options), ([group = "options", kinds]) => options(sentence(group), kinds)),
     exampleLines(command).join("\n"),
-    ...between.map((one) =>
-      section(
-        `Options of ${pathOf(one)}`,
-        Object.entries(one.options)
-          .filter(([name]) => taken.has(name))
-          .map(optionItem),
-      ),
-    ),
-    root === undefined ? "" : section("Global options", Object.entries(root.options).map(optionItem)),
+    ...between.map((one) => {
+      const taken = Object.entries(one.options).filter(([name]) => Object.hasOwn(command.above, name));
+      return options(`Options of ${pathOf(one)}`, taken);
+    }),
+    root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-const optionItem = ([name, kind]: Named): Item => ({ term: flagsOf(name, kind), description: aboutOption(kind) });
-
 /** What an option means, which values there are, and what holds without it. */
-const aboutOption = ({ about, value = "", choices = [], default: usual, repeatable }: Kind<unknown>): string => {
+const optionItem = ([name, kind]: Named): Item => {
+  const { about, value = "", choices = [], default: usual, repeatable } = kind;
   // Most descriptions, and some placeholders, name the choices already.
   const isNamed = choices.every((choice) => `${about} ${value}`.includes(choice));
-  return [
+  const texts = [
     about,
     ...(isNamed ? [] : [`one of ${choices.join(", ")}`]),
     ...(usual === undefined ? [] : [`without it: ${usual}`]),
     ...(repeatable === true && !/several|again/.test(about) ? ["may be given again"] : []),
-  ].join("; ");
+  ];
+  return { term: flagsOf(name, kind), description: texts.join("; ") };
 };
 
 /** Types of values, by the placeholders that stand for them; others are text. */
 const valueTypes: Readonly<Record<string, string>> = {
-  file: "file",
-  dir: "folder",
-  folder: "folder",
-  duration: "duration",
-  size: "size",
-  n: "number",
-  number: "number",
-  url: "url",
+  ...{ file: "file", dir: "folder", folder: "folder", duration: "duration", size: "size" },
+  ...{ n: "number", number: "number", url: "url" },
 };
 
 const valueFacts = (name: string, { choices }: Kind<unknown>) => ({
   name,
   kind: choices === undefined ? (valueTypes[name] ?? "text") : "choice",
   choices: choices ?? null,
-});
-
-/** An option as data. */
-const optionFacts = ([name, kind]: Named) => ({
-  name: `--${name}`,
-  short: kind.short === undefined ? null : `-${kind.short}`,
-  about: kind.about,
-  value: kind.value === undefined ? null : valueFacts(kind.value, kind),
-  default: kind.default ?? null,
-  repeatable: kind.repeatable === true,
-  group: kind.group ?? null,
 });
 
 /** A command as data: what `rollcall commands --json` prints. */
@@ -251,7 +210,15 @@ export const commandFacts = (command: Command) => ({
     required: kind.required === true,
     repeatable: kind.repeatable === true,
   })),
-  options: Object.entries(command.options).map(optionFacts),
+  options: Object.entries(command.options).map(([name, kind]) => ({
+    name: `--${name}`,
+    short: kind.short === undefined ? null : `-${kind.short}`,
+    about: kind.about,
+    value: kind.value === undefined ? null : valueFacts(kind.value, kind),
+    default: kind.default ?? null,
+    repeatable: kind.repeatable === true,
+    group: kind.group ?? null,
+  })),
   verbs: verbsOf(command).map(nameOf),
   examples: command.examples,
 });

@@ -5,6 +5,7 @@ export { commandFacts, describeCommands, screenHelp } from "./help.ts";
 export {
   choice,
   choices,
+  contradiction,
   count,
   each,
   flag,
@@ -21,5 +22,4 @@ export {
   withDefault,
   wrongValue,
 } from "./kinds.ts";
-export { contradiction, obey } from "./obey.ts";
-export { allOptions, readWords, type Typed } from "./words.ts";
+export { allOptions, obey, readWords, type Typed } from "./words.ts";

@@ -1,7 +1,7 @@
 /** The kinds of options and arguments: how the words of each are read, how it is shown, and which values there are. */
 
 import type { Failure } from "../failure.ts";
-import { optionNeeds, optionValueWrong } from "../failures.ts";
+import { optionNeeds, optionsContradict, optionValueWrong } from "../failures.ts";
 import { nearest } from "../nearest.ts";
 
 /** What an option or an argument takes. */
@@ -43,6 +43,10 @@ export type Values<Of extends Kinds> = {
 /** The failure for a value that an option does not take. */
 export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
   optionValueWrong({ option, value, wanted, suggestion });
+
+/** The failure for two options that exclude each other. */
+export const contradiction = (first: string, second: string, why: string): Failure =>
+  optionsContradict({ first, second, why });
 
 /** An option that takes no value. */
 export const flag = (about: string): Kind<boolean> => ({ about, read: (words) => words.length > 0 });
@@ -88,16 +92,13 @@ const isGiven = <Value>(value: Value): value is Exclude<Value, undefined> => val
 /** A whole number between two bounds. `wanted` describes it in a failure. */
 export const count = (
   about: string,
-  { value = "n", least = 1, most = 999_999_999, wanted = wantedCount(least, most) } = {},
+  { value = "n", least = 1, most = 999_999_999, wanted = "" } = {},
 ): Kind<number | undefined> =>
   parsed(about, value, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= least && number <= most) return number;
-    throw wrongValue(name, word, wanted);
+    throw wrongValue(name, word, wanted || `a number from ${least} ${most === 999_999_999 ? "on" : `to ${most}`}`);
   });
-
-const wantedCount = (least: number, most: number): string =>
-  most === 999_999_999 ? `a number from ${least} on` : `a number from ${least} to ${most}`;
 
 /** A port to listen on. */
 export const port = (usual: string): Kind<number> =>

@@ -1,12 +1,14 @@
-/** Reads argv, with commander: where its words lead in the tree of commands, and what was typed for each option. */
-
+/** Reads argv, with commander: where its words lead in the tree of commands, and what was typed for each option. Then does what was typed. */
 import { Argument, CommanderError, Option, Command as Parser } from "commander";
+import { version } from "../../package.json" with { type: "json" };
+import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { verbMissing, wordsWrong } from "../failures.ts";
 import { nearest } from "../nearest.ts";
-import { argumentText, type Command, flagsOf, nameOf, type Program, pathOf, wholeTree } from "./command.ts";
-import { screenHelp } from "./help.ts";
-import type { Kinds } from "./kinds.ts";
+import { argumentText, type Command, flagsOf, nameOf, type Program, pathOf, verbsOf, wholeTree } from "./command.ts";
+import { type Globals, globals } from "./globals.ts";
+import { screenHelp, wholeHelp } from "./help.ts";
+import { type Kinds, readKinds } from "./kinds.ts";
 
 /** What was typed. */
 export interface Typed {
@@ -47,9 +49,10 @@ export const readWords = async (program: Program, argv: readonly string[]): Prom
       command = await treeFor(program, operands[0]);
       addVerbs(parser, command, given);
     }
-    const takesHelp = command.verbs.length > 0 && operands[0] === "help";
-    if (takesHelp) operands = operands.slice(1);
-    hasHelp ||= takesHelp;
+    if (command.verbs.length > 0 && operands[0] === "help") {
+      operands = operands.slice(1);
+      hasHelp = true;
+    }
     const [word] = operands;
     const next = command.verbs.find((verb) => nameOf(verb) === word);
     if (next === undefined) break;
@@ -84,9 +87,8 @@ const parserOf = (command: Command, given: Map<string, readonly string[]>): Pars
       });
     }
   }
-  for (const [name, kind] of Object.entries(command.args)) {
+  for (const [name, kind] of Object.entries(command.args))
     parser.addArgument(new Argument(argumentText(name, kind, "...")));
-  }
   addVerbs(parser, command, given);
   return command.run === undefined ? parser : parser.action(() => undefined);
 };
@@ -98,43 +100,35 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
 type Place = Omit<Typed, "check">;
 
 const checkWords = (place: Place, parser: Parser, wrong: CommanderError | undefined): void => {
-  const { command, given, operands, unknown } = place;
-  if (place.help !== undefined) {
-    if (operands[0] !== undefined && command.verbs.length > 0) throw commandUnknown(command, operands[0]);
-    return;
+  const { command, above, given, operands, unknown, help } = place;
+  const [word] = operands;
+  if (help !== undefined) {
+    if (word === undefined || command.verbs.length === 0) return;
+    const meant = nearest(word, verbsOf(command).map(nameOf));
+    const near = meant === undefined ? undefined : `(Did you mean ${meant}?)`;
+    throw wrongWords(command, `unknown command '${word}'`, near);
   }
   if (given.has("version")) return;
   if (wrong !== undefined) throw failureOfWords(place, wrong);
-  if (command.run === undefined && operands.length + unknown.length === 0) {
-    throw verbMissing({
-      command: pathOf(command),
-      verbs: command.verbs.map(nameOf),
-      help: screenHelp(command),
-    });
-  }
+  if (command.run === undefined && operands.length + unknown.length === 0)
+    throw verbMissing({ command: pathOf(command), verbs: command.verbs.map(nameOf), help: screenHelp(command) });
   try {
     parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
   } catch (thrown) {
     throw thrown instanceof CommanderError ? failureOfWords(place, thrown) : thrown;
   }
-  checkAbove(place);
-};
-
-/** Refuses options of a command above that have no effect on this one. */
-const checkAbove = ({ command, above, given }: Place): void => {
+  // Options of a command above may have no effect on this one.
+  const own = { ...command.options, ...command.above };
   for (const parent of above.slice(1)) {
-    const stray = Object.keys(parent.options).find((name) => given.has(name) && !takes(command, name));
+    const stray = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(own, name));
     if (stray !== undefined) throw wrongWords(command, `unknown option '--${stray}'`);
   }
 };
 
-const takes = ({ options, above }: Command, name: string): boolean =>
-  Object.hasOwn(options, name) || Object.hasOwn(above, name);
-
 /** The options that a command takes: its own, those of the command above it, and the global ones but `--version`. */
-export const allOptions = (command: Command, { options: globals }: Command): Kinds => {
-  if (command.words === "") return globals;
-  const { version: _, help, ...others } = globals;
+export const allOptions = (command: Command, root: Command): Kinds => {
+  if (command.words === "") return root.options;
+  const { version: _, help, ...others } = root.options;
   const own: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
   const inherited = Object.entries(others).filter(([name]) => !Object.hasOwn(own, name));
   return { ...own, ...Object.fromEntries(inherited) };
@@ -149,36 +143,56 @@ const failureOfWords = (place: Place, reason: CommanderError): Failure => {
   if (reason.code === "commander.unknownOption") {
     // What follows `--with-token=` may be a key, and is not printed.
     const options = [...above, command].flatMap((one) => Object.entries(one.options));
-    const valued = options.find(([name, { value }]) => value === undefined && startsAny(unknown, `--${name}=`));
-    if (valued !== undefined) return wrongWords(command, `--${valued[0]} takes no value`);
+    const flags = options.flatMap(([name, { value }]) => (value === undefined ? [`--${name}`] : []));
+    const valued = flags.find((name) => unknown.some((word) => word.startsWith(`${name}=`)));
+    if (valued !== undefined) return wrongWords(command, `${valued} takes no value`);
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
   const elsewhere = reason.code === "commander.unknownCommand" ? meantElsewhere(place) : undefined;
   return wrongWords(command, text, elsewhere ?? near);
 };
 
-const startsAny = (words: readonly string[], start: string): boolean => words.some((word) => word.startsWith(start));
-
-const commandUnknown = (command: Command, word: string): Failure => {
-  const meant = nearest(word, command.verbs.filter(({ hidden }) => hidden !== true).map(nameOf));
-  return wrongWords(command, `unknown command '${word}'`, meant === undefined ? undefined : `(Did you mean ${meant}?)`);
-};
-
 /** What people look for under another noun. */
 const otherNames: ReadonlyMap<string, string> = new Map([
-  ["calls", "ledger calls"],
-  ["call list", "ledger calls"],
-  ["call ls", "ledger calls"],
-  ["call calls", "ledger calls"],
-  ["signin", "auth login"],
+  ...["calls", "call list", "call ls", "call calls"].map((words) => [words, "ledger calls"] as const),
+  ...["signin", "init"].map((words) => [words, "auth login"] as const),
   ["whoami", "auth status"],
-  ["init", "auth login"],
 ]);
 
 /** The command that a word without its noun was meant for: `auth login` for `login`. */
 const meantElsewhere = ({ command, operands: [word = ""] }: Place): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => nameOf(verb) === word);
-  const meant =
-    otherNames.get(`${command.words} ${word}`.trimStart()) ?? (below.length === 1 ? below[0]?.words : undefined);
+  const only = below.length === 1 ? below[0]?.words : undefined;
+  const meant = otherNames.get(`${command.words} ${word}`.trimStart()) ?? only;
   return meant === undefined ? undefined : `(Did you mean ${meant}?)`;
+};
+
+/**
+ * Does what was typed. Resolves with the text that was asked for, laid out for so many columns, if it is a help or the version.
+ * @param start opens the context of the run, once the global options are known
+ * @throws Failure what the command ends with; `words-wrong`, `verb-missing`, `option-value-wrong`, `option-needs`
+ */
+export const obey = async (
+  program: Program,
+  typed: Typed,
+  start: (globals: Globals) => Context,
+): Promise<((columns: number) => string) | undefined> => {
+  const { command, above, given, operands, help, check } = typed;
+  check();
+  if (help === "screen") return (columns) => screenHelp(command, columns);
+  if (help === "whole") return (columns) => wholeHelp(command, above, columns);
+  if (given.has("version")) return () => `${version}\n`;
+  const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
+  const context = start(readKinds(globals, options));
+  const names = Object.keys(command.args);
+  const args = readKinds(command.args, {
+    typed: (name) => {
+      const at = names.indexOf(name);
+      return operands.slice(at, command.args[name]?.repeatable === true ? undefined : at + 1);
+    },
+    nameOf: (name) => `<${name}>`,
+  });
+  const own = readKinds({ ...command.options, ...command.above }, options);
+  await command.run?.(context, { ...args, ...own }, program);
+  return undefined;
 };
