@@ -16,7 +16,7 @@ const groups = [
   { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/(late|view))\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
   { name: "print", test: /\/src\/(output\/(table\/list|json\/document|page\/page)|commands\/lists\/own)\.ts$/ },
-  { name: "contract", test: /\/src\/contract\/(endpoint|entries)\.ts$/ },
+  { name: "contract", test: /\/src\/contract\/(endpoint|replies)\.ts$|\/node_modules\/zod\// },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/\w+\/failures\.ts$/ },
@@ -26,7 +26,7 @@ const groups = [
   },
   {
     name: "selection",
-    test: /\/src\/(catalogs\/model-ids|commands\/(lists\/(selection|cells|mistyped)|models\/columns))\.ts$/,
+    test: /\/src\/(catalogs\/models|commands\/lists\/selection)\.ts$/,
   },
   // Before `models`, which would take all of them along for one.
   { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
@@ -34,7 +34,7 @@ const groups = [
   // A catalog's cost may be that of a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
   // Completion has them too.
-  { name: "words", test: /\/src\/commands\/catalog\/(filter|columns)\.ts$/ },
+  { name: "words", test: /\/src\/commands\/catalog\/columns\.ts$/ },
   { name: "catalog", test: /\/src\/commands\/catalog\/(?!command)[a-z-]+\.ts$/ },
   // None of them is worth a file, and completion and the help need all.
   {

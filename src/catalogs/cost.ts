@@ -1,15 +1,72 @@
-/** What a usage costs at a model's prices: itemised, in exact decimals, and what is not known said. */
+/** What a usage costs at a model's prices: itemized, in exact decimals. Usage comes from options or from a call. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { addDecimals, compareDecimals, formatDecimal, multiplyDecimals, parseDecimal, zero } from "../decimal.ts";
-import { priceIn } from "./prices.ts";
-import type { Usage } from "./usage.ts";
+import { isObject, memberOf, valueAt } from "../json/walk.ts";
+import { priceIn } from "./fields.ts";
+
+/** Numbers of what is paid for. Cached tokens are among the prompt's. */
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+  readonly images: number;
+  readonly requests: number;
+}
+
+export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
+
+/**
+ * Returns the usage of a call, parsed: its summary's, over all models (with the calls below it), else its output's.
+ * Undefined if neither records one.
+ */
+export const usageOfCall = (call: unknown): Usage | undefined => {
+  const own = usageOf(valueAt(call, ["output", "usage"]));
+  const byModel = valueAt(call, ["summary", "usage"]);
+  const [first, ...others] = isObject(byModel) ? Object.values(byModel).flatMap((one) => usageOf(one) ?? []) : [];
+  if (first === undefined) return own;
+  const sum = others.reduce(addUsage, first);
+  // A summary has no cached tokens. If the output counts the same, it has them.
+  const isSame = own?.prompt_tokens === sum.prompt_tokens && own.completion_tokens === sum.completion_tokens;
+  return isSame ? own : sum;
+};
+
+const addUsage = (a: Usage, b: Usage): Usage => ({
+  prompt_tokens: a.prompt_tokens + b.prompt_tokens,
+  cached_tokens: a.cached_tokens + b.cached_tokens,
+  completion_tokens: a.completion_tokens + b.completion_tokens,
+  images: a.images + b.images,
+  requests: a.requests + b.requests,
+});
+
+/** Reads the counts of OpenAI's and of Anthropic's interfaces; undefined without both the tokens in and the tokens out. */
+const usageOf = (value: unknown): Usage | undefined => {
+  const count = (name: string, within = value): number | undefined => {
+    const found = memberOf(within, name);
+    return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
+  };
+  const details = memberOf(value, "prompt_tokens_details") ?? memberOf(value, "input_tokens_details");
+  const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
+  // Assumed: `input_tokens` leaves out what the cache counts of the same interface have. `prompt_tokens` never does.
+  const input = count("input_tokens");
+  const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
+  const rest = count("total_tokens") === prompt ? 0 : undefined;
+  const completion = count("completion_tokens") ?? count("output_tokens") ?? rest;
+  if (prompt === undefined || completion === undefined) return undefined;
+  return {
+    prompt_tokens: prompt,
+    cached_tokens: Math.min(count("cached_tokens", details) ?? count("cached_tokens") ?? read ?? 0, prompt),
+    completion_tokens: completion,
+    images: 0,
+    requests: count("requests") ?? 1,
+  };
+};
 
 /** One item of a cost. */
 interface CostItem {
   /** Name of its price on the wire. */
   readonly price: string;
   readonly count: number;
-  /** US dollars for one, exact; null where the model states none. */
+  /** US dollars for one, exact; null if the model states none. */
   readonly unit_price: string | null;
   readonly cost: string | null;
 }
@@ -17,63 +74,49 @@ interface CostItem {
 /** A cost: amounts in US dollars, exact. */
 export interface Cost {
   readonly items: readonly CostItem[];
-  /** Null where a price of something used is not stated: unknown is never zero. */
+  /** Null if a price of something used is not stated, because unknown is not zero. */
   readonly total: string | null;
-  /** The sum of what is known. */
+  /** The sum of the known costs. */
   readonly at_least: string;
   /** Names of the prices that are not stated. */
   readonly not_stated: readonly string[];
 }
 
-/** How a usage is priced. */
-export interface Pricing {
-  readonly usage: Usage;
-  /**
-   * Whether images and requests were said, and not only counted by a record: a model that states no price of them then
-   * has none that is known.
-   */
-  readonly unitsAsked: boolean;
-}
-
-/** What a usage costs at a model's prices. Only what was used is priced. */
-export const costOf = ({ pricing }: CatalogModel, { usage, unitsAsked }: Pricing): Cost => {
+/**
+ * Prices what was used. `unitsAsked` is true if images and requests were typed, not only counted by a record: the cost at
+ * a model that states no price of them is then not known.
+ */
+export const costOf = (
+  { pricing }: CatalogModel,
+  { usage, unitsAsked }: { readonly usage: Usage; readonly unitsAsked: boolean },
+): Cost => {
   const items: CostItem[] = [];
-  let [known, isWhole] = [zero, true];
-  for (const { names, count, needed } of partsOf(usage, unitsAsked)) {
-    const name = names.find((one) => priceIn(pricing, one) !== undefined) ?? names[0] ?? "";
-    const price = priceIn(pricing, name);
-    if (count === 0 || (price === undefined && !needed)) continue;
-    const cost = price === undefined ? undefined : multiplyDecimals(price, { digits: BigInt(count), places: 0 });
+  let known = zero;
+  for (const [names, count, isNeeded] of [
+    [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
+    [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
+    [["completion"], usage.completion_tokens, true],
+    [["image"], usage.images, unitsAsked],
+    [["request"], usage.requests, unitsAsked],
+  ] as const) {
+    const name = names.find((one) => priceIn(pricing, one) !== undefined) ?? names[0];
+    const unit = priceIn(pricing, name);
+    if (count === 0 || (unit === undefined && !isNeeded)) continue;
+    const cost = unit && multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
+    known = addDecimals(known, cost ?? zero);
     items.push({
       price: name,
       count,
-      unit_price: price === undefined ? null : formatDecimal(price),
-      cost: cost === undefined ? null : formatDecimal(cost),
+      unit_price: unit ? formatDecimal(unit) : null,
+      cost: cost ? formatDecimal(cost) : null,
     });
-    if (cost === undefined) isWhole = false;
-    else known = addDecimals(known, cost);
   }
+  const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = formatDecimal(known);
-  const not_stated = items.filter(({ cost }) => cost === null).map(({ price }) => price);
-  return { items, total: isWhole ? at_least : null, at_least, not_stated };
+  return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** Something that is paid for: the names its price may have, the interface's own first. */
-interface Part {
-  readonly names: readonly string[];
-  readonly count: number;
-  readonly needed: boolean;
-}
-
-const partsOf = (usage: Usage, unitsAsked: boolean): readonly Part[] => [
-  { names: ["prompt"], count: usage.prompt_tokens - usage.cached_tokens, needed: true },
-  { names: ["input_cache_read", "input_cache_reads"], count: usage.cached_tokens, needed: true },
-  { names: ["completion"], count: usage.completion_tokens, needed: true },
-  { names: ["image"], count: usage.images, needed: unitsAsked },
-  { names: ["request"], count: usage.requests, needed: unitsAsked },
-];
-
-/** Below zero where the first costs less. A cost that is not known as a whole stands behind all that are. */
+/** Below zero if the first costs less. A cost that is not known comes after all that are. */
 export const compareCosts = (a: Cost, b: Cost): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   return compareDecimals(parseDecimal(a.at_least) ?? zero, parseDecimal(b.at_least) ?? zero);

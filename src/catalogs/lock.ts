@@ -1,22 +1,22 @@
-/** Lock files: the facts of models at one time, a fact on its own line, so that the same facts are the same text. */
-
+/** Lock files: the facts of models at one time, each on its own line, so that the same facts are the same text. */
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known, Mistyped } from "../contract/fields.ts";
+import { known } from "../contract/replies.ts";
 import type { Failure } from "../failure.ts";
 import { codeOf, writeWhole } from "../files.ts";
 import { faultOf } from "../json/reader.ts";
 import { elementSpans, memberOf, parsedJson, positionOf, spanAt } from "../json/walk.ts";
-import { type CatalogName, catalogNames } from "./catalog-names.ts";
-import { lockBroken, lockForeign, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { namedPrices, priceAt, priceNames } from "./prices.ts";
+import { type LockFault, lockBroken, lockForeign, lockUnreadable, lockUnwritable } from "./failures.ts";
+import { namedPrices, priceAt, priceNames } from "./fields.ts";
+import { plainValue } from "./models.ts";
+import { type CatalogName, catalogNames } from "./saved.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
 const words = z.optional(z.array(z.string()));
 
-/** A model of a lock file. What it did not state when it was locked is absent. */
+/** A model of a lock file. A fact that it did not state when it was locked is absent. */
 const LockedModel = z.object({
   catalog: z.enum(catalogNames),
   id: z.string(),
@@ -29,12 +29,10 @@ const LockedModel = z.object({
   output_modalities: words,
   supported_features: words,
   supported_sampling_parameters: words,
-  /** The country code of each data centre, once. */
+  /** The country code of each data center, once. */
   countries: words,
   deprecation_date: text,
 });
-
-/** A model of a lock file. What it did not state when it was locked is absent. */
 export type LockedModel = z.infer<typeof LockedModel>;
 
 /** The facts of a model that can be compared with another time: those of the interface's types. */
@@ -49,11 +47,11 @@ export const lockedOf = (catalog: CatalogName, id: string, model: CatalogModel):
   output_modalities: sortedWords(known(model.output_modalities)),
   supported_features: sortedWords(known(model.supported_features)),
   supported_sampling_parameters: sortedWords(known(model.supported_sampling_parameters)),
-  countries: sortedWords((known(model.datacenters) ?? []).flatMap(({ country_code }) => known(country_code) ?? [])),
+  countries: sortedWords(known(model.datacenters)?.flatMap(({ country_code }) => known(country_code) ?? [])),
   deprecation_date: known(model.deprecation_date) || undefined,
 });
 
-/** Assumed: 0 means "not stated", and less means nothing. */
+/** Assumed: 0 says "not stated", and less means nothing. */
 const positive = (number = 0): number | undefined => (number > 0 ? number : undefined);
 
 /** Each word once, in an order that no service chooses; undefined if there is none. */
@@ -61,10 +59,9 @@ const sortedWords = (list: readonly string[] = []): string[] | undefined =>
   list.length === 0 ? undefined : [...new Set(list)].sort();
 
 const pricesOf = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
-  const own = Object.keys(known(pricing) ?? {}).filter((name) => !namedPrices.has(name));
-  const stated = [...priceNames, ...own.sort()].flatMap((name): readonly [string, string][] => {
-    const found = priceAt(pricing, name);
-    const value = found instanceof Mistyped ? found.value : found;
+  const others = Object.keys(known(pricing) ?? {}).filter((name) => !namedPrices.has(name));
+  const stated = [...priceNames, ...others.sort()].flatMap((name): readonly (readonly [string, string])[] => {
+    const value = plainValue(priceAt(pricing, name));
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)]] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
@@ -84,25 +81,28 @@ export interface LockFile {
 /** Raised if an older rollcall would misread what is written. */
 const lockVersion = 1;
 
-/** What distinguishes a lock file from any other JSON. */
-const lockMark = "rollcall_lock";
+/** The key that distinguishes a lock file from any other JSON. */
+const lockKey = "rollcall_lock";
 
 /** Reads a lock file; undefined if it does not exist. @throws Failure `lock-unreadable`, `lock-broken` */
 export const readLock = (file: string): LockFile | undefined => {
   const bytes = bytesOf(file);
-  if (bytes === undefined) return undefined;
-  const broken = (wrong: "no-json" | "no-lock" | "newer" | "type", at: number, path: LockPath = []): Failure => {
-    return lockBroken({ file, wrong, field: path.join("."), ...positionOf(bytes, at) });
-  };
+  return bytes && lockIn(file, bytes);
+};
+
+/** The lock in the bytes of a file. @throws Failure `lock-broken` */
+export const lockIn = (file: string, bytes: Buffer): LockFile => {
+  const broken = (wrong: LockFault, at: number, path: LockPath = []): Failure =>
+    lockBroken({ file, wrong, field: path.join("."), ...positionOf(bytes, at) });
   const startOf = (...path: LockPath): number => spanAt(bytes, path)?.start ?? 0;
   const value = parsedJson(bytes.toString("utf8"))?.value;
   if (value === undefined) throw broken("no-json", faultOf(bytes).at);
-  const version = memberOf(value, lockMark);
+  const version = memberOf(value, lockKey);
   if (version === undefined) throw broken("no-lock", startOf());
-  if (version !== lockVersion) throw broken("newer", startOf(lockMark), [lockMark]);
+  if (version !== lockVersion) throw broken("newer", startOf(lockKey), [lockKey]);
   const [list, listSpan] = [memberOf(value, "models"), spanAt(bytes, ["models"])];
   if (!Array.isArray(list) || listSpan === undefined) throw broken("type", listSpan?.start ?? startOf(), ["models"]);
-  // Found once: a lock file may hold every model that exists.
+  // Found once: a lock file may have every model that exists.
   const spans = elementSpans(bytes, listSpan);
   const factAt = (model: number, path: LockPath): number => {
     const { start, end } = spans[model] ?? listSpan;
@@ -111,10 +111,8 @@ export const readLock = (file: string): LockFile | undefined => {
   const models = list.map((model: unknown, at) => {
     const { data, error } = LockedModel.safeParse(model);
     if (data !== undefined) return data;
-    const path = (error.issues[0]?.path ?? [])
-      .slice(0, 1)
-      .map(String)
-      .filter((key) => memberOf(model, key) !== undefined);
+    const key = String(error.issues[0]?.path[0]);
+    const path = memberOf(model, key) === undefined ? [] : [key];
     throw broken("type", factAt(at, path), ["models", at, ...path]);
   });
   return { file, models, positionOf: (model, path) => positionOf(bytes, factAt(model, path)) };
@@ -122,8 +120,9 @@ export const readLock = (file: string): LockFile | undefined => {
 
 const bytesOf = (file: string): Buffer | undefined => {
   try {
-    // Devices and pipes have no end, or are emptied by being read.
-    if (statSync(file).isFile() || statSync(file).isDirectory()) return readFileSync(file);
+    // Devices and pipes have no end, or are emptied by reading. Reading a folder says what is wrong.
+    const facts = statSync(file);
+    if (facts.isFile() || facts.isDirectory()) return readFileSync(file);
   } catch (thrown) {
     const code = codeOf(thrown);
     if (code === "ENOENT") return undefined;
@@ -133,20 +132,14 @@ const bytesOf = (file: string): Buffer | undefined => {
 };
 
 /**
- * Writes a lock file, models by catalog and id; false if it has that text already. `clean` makes its JSON harmless: a service may say anything.
+ * Writes a lock file, and returns false if it has that text already. `clean` escapes what a service could hide in JSON.
  * @throws Failure `lock-foreign` if the file is not a lock file, `lock-unwritable`
  */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
-  const sorted = [...models].sort(
-    (a, b) =>
-      catalogNames.indexOf(a.catalog) - catalogNames.indexOf(b.catalog) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
-  );
-  const entries = sorted.map((model) => `    ${objectText(model, "    ")}`).join(",\n");
-  const list = entries === "" ? "" : `\n${entries}\n  `;
-  const written = clean(`{\n  "${lockMark}": ${lockVersion},\n  "models": [${list}]\n}\n`);
+  const written = clean(lockText(models));
   const before = bytesOf(file)?.toString("utf8");
   if (before === written) return false;
-  if (before !== undefined && before.trim() !== "" && memberOf(parsedJson(before)?.value, lockMark) === undefined) {
+  if (before !== undefined && before.trim() !== "" && memberOf(parsedJson(before)?.value, lockKey) === undefined) {
     throw lockForeign(file);
   }
   try {
@@ -157,18 +150,30 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   return true;
 };
 
-/** An object with a line for each member; lists are on one line. */
+/** The text of a lock file: models by catalog and id. */
+export const lockText = (models: readonly LockedModel[]): string => {
+  const sorted = models.toSorted(
+    (a, b) =>
+      catalogNames.indexOf(a.catalog) - catalogNames.indexOf(b.catalog) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+  );
+  const entries = sorted.map((model) => `    ${objectText(model, "    ")}`).join(",\n");
+  const list = entries === "" ? "" : `\n${entries}\n  `;
+  return `{\n  "${lockKey}": ${lockVersion},\n  "models": [${list}]\n}\n`;
+};
+
+/** An object with a line for each member. Lists are on one line. */
 const objectText = (value: object, indent: string): string => {
-  const lines = Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
-    if (member === undefined) return [];
-    const list = Array.isArray(member) ? `[${member.map(jsonText).join(", ")}]` : undefined;
-    const nested = typeof member === "object" && member !== null ? () => objectText(member, `${indent}  `) : undefined;
-    return [`${indent}  ${jsonText(key)}: ${list ?? nested?.() ?? jsonText(member)}`];
-  });
+  const textIn = (member: unknown): string => {
+    if (Array.isArray(member)) return `[${member.map(jsonText).join(", ")}]`;
+    return typeof member === "object" && member !== null ? objectText(member, `${indent}  `) : jsonText(member);
+  };
+  const lines = Object.entries(value).flatMap(([key, member]) =>
+    member === undefined ? [] : [`${indent}  ${jsonText(key)}: ${textIn(member)}`],
+  );
   return `{\n${lines.join(",\n")}\n${indent}}`;
 };
 
-/** JSON with only visible letters: people review lock files, and the text of a catalog is not theirs. */
+/** JSON with only visible characters: people review lock files, and the text of a catalog is not theirs. */
 const jsonText = (value: unknown): string =>
   JSON.stringify(value).replace(hidden, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
 

@@ -1,7 +1,6 @@
 /** Sends one endpoint's request to the service and reads its reply. */
 import type {
   AuthScheme,
-  Checked,
   Credential,
   CredentialUse,
   Endpoint,
@@ -135,20 +134,17 @@ export interface Client {
    * `held` is asked for by its validators, and read in place of a reply that says that it is unchanged.
    * @throws Failure auth, unavailable, refused, not_found, usage
    */
-  send<P extends Schema, B extends Schema, R extends Schema>(
-    endpoint: Endpoint<P, B, R>,
-    request: Request<P, B>,
-  ): Promise<Reply<Checked<R>>>;
+  send<P extends Schema, B extends Schema, R>(endpoint: Endpoint<P, B, R>, request: Request<P, B>): Promise<Reply<R>>;
   /**
    * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
    * @throws Failure only for what is wrong before anything is sent: settings, credentials; and whatever the body throws
    */
-  attempt<P extends Schema, B extends Schema, R extends Schema>(
+  attempt<P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: StreamedRequest<P>,
   ): Promise<Attempt>;
   /** Where a request would go, and with which headers, by the allow-list of `--debug`: nothing is sent, and no credential asked for. */
-  target<P extends Schema, B extends Schema, R extends Schema>(
+  target<P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: Pick<StreamedRequest<P>, "parameters" | "headers">,
   ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };

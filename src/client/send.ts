@@ -1,9 +1,8 @@
 /** Calls an endpoint: a read until there is a checked reply or a reason to stop, a log once. */
 import { promisify } from "node:util";
-import type { Checked, Credential, Endpoint, Schema } from "../contract/endpoint.ts";
-import { readDocument, readOutline } from "../contract/entries.ts";
+import type { Credential, Endpoint, Schema } from "../contract/endpoint.ts";
 import { codeOf } from "../files.ts";
-import { markLength, parsedJson } from "../json/walk.ts";
+import { markLength } from "../json/walk.ts";
 import type { Connections } from "./connections.ts";
 import { type Exchanged, exchange, isStreamed, type Outgoing } from "./exchange.ts";
 import {
@@ -85,7 +84,7 @@ const tryOnce = async (
 };
 
 /** Tries a log request once. @throws as `Client.attempt` */
-export const attempt = async <P extends Schema, B extends Schema, R extends Schema>(
+export const attempt = async <P extends Schema, B extends Schema, R>(
   session: Session,
   endpoint: Endpoint<P, B, R>,
   { parameters, body, headers = {}, signal = session.options.host.signal }: StreamedRequest<P>,
@@ -115,11 +114,11 @@ export const attempt = async <P extends Schema, B extends Schema, R extends Sche
 };
 
 /** Calls an endpoint and checks its reply; repeats it if that is safe. @throws as `Client.send` */
-export const send = async <P extends Schema, B extends Schema, R extends Schema>(
+export const send = async <P extends Schema, B extends Schema, R>(
   session: Session,
   endpoint: Endpoint<P, B, R>,
   { parameters, body: given, held: cached }: Request<P, B>,
-): Promise<Reply<Checked<R>>> => {
+): Promise<Reply<R>> => {
   const { options, pausedUntil, announced } = session;
   const { host, maxWaitMs, trace } = options;
   const { signal } = host;
@@ -182,25 +181,17 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 const errorOf = ({ error }: Tried): TransportError => error ?? new TransportError("CUT");
 
 /** Reads a whole success. @throws Failure if it is not what the interface says */
-const readReply = <R extends Schema>(
-  asked: Asked,
-  { reply, list, outline }: Pick<Endpoint<Schema, Schema, R>, "reply" | "list" | "outline">,
-  tried: Tried,
-): Reply<Checked<R>> => {
+const readReply = <R>(asked: Asked, { reply }: Pick<Endpoint<Schema, Schema, R>, "reply">, tried: Tried): Reply<R> => {
   const { status = 0, fault } = tried;
   if (fault === "too-long") throw replyTooLong(asked, status, maxReplyBytes);
   const bytes = tried.bytes.subarray(markLength(tried.bytes));
   const unreadable = (at?: string) => replyUnreadable(asked, { status, bytes, fault, at });
   if (fault !== undefined) throw unreadable();
-  const parsed =
-    outline === true ? readOutline(bytes) : list === undefined ? parsedJson(textOf(bytes)) : readDocument(bytes, list);
-  if (parsed === undefined) throw unreadable();
-  const checked = reply.safeParse(parsed.value);
-  if (checked.success) return { status, value: checked.data, bytes, validators: validatorsIn(tried.headers) };
-  throw unreadable(checked.error.issues[0]?.path.map(String).join("."));
+  const found = reply(bytes);
+  if (found === undefined) throw unreadable();
+  if ("wrongAt" in found) throw unreadable(found.wrongAt);
+  return { status, value: found.value, bytes, validators: validatorsIn(tried.headers) };
 };
-
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 
 const conditionsOf = ({ validators: { etag, lastModified } = {} }: Partial<Held> = {}) => ({
   ...(etag === undefined ? {} : { "If-None-Match": etag }),

@@ -1,41 +1,39 @@
 /** Reading one traced call (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
-import { endpoint, field, notedText, textField } from "./endpoint.ts";
+import { endpoint } from "./endpoint.ts";
+import { anything, freeObject, integer, noted, object, readObject, text } from "./replies.ts";
 
-const FreeObject = z.record(z.string(), z.unknown());
-const moment = notedText({ description: "date and time, ISO 8601" });
+const moment = noted(text, "date and time, ISO 8601");
 
 /**
  * One traced call (interface 2.4).
- * Assumed: every field may be absent or null; `vendor_` stands for a prefix that deployments choose,
- * so those five are also read under the prefix of the settings.
+ * Assumed: `vendor_` stands for a prefix that deployments choose, so those five are also read under the prefix of the settings.
  */
-export const Call = z.looseObject({
-  id: textField,
-  project_id: textField,
-  op_name: textField,
-  trace_id: textField,
+export const call = object({
+  id: text,
+  project_id: text,
+  op_name: text,
+  trace_id: text,
   started_at: moment,
-  attributes: field(FreeObject),
-  inputs: field(FreeObject),
-  display_name: textField,
-  parent_id: textField,
-  thread_id: textField,
-  turn_id: textField,
+  attributes: freeObject,
+  inputs: freeObject,
+  display_name: text,
+  parent_id: text,
+  thread_id: text,
+  turn_id: text,
   ended_at: moment,
-  exception: textField,
-  output: z.optional(z.unknown()),
-  summary: field(FreeObject),
-  vendor_user_id: textField,
-  vendor_username: textField,
-  vendor_run_id: textField,
-  vendor_run_step: field(z.number(), { whole: true }),
-  vendor_run_step_end: field(z.number(), { whole: true }),
+  exception: text,
+  output: anything,
+  summary: freeObject,
+  vendor_user_id: text,
+  vendor_username: text,
+  vendor_run_id: text,
+  vendor_run_step: integer,
+  vendor_run_step_end: integer,
   deleted_at: moment,
-  storage_size_bytes: field(z.number(), { whole: true }),
-  total_storage_size_bytes: field(z.number(), { whole: true }),
+  storage_size_bytes: integer,
+  total_storage_size_bytes: integer,
 });
-export type Call = z.infer<typeof Call>;
 
 /** The body of a call read (interface 4.3). */
 export const CallReadRequest = z.strictObject({
@@ -47,11 +45,7 @@ export const CallReadRequest = z.strictObject({
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
-/** The reply of a call read (interface 4.3). Assumed: a call that does not exist is `null`. */
-export const CallReadReply = z.looseObject({ call: z.nullable(Call) });
-export type CallReadReply = z.infer<typeof CallReadReply>;
-
-/** Reads one call (interface 4.3). */
+/** Reads one call (interface 4.3). Assumed: a call that does not exist is null. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",
@@ -64,6 +58,5 @@ export const readCall = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: CallReadRequest,
-  reply: CallReadReply,
-  outline: true,
+  reply: readObject(call, "call"),
 });

@@ -1,52 +1,32 @@
 /** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
-import { endpoint, field, notedText, textField } from "./endpoint.ts";
-import { entries } from "./entries.ts";
+import { endpoint } from "./endpoint.ts";
+import { integer, listOf, noted, object, readList, text, texts, type ValueOf } from "./replies.ts";
 
-/** Prices (interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit; others may stand beside them. */
-export const Pricing = z.looseObject({
-  prompt: textField,
-  completion: textField,
-  image: textField,
-  request: textField,
-  input_cache_read: textField,
+/** Prices (interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit. There may be others. */
+const pricing = object({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
+
+/** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds; enumerated fields have any string. */
+export const catalogModel = object({
+  id: text,
+  name: text,
+  created: noted(integer, "Unix seconds"),
+  input_modalities: texts,
+  output_modalities: texts,
+  quantization: noted(text, "such as int4"),
+  context_length: integer,
+  max_output_length: integer,
+  pricing: noted(pricing, "decimal strings, US dollars: per token; image and request per unit"),
+  supported_sampling_parameters: texts,
+  supported_features: texts,
+  datacenters: listOf(object({ country_code: text })),
+  deprecation_date: text,
 });
-export type Pricing = z.infer<typeof Pricing>;
+export type CatalogModel = ValueOf<typeof catalogModel>;
 
-/** Where a model runs (interface 2.5). */
-export const Datacenter = z.looseObject({ country_code: textField });
-export type Datacenter = z.infer<typeof Datacenter>;
+/** Reads a catalog (interface 2.5). */
+export const readCatalogReply = readList(catalogModel);
 
-/**
- * One model of a catalog (interface 2.5).
- * Assumed: every field may be absent or null; `created` is Unix seconds; enumerated fields hold any string.
- */
-export const CatalogModel = z.looseObject({
-  id: textField,
-  name: textField,
-  created: field(z.number(), { description: "Unix seconds", whole: true }),
-  input_modalities: field(z.array(z.string())),
-  output_modalities: field(z.array(z.string())),
-  quantization: notedText({ description: "such as int4" }),
-  context_length: field(z.number(), { whole: true }),
-  max_output_length: field(z.number(), { whole: true }),
-  pricing: field(Pricing, {
-    description: "decimal strings, US dollars: per token; image and request per unit",
-  }),
-  supported_sampling_parameters: field(z.array(z.string())),
-  supported_features: field(z.array(z.string())),
-  datacenters: field(z.array(Datacenter)),
-  deprecation_date: textField,
-});
-export type CatalogModel = z.infer<typeof CatalogModel>;
-
-/** The catalog wrapper (interface 2.5). */
-export const Catalog = z.looseObject({ data: entries(CatalogModel) });
-export type Catalog = z.infer<typeof Catalog>;
-
-export { readDocument } from "./entries.ts";
-
-/** What both catalogs have in common: public, no body, the same reply. */
 const publicCatalog = {
   method: "GET",
   host: "base",
@@ -56,8 +36,7 @@ const publicCatalog = {
   jsonContentType: false,
   repeatable: true,
   body: z.undefined(),
-  reply: Catalog,
-  list: "data",
+  reply: readCatalogReply,
 } as const;
 
 /** Lists the models of the analysis provider's catalog (interface 4.4). */

@@ -1,24 +1,17 @@
-/** Listing the models that can be called (interface 2.3 and 4.2). */
+/** The list of models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
-import { endpoint, field, notedText, textField } from "./endpoint.ts";
-import { entries } from "./entries.ts";
+import { endpoint } from "./endpoint.ts";
+import { integer, noted, object, readList, text, type ValueOf } from "./replies.ts";
 
-/** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 where it is not known. */
-export const InferenceModel = z.looseObject({
-  id: textField,
-  object: notedText({ description: '"model"' }),
-  created: field(z.number(), { description: "Unix seconds", whole: true }),
-  owned_by: textField,
-  root: textField,
+/** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if it is not known. */
+export const inferenceModel = object({
+  id: text,
+  object: noted(text, '"model"'),
+  created: noted(integer, "Unix seconds"),
+  owned_by: text,
+  root: text,
 });
-export type InferenceModel = z.infer<typeof InferenceModel>;
-
-/** The list wrapper (interface 2.3). Assumed: `object` may be absent. */
-export const InferenceModelList = z.looseObject({
-  object: notedText({ description: '"list"' }),
-  data: entries(InferenceModel),
-});
-export type InferenceModelList = z.infer<typeof InferenceModelList>;
+export type InferenceModel = ValueOf<typeof inferenceModel>;
 
 /** Lists the models that can be called (interface 4.2). */
 export const listModels = endpoint({
@@ -33,6 +26,5 @@ export const listModels = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: z.undefined(),
-  reply: InferenceModelList,
-  list: "data",
+  reply: readList(inferenceModel),
 });

@@ -2,10 +2,8 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Catalog, listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
-import type { Given } from "../contract/endpoint.ts";
-import { type InferenceModelList, listModels } from "../contract/models.ts";
-import { parsedJson } from "../json/walk.ts";
+import { listAnalysisModels, listRouterModels, readCatalogReply } from "../contract/catalog.ts";
+import { listModels } from "../contract/models.ts";
 import { type Operation, operation } from "./operation.ts";
 import { type Answer, detailWording, errorWording, Refusal } from "./refusal.ts";
 import type { Store } from "./store/store.ts";
@@ -15,8 +13,7 @@ export const modelsOperation = (store: Store): Operation =>
   operation(listModels, errorWording, async ({ caller }) => {
     const models = await store.models(caller.projects);
     const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
-    const list: Given<typeof InferenceModelList> = { object: "list", data };
-    return { status: 200, body: JSON.stringify(list) };
+    return { status: 200, body: JSON.stringify({ object: "list", data }) };
   });
 
 /** The operations that list catalogs. */
@@ -60,7 +57,7 @@ const readCatalog = async ({ dataDir, kind, provider }: Wanted): Promise<string 
     throw new Refusal(404, `no catalog of ${JSON.stringify(provider)}: there is ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
-  if (bytes !== undefined && Catalog.safeParse(parsedJson(bytes.toString("utf8"))?.value).success) return bytes;
+  if (bytes !== undefined && "value" in (readCatalogReply(bytes) ?? {})) return bytes;
   throw new Refusal(500, `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`);
 };
 

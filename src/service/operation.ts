@@ -34,7 +34,7 @@ export interface Operation {
 }
 
 /** Makes an operation from its endpoint, its error body, and its answer to a checked request. */
-export const operation = <P extends Schema, B extends Schema, R extends Schema>(
+export const operation = <P extends Schema, B extends Schema, R>(
   endpoint: Endpoint<P, B, R>,
   wording: Wording,
   answer: (request: Request<P, B>) => Answer | Promise<Answer>,

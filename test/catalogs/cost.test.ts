@@ -1,11 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareCosts, costOf, usageOfCall } from "../../src/catalogs/index.ts";
-import { Call } from "../../src/contract/call.ts";
-import { CatalogModel } from "../../src/contract/catalog.ts";
-import { entry } from "./models.ts";
+import { entry, modelsOf } from "./models.ts";
 
-const modelOf = (value: unknown) => CatalogModel.parse(JSON.parse(JSON.stringify(value)));
+const modelOf = (value: unknown) => modelsOf([value])[0] ?? {};
 
 const count = fc.nat({ max: 10 ** 12 });
 const usage = fc
@@ -116,7 +114,7 @@ describe("the cost of a usage", () => {
 });
 
 describe("the recorded usage", () => {
-  const callWith = (more: object) => usageOfCall(Call.parse({ id: "c", ...more }));
+  const callWith = (more: object) => usageOfCall({ id: "c", ...more });
   const counts = (value: unknown) => {
     const read = callWith({ output: { usage: value } });
     return read === undefined

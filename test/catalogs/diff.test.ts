@@ -1,16 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Change, diffCatalogs } from "../../src/catalogs/index.ts";
-import { Catalog } from "../../src/contract/catalog.ts";
-import { entries } from "./models.ts";
+import { diffCatalogs, modelsIn } from "../../src/catalogs/index.ts";
+import { entries, modelsOf } from "./models.ts";
 
-const modelsOf = (data: readonly unknown[]) => [...Catalog.parse(JSON.parse(JSON.stringify({ data }))).data];
 const diff = (from: readonly unknown[], to: readonly unknown[]) => diffCatalogs(modelsOf(from), modelsOf(to));
 
-const opposite = { added: "gone", gone: "added" } as const;
+type Change = ReturnType<typeof diff>["changes"][number];
+
 const mirrored = ({ change, from, to, ...others }: Change): Change => ({
   ...others,
-  change: change === "added" || change === "gone" ? opposite[change] : change,
+  change: change === "added" ? "gone" : change === "gone" ? "added" : change,
   from: to,
   to: from,
 });
@@ -91,9 +90,9 @@ describe("the difference of two catalogs", () => {
   });
 
   it("shortens a value that is nested too deeply to be printed", () => {
-    const deep = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
-    const models = Catalog.parse({ data: [{ id: "a", quantization: deep }] }).data;
-    expect(diffCatalogs(models, modelsOf([{ id: "a" }])).changes).toMatchObject([
+    const deep = "[".repeat(50_000) + "]".repeat(50_000);
+    const models = modelsIn(Buffer.from(`{"data":[{"id":"a","quantization":${deep}}]}`));
+    expect(diffCatalogs(models ?? [], modelsOf([{ id: "a" }])).changes).toMatchObject([
       { from: "(nested too deeply)", to: null },
     ]);
   });

@@ -4,11 +4,9 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lockedOf, readLock, verifyLock, writeLock } from "../../src/catalogs/index.ts";
-import { Catalog } from "../../src/contract/catalog.ts";
 import { parseDecimal, zero } from "../../src/decimal.ts";
-import { entries } from "./models.ts";
+import { entries, modelsOf } from "./models.ts";
 
-const modelsOf = (data: readonly unknown[]) => [...Catalog.parse(JSON.parse(JSON.stringify({ data }))).data];
 const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:00Z") };
 
 const lockFileOf = async (data: readonly unknown[]) => {

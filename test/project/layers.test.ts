@@ -298,18 +298,18 @@ describe("the bundle", async () => {
     expect(early).toEqual([]);
   });
 
-  it.each(["models", "call"])("loads for `%s` only the pattern matching of the catalogs", (noun) => {
+  it.each(["models", "call"])("loads for `%s` only what lists of models share of the catalogs", (noun) => {
     const chunk = chunkOf(`src/commands/${noun}/run.ts`);
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     expect(
       modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? []).filter((name) => name !== "failures"),
-    ).toEqual(["model-ids"]);
+    ).toEqual(["models"]);
   });
 
   it("loads for `models` no schema of another endpoint", () => {
     const chunk = chunkOf("src/commands/models/run.ts");
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     const files = modules.flatMap((id) => /src\/contract\/(.*)\.ts$/.exec(id)?.[1] ?? []);
-    expect(files.sort()).toEqual(["as-is", "endpoint", "entries", "fields", "models"]);
+    expect(files.sort()).toEqual(["endpoint", "models", "replies"]);
   });
 });

@@ -5,12 +5,11 @@ import { wrongValue } from "../../cli/index.ts";
 import { openClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { mistypedNames } from "../../contract/fields.ts";
 import { counted } from "../../counted.ts";
 import { Failure, type HttpFacts, isFailure, type Problem } from "../../failure.ts";
 import { codeOf } from "../../files.ts";
 import type { Host } from "../../host.ts";
-import { memberOf, readSpelled } from "../../json/spelled.ts";
+import { readSpelled } from "../../json/spelled.ts";
 import { textOf, wholeOf } from "../../json/walk.ts";
 import type { Settings } from "../../settings/index.ts";
 import { type CallsUnread, callIdsUnreadable, callsMissing, callsRunning, callsUnread } from "../failures.ts";
@@ -154,9 +153,9 @@ const openReader = async (context: Context, settings: Settings, typed: TypedRead
   return async (id: string): Promise<Outcome> => {
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
-      const call = value.call === null ? undefined : memberOf(readSpelled(textOf(bytes, wholeOf(bytes))), "call");
-      if (value.call === null || call === undefined) return { kind: "missing", id, http: undefined };
-      return { kind: "found", id, call, reply: bytes, mistyped: mistypedNames(value.call) };
+      if (value === null) return { kind: "missing", id, http: undefined };
+      const call = readSpelled(textOf(value.bytes, wholeOf(value.bytes)));
+      return { kind: "found", id, call, reply: bytes, mistyped: value.mistyped };
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
       if (thrown.code === "not_found") return { kind: "missing", id, http: thrown.about.http };

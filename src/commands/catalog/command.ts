@@ -115,7 +115,7 @@ export const catalog = command({
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",
         "rollcall catalog show openai/gpt-oss-120b --json --local",
       ],
-      run: async (context, typed) => await (await import("./show.ts")).run(context, typed),
+      run: async (context, typed) => await (await import("./list.ts")).showModel(context, typed),
     }),
     command({
       words: "catalog diff",
@@ -123,7 +123,7 @@ export const catalog = command({
       args: diffArgs,
       options: diffOptions,
       examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
-      run: async (context, typed) => await (await import("./diff.ts")).run(context, typed),
+      run: async (context, typed) => await (await import("./compare.ts")).diff(context, typed),
     }),
     command({
       words: "catalog cost",
@@ -145,7 +145,7 @@ export const catalog = command({
         "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
         "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
       ],
-      run: async (context, typed) => await (await import("./lock.ts")).run(context, typed),
+      run: async (context, typed) => await (await import("./compare.ts")).lock(context, typed),
     }),
     command({
       words: "catalog verify",
@@ -155,7 +155,7 @@ export const catalog = command({
         "rollcall catalog verify --max-rise 10% --within 60d",
         "rollcall catalog verify --report github --allow country-left",
       ],
-      run: async (context, typed) => await (await import("./verify.ts")).run(context, typed),
+      run: async (context, typed) => await (await import("./compare.ts")).verify(context, typed),
     }),
   ],
 });

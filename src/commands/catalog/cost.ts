@@ -1,11 +1,10 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
-
 import {
+  type Cost,
   compareCosts,
   costOf,
   dayOf,
   deprecationOf,
-  type Listed,
   matcherOf,
   noUsage,
   type Usage,
@@ -14,71 +13,92 @@ import {
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { openClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { CallReadReply, readCall } from "../../contract/call.ts";
-import { type Entries, known, mapped } from "../../contract/fields.ts";
+import { readCall } from "../../contract/call.ts";
+import { known, mapped } from "../../contract/replies.ts";
 import { counted } from "../../counted.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { ownColumns } from "../lists/own.ts";
-import { deprecationMark } from "./columns.ts";
+import { type DeprecationMark, deprecationMark } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
-import { filterOf, requireWords } from "./filter.ts";
-import { openNamed } from "./named.ts";
-import { type CatalogRead, catalogsMeant, listedOf, readCatalog, sourceOf } from "./source.ts";
+import { catalogsMeant, openNamed, readCatalogs, requireFilter, requireSource, requireWords } from "./source.ts";
 
-/** Prices the usage. @throws Failure `models-missing`, once the others were printed */
+/** Prices the usage. @throws Failure `models-missing` after the others were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
-  const [said, filter, source] = [usageSaid(typed), filterOf(typed, { now: host.now() }), sourceOf(typed)];
+  const { fromCall, limit } = typed;
+  const typedUsage = usageTyped(typed);
+  requireFilter(typed);
+  requireSource(typed);
   const settings = await settingsInForce(context);
   const names = catalogsMeant(settings, typed.catalog);
   const progress = screen.progress("reading catalogs");
-  try {
-    const { fromCall: call } = typed;
-    const recorded = call === undefined ? noUsage : await recordedUsage(context, settings, call);
-    const usage = { ...recorded, ...said };
-    const read: CatalogRead[] = [];
-    for (const catalog of names) read.push(await readCatalog(context, { settings, catalog, source }));
-    progress.stop();
-    const listed = listedOf(read);
-    const models = mapped(listed, ({ entry }) => entry);
-    requireWords(filter, models);
-    const matches = matcherOf(filter, { now: host.now() });
-    const unitsAsked = said.images !== undefined || said.requests !== undefined;
-    const named = openNamed(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
-    const isMeant = ({ catalog, entry }: Listed) => named.means(known(entry.id), catalog) && matches(entry);
-    const rows = costRows(listed, { isMeant, usage, unitsAsked, today: dayOf(host.now()) });
-    const missing = named.missing();
-    if (call !== undefined) screen.notice(usageText(usage));
-    const shown = rows.slice(0, typed.limit);
-    const unknown = shown.filter(({ total }) => total === null).length;
-    if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
-    if (unknown > 0) {
-      const models = `${unknown} of ${shown.length} models`;
-      screen.notice(`${models} state no price of something that was used: their total is not known`);
-    }
-    const document = { usage: { ...usage, from: call === undefined ? "options" : "call" }, models: shown };
-    await printList(screen, {
-      columns: costColumns(names.length > 1, deprecationMark(host.now())),
-      rows: shown,
-      wire: { bytes: Buffer.from(JSON.stringify(document)), member: "models" },
-    });
-    if (missing.length > 0) throw modelsMissing(missing, names);
-  } finally {
-    progress.stop();
+  const { usage, listed } = await (async () => {
+    const recorded = fromCall === undefined ? noUsage : await recordedUsage(context, settings, fromCall);
+    const { listed, failures } = await readCatalogs(context, { settings, typed, names });
+    if (failures[0] !== undefined) throw failures[0];
+    return { usage: { ...recorded, ...typedUsage }, listed };
+  })().finally(progress.stop);
+  requireWords(
+    typed,
+    mapped(listed, ({ entry }) => entry),
+  );
+  const matches = matcherOf(typed, host.now());
+  const today = dayOf(host.now());
+  const unitsAsked = typed.images !== undefined || typed.requests !== undefined;
+  const named = openNamed(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
+  const rows: CostRow[] = [];
+  for (const { catalog, entry } of listed) {
+    const id = known(entry.id);
+    if (!named.means(id, catalog) || !matches(entry)) continue;
+    const { items, ...cost } = costOf(entry, { usage, unitsAsked });
+    const deprecation_date = deprecationOf(entry) ?? null;
+    const ended = (deprecation_date ?? today) < today;
+    rows.push({ catalog, id: id ?? null, name: known(entry.name) ?? null, deprecation_date, ended, ...cost, items });
   }
+  // Models that nobody can use any more come last.
+  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || compareTexts(a.id, b.id));
+  const missing = named.missing();
+  const shown = rows.slice(0, limit);
+  if (fromCall !== undefined) screen.notice(usageText(usage));
+  if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
+  const unknown = shown.filter(({ total }) => total === null).length;
+  if (unknown > 0) {
+    const models = `${unknown} of ${shown.length} models`;
+    screen.notice(`${models} state no price of something that was used: their total is not known`);
+  }
+  const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models: shown };
+  await printList(screen, {
+    columns: costColumns(names.length > 1, deprecationMark(host.now())),
+    rows: shown,
+    wire: { bytes: Buffer.from(JSON.stringify(document)), member: "models" },
+  });
+  if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
-/** The counts that were typed, which replace those that are recorded. @throws Failure `option-value-wrong`, `options-contradict`, `usage-missing` */
-const usageSaid = (typed: TypedCost): Partial<Usage> => {
-  const { promptTokens, cached, completionTokens, images, requests } = typed;
+/** A model, as the document has it. */
+interface CostRow extends Cost {
+  readonly catalog: string;
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly deprecation_date: string | null;
+  readonly ended: boolean;
+}
+
+const compareTexts = (a: string | null, b: string | null): number => {
+  const [one, other] = [a ?? "", b ?? ""];
+  return one < other ? -1 : one > other ? 1 : 0;
+};
+
+/** The typed counts. They replace recorded ones. @throws Failure `option-value-wrong`, `options-contradict`, `usage-missing` */
+const usageTyped = (typed: TypedCost): Partial<Usage> => {
+  const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const stated = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
-  const isTokens = Object.values(counts).some((count) => count !== undefined);
-  if (typed.fromCall !== undefined && isTokens)
+  if (fromCall !== undefined && Object.values(counts).some((count) => count !== undefined))
     throw contradiction("--from-call", "numbers of tokens", "the tokens are those that are recorded");
-  if (typed.fromCall === undefined && stated.every(([, count]) => count === 0)) throw usageMissing();
+  if (fromCall === undefined && stated.every(([, count]) => count === 0)) throw usageMissing();
   if (cached !== undefined && cached > (promptTokens ?? 0))
     throw wrongValue("--cached", String(cached), "no more than --prompt-tokens, which the cached ones are among");
   return Object.fromEntries(stated);
@@ -88,52 +108,20 @@ const usageSaid = (typed: TypedCost): Partial<Usage> => {
 const recordedUsage = async (context: Context, settings: Settings, id: string): Promise<Usage> => {
   const client = await openClient(context, settings);
   const project = settings.require("project");
-  const { bytes } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
-  // The reply's value has the call's fields without their contents.
-  const { call } = CallReadReply.parse(JSON.parse(Buffer.from(bytes).toString()));
+  const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
-  const usage = usageOfCall(call);
+  const usage = usageOfCall(JSON.parse(Buffer.from(call.bytes).toString()));
   if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
   return usage;
 };
 
-const usageText = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string =>
-  `${prompt_tokens} prompt tokens${cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`}, ${completion_tokens} completion tokens, ${counted(requests, "request")}`;
+const usageText = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string => {
+  const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
+  return `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens, ${counted(requests, "request")}`;
+};
 
-interface Pricing {
-  isMeant(listed: Listed): boolean;
-  readonly usage: Usage;
-  readonly unitsAsked: boolean;
-  readonly today: string;
-}
-
-/** Cheapest first; models whose day of deprecation is over are last, since nobody can use them. */
-const costRows = (listed: Entries<Listed>, { isMeant, usage, unitsAsked, today }: Pricing) =>
-  [...listed]
-    .filter(isMeant)
-    .map(({ catalog, entry }) => {
-      const cost = costOf(entry, { usage, unitsAsked });
-      const deprecation_date = deprecationOf(entry) ?? null;
-      return {
-        catalog,
-        id: known(entry.id) ?? null,
-        name: known(entry.name) ?? null,
-        deprecation_date,
-        ended: (deprecation_date ?? today) < today,
-        total: cost.total,
-        at_least: cost.at_least,
-        not_stated: cost.not_stated,
-        items: cost.items,
-      };
-    })
-    .sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || compareTexts(a.id ?? "", b.id ?? ""));
-
-type CostRow = ReturnType<typeof costRows>[number];
-
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/** The columns: what it costs altogether, and each item of it, in US dollars. */
-const costColumns = (several: boolean, mark?: ReturnType<typeof deprecationMark>): readonly Column<CostRow>[] => [
+/** The total, and each item, in US dollars. */
+const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<CostRow>[] => [
   ...ownColumns<CostRow>({
     id: 0,
     total: {
@@ -144,11 +132,11 @@ const costColumns = (several: boolean, mark?: ReturnType<typeof deprecationMark>
     },
     not_stated: { heading: "price\nnot stated", rank: 1 },
   }),
-  costItem("prompt", 2),
-  costItem("completion", 3),
-  costItem("input_cache_read", 4, "cache read", ["input_cache_read", "input_cache_reads"]),
-  costItem("image", 6),
-  costItem("request", 7),
+  itemColumn("prompt", 2),
+  itemColumn("completion", 3),
+  itemColumn("input_cache_read", 4, "cache read"),
+  itemColumn("image", 6),
+  itemColumn("request", 7),
   ...ownColumns<CostRow>({
     ...(several ? { catalog: 0 } : {}),
     name: 9,
@@ -156,12 +144,13 @@ const costColumns = (several: boolean, mark?: ReturnType<typeof deprecationMark>
   }),
 ];
 
-const costItem = (name: string, rank: number, title = name, names: readonly string[] = [name]): Column<CostRow> =>
+const itemColumn = (name: string, rank: number, title = name): Column<CostRow> =>
   textColumn(name, {
     heading: `${title}\n$`,
     rank,
     align: "decimal",
-    text: ({ items }) => items.find(({ price }) => names.includes(price))?.cost,
+    // Some services call the price of cached tokens input_cache_reads.
+    text: ({ items }) => items.find(({ price }) => price === name || price === `${name}s`)?.cost,
   });
 
 /** The names of all columns. */

@@ -1,223 +1,275 @@
-/** Lists the entries of catalogs: of one, of both, or each next to the model that can be called (interface 4.2, 4.4, 4.5). */
+/** Lists the models of catalogs, and shows one of them (interface 4.2, 4.4, 4.5). */
 import {
   absentWords,
+  asksMore,
   type CatalogName,
-  callableIn,
+  type CatalogRow,
   catalogNames,
+  cellsDocument,
   columnsFiltered,
-  type Filter,
-  type JoinedRow,
   joinedById,
-  joinedDocument,
-  joinedMatcher,
   type Listed,
   matcherOf,
+  mistypedFields,
+  namedPrices,
+  nearestId,
+  rowMatcherOf,
   rowsDocument,
   unlistedIn,
 } from "../../catalogs/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { CatalogModel } from "../../contract/catalog.ts";
-import { type Entries, mapped } from "../../contract/fields.ts";
 import type { InferenceModel } from "../../contract/models.ts";
+import { type Entries, known, Mistyped, mapped, type ReplyList } from "../../contract/replies.ts";
 import { counted } from "../../counted.ts";
-import { type Column, printList } from "../../output/index.ts";
+import { wholeOf } from "../../json/walk.ts";
+import { type Column, type Line, printList, printPage, type Section, spelledIn } from "../../output/index.ts";
+import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
-import { isFiltered, orderOf, type Selection, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
+import { openMistypings, orderOf, type Selection, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
 import {
-  catalogColumns,
+  type DeprecationMark,
   deprecationMark,
-  joinedColumns,
   namedAsInJson,
   openOwnPrices,
-  ownPriceColumn,
   pricesIn,
-  withoutPrices,
+  rowColumns,
 } from "./columns.ts";
-import type { TypedList } from "./command.ts";
-import { filterOf, openMistyped, requireWords } from "./filter.ts";
+import type { TypedList, TypedShow } from "./command.ts";
 import {
+  type CatalogRead,
   type CatalogsRead,
   catalogsMeant,
   endWith,
-  leftOut,
-  listedOf,
-  readCatalog,
   readCatalogs,
-  sourceOf,
+  requireFilter,
+  requireSource,
+  requireWords,
+  tellLeftOut,
 } from "./source.ts";
 
-/** What is listed, and in which order. */
-interface ListAsked extends TypedOrder {
-  readonly filter: Filter;
-}
+type TypedRows = TypedFilter & TypedOrder & { readonly pattern: string | undefined };
 
-const askedIn = (
-  { host }: Context,
-  typed: TypedFilter & TypedOrder & { readonly pattern: string | undefined },
-): ListAsked => ({ filter: filterOf(typed, { now: host.now() }), sort: typed.sort, limit: typed.limit });
+type RowsOf = "one" | "all" | "models";
+
+/** Refuses options that cannot hold, before anything is read. @throws Failure `option-value-wrong`, `options-contradict` */
+const requireRows = (typed: TypedRows, of: RowsOf): void => {
+  requireFilter(typed);
+  orderOf(typed.sort, rowColumns({ of, prices: pricesIn(typed.sort) }));
+};
 
 /** `catalog analysis`, `catalog router`. @throws Failure */
 export const listCatalog = async (context: Context, catalog: CatalogName, typed: TypedList): Promise<void> => {
-  const { screen, host } = context;
-  const [asked, source] = [askedIn(context, typed), sourceOf(typed)];
-  const { filter, sort, limit } = asked;
-  orderOf(withoutPrices(sort), catalogColumns());
+  const { screen } = context;
+  requireRows(typed, "one");
+  requireSource(typed);
   const progress = screen.progress(`reading the ${catalog} catalog`);
   const settings = await settingsInForce(context);
-  const { value, bytes } = await readCatalog(context, { settings, catalog, source }).finally(progress.stop);
-  const entries = value.data;
-  const isAll = sort.length === 0 && [limit, ...Object.values(filter)].every((one) => one === undefined);
-  // A program gets the whole reply as it came: no entry has to be decoded.
-  if (screen.isForProgram && isAll)
-    return await printList(screen, { columns: catalogColumns(), rows: entries, wire: { bytes, member: "data" } });
-  const { columns, selection } = selectModels(context, asked, {
-    rows: entries,
-    models: entries,
-    modelOf: (model) => model,
-    matches: matcherOf(filter, { now: host.now() }),
-    columnsWith: (own) => own,
-    none: "the catalog is empty",
-    noun: "models",
-  });
-  await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", kept: selection.kept } });
+  const { read, listed } = await readCatalogs(context, { settings, typed, names: [catalog] }).finally(progress.stop);
+  for (const { models } of read) {
+    const { bytes, positions, nulls } = models;
+    const rows = mapped(listed, (one): CatalogRow => ({ listed: one }));
+    const isAll =
+      typed.pattern === undefined && !asksMore(typed) && typed.sort.length === 0 && typed.limit === undefined;
+    // A program gets the whole reply as it came: no entry has to be decoded.
+    if (screen.isForProgram && isAll) {
+      const wire = { bytes, member: "data", ...(nulls === 0 ? {} : { kept: positions }) };
+      return await printList(screen, { columns: rowColumns(), rows, wire });
+    }
+    const { columns, selection } = selectRows(context, typed, {
+      of: "one",
+      rows,
+      listed,
+      none: "the catalog is empty",
+    });
+    const kept = selection.kept.map((at) => positions[at] ?? at);
+    await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", kept } });
+  }
 };
 
 /** `catalog all`. @throws Failure */
 export const listCatalogs = async (context: Context, typed: TypedList): Promise<void> => {
-  const [asked, source] = [askedIn(context, typed), sourceOf(typed)];
-  requireJoinedColumns(asked, { withModels: false });
+  requireRows(typed, "all");
+  requireSource(typed);
   const settings = await settingsInForce(context);
   const progress = context.screen.progress("reading both catalogs");
-  const catalogs = await readCatalogs(context, { settings, source, names: catalogNames }).finally(progress.stop);
-  const listed = listedOf(catalogs.read);
-  const rows = mapped(listed, (one) => ({ listed: one }));
-  await printJoined(context, asked, { rows, listed, catalogs, withModels: false, none: "the catalogs are empty" });
+  const catalogs = await readCatalogs(context, { settings, typed, names: catalogNames }).finally(progress.stop);
+  const rows = mapped(catalogs.listed, (listed): CatalogRow => ({ listed }));
+  await printSelected(context, typed, { of: "all", rows, ...catalogs, none: "the catalogs are empty" });
 };
 
 /** `models --with-prices`. Ids are joined if they are exactly the same. @throws Failure */
 export const listPriced = async (
   context: Context,
-  typed: Parameters<typeof askedIn>[1],
-  readModels: () => Promise<{ readonly entries: Entries<InferenceModel>; readonly bytes: Uint8Array }>,
+  typed: TypedRows,
+  readModels: () => Promise<ReplyList<InferenceModel>>,
 ): Promise<void> => {
   const { screen } = context;
-  const asked = askedIn(context, typed);
-  requireJoinedColumns(asked, { withModels: true });
+  requireRows(typed, "models");
   const settings = await settingsInForce(context);
-  const names = catalogsMeant(settings, undefined);
-  const source = { maxAgeMs: undefined, offline: false };
+  const names = catalogsMeant(settings);
+  const source = { maxAge: undefined, offline: false };
   const progress = screen.progress("reading the models and the catalogs");
   const [models, catalogs] = await Promise.all([
     readModels(),
-    readCatalogs(context, { settings, source, names }),
+    readCatalogs(context, { settings, typed: source, names }),
   ]).finally(progress.stop);
-  const listed = listedOf(catalogs.read);
-  const rows = joinedById(callableIn(models.entries, models.bytes), listed);
-  const unlisted = unlistedIn(rows.filter(joinedMatcher({ pattern: typed.pattern }, { now: 0 })), listed);
-  for (const sentence of leftOut(names)) screen.notice(sentence);
-  if (unlisted.length > 0) screen.notice(unlistedText(unlisted, catalogs));
-  await printJoined(context, asked, { rows, listed, catalogs, withModels: true, none: "the service lists no models" });
+  const rows = joinedById(models, catalogs.listed);
+  const unlisted = unlistedIn(rows.filter(rowMatcherOf({ pattern: typed.pattern }, 0)), catalogs.listed);
+  tellLeftOut(context, names);
+  if (unlisted.length > 0) screen.notice(unlistedText(unlisted, catalogs.read));
+  await printSelected(context, typed, { of: "models", rows, ...catalogs, none: "the service lists no models" });
 };
 
 /** Models that are named in one sentence at most. */
 const maxNamed = 5;
 
-const unlistedText = (unlisted: ReturnType<typeof unlistedIn>, { read: [only, other] }: CatalogsRead): string => {
+const unlistedText = (unlisted: ReturnType<typeof unlistedIn>, [only, other]: readonly CatalogRead[]): string => {
   const named = unlisted
     .slice(0, maxNamed)
     .map(({ id, near }) => (near === undefined ? id : `${id} (there is ${near})`));
   const more = unlisted.length > maxNamed ? ` and ${unlisted.length - maxNamed} more` : "";
-  const where = other === undefined ? `not in the ${only?.place.catalog} catalog` : "in no catalog";
+  const where = other === undefined ? `not in the ${only?.catalog} catalog` : "in no catalog";
   return `${counted(unlisted.length, "model is", "models are")} ${where}: ${named.join(", ")}${more}`;
 };
 
-/** Refuses columns that cannot exist, before anything is asked for. @throws Failure `option-value-wrong` */
-const requireJoinedColumns = ({ sort }: ListAsked, about: { readonly withModels: boolean }): void =>
-  void orderOf(withoutPrices(sort), joinedColumns(catalogColumns(), about));
-
-/** Rows of several catalogs. */
-interface JoinedList {
-  readonly rows: Entries<JoinedRow>;
+/** Rows to select from. */
+interface RowsRead {
+  readonly of: RowsOf;
+  readonly rows: Entries<CatalogRow>;
+  /** All entries that were read: the words of a filter are looked up in them. */
   readonly listed: Entries<Listed>;
-  readonly catalogs: CatalogsRead;
-  /** True if models that can be called are listed: their columns come after those of the catalogs. */
-  readonly withModels: boolean;
   /** The sentence for no row at all. */
   readonly none: string;
 }
 
-const printJoined = async (
-  context: Context,
-  asked: ListAsked,
-  { rows, listed, catalogs: { read, failures }, withModels, none }: JoinedList,
-): Promise<void> => {
-  const { columns, selection } = selectModels(context, asked, {
-    rows,
-    models: mapped(listed, ({ entry }) => entry),
-    modelOf: (row) => row.listed?.entry,
-    matches: joinedMatcher(asked.filter, { now: context.host.now() }),
-    columnsWith: (own) => joinedColumns(own, { withModels }),
-    none,
-    noun: "entries",
+/** Selects rows, and says what there is to say about them. @throws Failure `option-value-wrong` */
+const selectRows = (
+  { host, screen }: Context,
+  typed: TypedRows,
+  { of, rows, listed, none }: RowsRead,
+): { readonly columns: readonly Column<CatalogRow>[]; readonly selection: Selection<CatalogRow> } => {
+  const { pattern, sort, limit } = typed;
+  const models = mapped(listed, ({ entry }) => entry);
+  requireWords(typed, models);
+  const [prices, mistypings] = [openOwnPrices(), openCatalogMistypings(pattern)];
+  const selection = selected({
+    entries: rows,
+    // All questions are asked in one pass, because each pass decodes all entries.
+    see: ({ listed: own }) => {
+      if (own === undefined) return;
+      prices.add(own.entry);
+      mistypings.add(own);
+    },
+    matches: rowMatcherOf(typed, host.now()),
+    order: orderOf(sort, rowColumns({ of, prices: pricesIn(sort) })),
+    limit,
   });
-  await printRows(context, { columns, rows: selection.rows, catalogs: read.map(({ place }) => place.catalog) });
-  endWith(failures);
+  mistypings.tell(screen);
+  const columns = rowColumns({ of, prices: prices.names(), mark: deprecationMark(host.now()) });
+  const absent = selection.found === 0 ? absentWords(typed, models) : [];
+  const filtered = pattern === undefined || asksMore(typed);
+  const noun = of === "one" ? "models" : "entries";
+  tellSelection(screen, selection, { pattern, filtered, of: rows.length, none, noun, absent });
+  const order = orderOf(sort, columns);
+  return { columns: withAskedSeen(columns, { order, filtered: columnsFiltered(typed) }), selection };
+};
+
+/** Gathers the mistyped fields of the models that a pattern means. */
+const openCatalogMistypings = (pattern = "") => {
+  const { add, tell } = openMistypings("shown as it came and matched by no filter");
+  const isMeant = matcherOf({ pattern }, 0);
+  return {
+    add: ({ entry }: Listed) => (isMeant(entry) ? add(known(entry.id), mistypedFields(entry)) : undefined),
+    tell,
+  };
+};
+
+const printSelected = async (context: Context, typed: TypedRows, rowsRead: RowsRead & CatalogsRead): Promise<void> => {
+  const { columns, selection } = selectRows(context, typed, rowsRead);
+  await printRows(context, { columns, rows: selection.rows, read: rowsRead.read });
+  endWith(rowsRead.failures);
 };
 
 /** Rows in the form asked for. */
 interface RowsPrinted {
-  readonly columns: readonly Column<JoinedRow>[];
-  readonly rows: Pick<Entries<JoinedRow>, "length" | "at">;
-  readonly catalogs: readonly CatalogName[];
+  readonly columns: readonly Column<CatalogRow>[];
+  readonly rows: Pick<Entries<CatalogRow>, "length" | "at">;
+  readonly read: readonly CatalogRead[];
 }
 
-/** Prints rows in the form asked for; JSON has the catalog next to each entry. */
-export const printRows = async ({ screen }: Context, { columns, rows, catalogs }: RowsPrinted): Promise<void> => {
-  const bytes = screen.isForProgram ? joinedDocument(rows, catalogs) : rowsDocument(rows);
+/** Prints rows. JSON has the catalog next to each entry. */
+const printRows = async ({ screen }: Context, { columns, rows, read }: RowsPrinted): Promise<void> => {
+  const catalogs = read.map(({ catalog }) => catalog);
+  const bytes = screen.isForProgram ? rowsDocument(rows, catalogs) : cellsDocument(rows);
   const shown = screen.isForProgram ? namedAsInJson(columns) : columns;
   await printList(screen, { columns: shown, rows, wire: { bytes, member: "data" } });
 };
 
-/** Rows to select from, each with the model of a catalog that it shows. */
-interface Selecting<Row> {
-  readonly rows: Entries<Row>;
-  /** All models that were read: the words of a filter are looked up in them. */
-  readonly models: Entries<CatalogModel>;
-  readonly modelOf: (row: Row) => CatalogModel | undefined;
-  readonly matches: (row: Row) => boolean;
-  readonly columnsWith: (own: ReturnType<typeof catalogColumns>) => readonly Column<Row>[];
-  readonly none: string;
-  readonly noun: string;
-}
-
-/** Selects rows, and says what there is to say about them. @throws Failure `option-value-wrong` */
-const selectModels = <Row>(
-  { host, screen }: Context,
-  { filter, sort, limit }: ListAsked,
-  { rows, models, modelOf, matches, columnsWith, none, noun }: Selecting<Row>,
-): { readonly columns: readonly Column<Row>[]; readonly selection: Selection<Row> } => {
-  requireWords(filter, models);
-  const [prices, mistyped] = [openOwnPrices(), openMistyped(filter)];
-  const own = catalogColumns(deprecationMark(host.now()));
-  const selection = selected({
-    // Gone through once, however much is asked about it: each entry is decoded whenever it is looked at.
-    entries: rows,
-    see: (row) => {
-      const model = modelOf(row);
-      if (model === undefined) return;
-      prices.add(model);
-      mistyped.add(model);
-    },
-    matches,
-    order: orderOf(sort, columnsWith([...own, ...pricesIn(sort).map(ownPriceColumn)])),
-    limit,
-  });
-  const columns = columnsWith([...own, ...prices.columns()]);
-  const absent = selection.found === 0 ? absentWords(filter, models) : [];
-  mistyped.tell(screen);
-  const { pattern } = filter;
-  tellSelection(screen, selection, { pattern, filtered: isFiltered(filter), of: rows.length, none, noun, absent });
-  const order = orderOf(sort, columns);
-  return { columns: withAskedSeen(columns, { order, filtered: columnsFiltered(filter) }), selection };
+/** `catalog show`: everything that the catalogs say about one model. @throws Failure `model-not-listed` */
+export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
+  const { screen, host } = context;
+  requireSource(typed);
+  const settings = await settingsInForce(context);
+  const names = catalogsMeant(settings);
+  const progress = screen.progress("reading the catalogs");
+  const { read, listed, failures } = await readCatalogs(context, { settings, typed, names }).finally(progress.stop);
+  tellLeftOut(context, names);
+  const found = [...listed].filter(({ entry }) => known(entry.id) === typed.id);
+  if (found.length === 0) {
+    endWith(failures);
+    const ids = Array.from(listed, ({ entry }) => known(entry.id) ?? "");
+    throw modelNotListed({ id: typed.id, names, near: nearestId(typed.id, ids) });
+  }
+  const [prices, mistypings] = [openOwnPrices(), openCatalogMistypings()];
+  for (const one of found) {
+    prices.add(one.entry);
+    mistypings.add(one);
+  }
+  mistypings.tell(screen);
+  const mark = deprecationMark(host.now());
+  if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
+    const columns = rowColumns({ of: "all", prices: prices.names(), mark });
+    await printRows(context, { columns, rows: found.map((one) => ({ listed: one })), read });
+  } else {
+    const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
+      const title = `${catalog} catalog, ${provider}`;
+      const entries = found.filter((one) => one.catalog === catalog);
+      if (entries.length === 0) return [{ title, block: "does not list it" }];
+      return entries.flatMap((entry) => sectionsOf(entry, title, mark));
+    });
+    await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
+  }
+  endWith(failures);
 };
+
+/** The sections of an entry: its fields, then what has no line of its own. */
+const sectionsOf = (listed: Listed, title: string, mark: DeprecationMark): readonly Section[] => {
+  const { entry, raw } = listed;
+  const spelled = spelledIn(raw, wholeOf(raw));
+  const ownPrices = Object.entries(known(entry.pricing) ?? {}).filter(([name]) => !namedPrices.has(name));
+  const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null;
+  const prices = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [name] : []));
+  const columns = rowColumns({ prices, mark });
+  const lines = columns.slice(1).map(({ name, heading, cell, mark: markOf }): Line => {
+    const word = markOf?.({ listed });
+    const text = cell({ listed }, () => spelled.text(name));
+    const label = heading.replace("\n", " ");
+    return word === undefined ? { label, text } : { label, text: `${text} ${word.text}`, tone: word.tone };
+  });
+  const shown = new Set(columns.map(({ name }) => name));
+  const others = spelled.keys.filter((key) => {
+    if (key === "pricing") return entry.pricing instanceof Mistyped;
+    return key === "datacenters" ? saysMore(entry.datacenters) : !shown.has(key);
+  });
+  const objects = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [] : [`pricing.${name}`]));
+  const other = [...objects, ...others].map((key) => ({ label: key, text: spelled.json(key) }));
+  return [{ title, lines }, ...(other.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: other }])];
+};
+
+/** True if a data center states anything but its country, or no country. */
+const saysMore = (datacenters: Listed["entry"]["datacenters"]): boolean =>
+  datacenters instanceof Mistyped ||
+  (datacenters ?? []).some(
+    (one) => Object.keys(one).join() !== "country_code" || known(one.country_code) === undefined,
+  );

@@ -1,142 +1,113 @@
-/** Where a command's catalogs come from: the service, the copy of its last reply, or the history. */
-
+/** The catalogs that a command line means, from the service or the data folder, and the models of them. */
 import {
-  type CatalogCopy,
   type CatalogName,
   type CatalogPlace,
   catalogNames,
+  type Filter,
   keepCatalog,
   type Listed,
   listedIn,
+  matchesPattern,
+  modelsIn,
   readCopy,
+  unknownWord,
 } from "../../catalogs/index.ts";
-import { contradiction } from "../../cli/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
 import { openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Catalog, listAnalysisModels, listRouterModels, readDocument } from "../../contract/catalog.ts";
-import type { Entries } from "../../contract/fields.ts";
+import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
+import type { Entries, ReplyList } from "../../contract/replies.ts";
 import { counted } from "../../counted.ts";
 import { Failure } from "../../failure.ts";
+import { nearest } from "../../nearest.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotHeld } from "../failures.ts";
-import { withoutNullEntries } from "../lists/mistyped.ts";
 import type { TypedSource } from "../lists/options.ts";
-
-/** How a catalog may be come by. */
-export interface CatalogSource {
-  /** A copy that the service vouched for no longer ago than this is used without asking: milliseconds. */
-  readonly maxAgeMs: number | undefined;
-  /** Whether the copy is used however old it is, and the service not asked. */
-  readonly offline: boolean;
-}
+import { tellNulls } from "../lists/selection.ts";
 
 /** A catalog that was read. */
-export interface CatalogRead {
-  readonly place: CatalogPlace;
-  readonly value: Catalog;
-  /** The reply as it came. */
-  readonly bytes: Uint8Array;
-  /** When the service last vouched for it: milliseconds since 1970. */
+export interface CatalogRead extends CatalogPlace {
+  readonly models: ReplyList<CatalogModel>;
+  /** When the service last said that it is current: milliseconds since 1970. */
   readonly asOf: number;
 }
 
-/** What the options mean. @throws Failure `option-value-wrong`, `options-contradict` */
-export const sourceOf = ({ maxAge: maxAgeMs, offline }: TypedSource): CatalogSource => {
-  if (maxAgeMs !== undefined && offline)
+/** Checks `--max-age` and `--offline`. @throws Failure `options-contradict` */
+export const requireSource = ({ maxAge, offline }: TypedSource): void => {
+  if (maxAge !== undefined && offline)
     throw contradiction("--offline", "--max-age", "--offline uses the copy however old it is");
-  return { maxAgeMs, offline };
 };
 
 /** The settings that name the provider of each catalog. */
 const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
 
-/** The catalogs whose provider is set. @throws Failure `setting-missing` where none is */
-const catalogsInForce = (settings: Settings): readonly CatalogName[] => {
+/** The catalog that was named, or all whose provider is set. @throws Failure `setting-missing` if none is */
+export const catalogsMeant = (settings: Settings, named?: CatalogName): readonly CatalogName[] => {
+  if (named !== undefined) return [named];
   const set = catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
   if (set.length === 0) settings.require("router_provider");
   return set;
 };
 
-/** The catalogs that are meant: the one that was named, or all whose provider is set. @throws Failure `setting-missing` */
-export const catalogsMeant = (settings: Settings, named: CatalogName | undefined): readonly CatalogName[] =>
-  named === undefined ? catalogsInForce(settings) : [named];
+/** Says which catalogs are left out because their provider is not set. */
+export const tellLeftOut = ({ screen }: Context, names: readonly CatalogName[]): void => {
+  for (const name of catalogNames) {
+    if (!names.includes(name)) screen.notice(`the ${name} catalog is left out: ${providerSettings[name]} is not set`);
+  }
+};
 
-/** Sentences for the catalogs that are left out, since nobody said whose they are. */
-export const leftOut = (names: readonly CatalogName[]): readonly string[] =>
-  catalogNames
-    .filter((name) => !names.includes(name))
-    .map((name) => `the ${name} catalog is left out: ${providerSettings[name]} is not set`);
-
-/** Which catalog that is, whoever answers. @throws Failure `setting-missing` */
+/** @throws Failure `setting-missing` */
 export const placeOf = (settings: Settings, catalog: CatalogName): CatalogPlace => {
   const provider = settings.require(providerSettings[catalog]);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
-/** A catalog to read. */
 interface CatalogAsked {
   readonly settings: Settings;
   readonly catalog: CatalogName;
-  readonly source: CatalogSource;
+  readonly typed: TypedSource;
 }
 
 /**
- * Reads a catalog. What the service answers is kept after the run, so that nobody waits for that.
+ * Reads a catalog. What the service answers is saved after the run, so that nobody waits for it.
  * @throws Failure `catalog-not-held` offline; what the client throws
  */
 export const readCatalog = async (
   context: Context,
-  { settings, catalog, source: { offline, maxAgeMs } }: CatalogAsked,
+  { settings, catalog, typed: { maxAge, offline } }: CatalogAsked,
 ): Promise<CatalogRead> => {
+  const { screen, host } = context;
   const place = placeOf(settings, catalog);
   const folder = settings.dataFolder();
   const copy = folder === undefined ? undefined : readCopy(folder, place);
-  const age = copy === undefined ? Number.NaN : context.host.now() - copy.checkedAt;
+  const age = host.now() - (copy?.checkedAt ?? Number.NaN);
   // A copy from the future was checked by another clock.
-  const isEnough = offline || (maxAgeMs !== undefined && age >= 0 && age <= maxAgeMs);
+  const isEnough = offline || (maxAge !== undefined && age >= 0 && age <= maxAge);
   const bytes = isEnough ? copy?.read() : undefined;
-  if (copy !== undefined && bytes !== undefined) return catalogIn(context, place, { copy, bytes });
+  const where = `the ${catalog} catalog`;
+  if (copy !== undefined && bytes !== undefined) {
+    const models = modelsIn(bytes);
+    if (models === undefined) throw catalogNotHeld(place);
+    screen.notice(`${where} as it was at ${minuteOf(copy.checkedAt)}, ${ageText(age)}: the service was not asked`);
+    tellNulls(screen, models, where);
+    return { ...place, models, asOf: copy.checkedAt };
+  }
   if (offline) throw catalogNotHeld(place);
-  const fetched = await fetchCatalog(context, settings, { place, copy });
-  const now = context.host.now();
-  if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, { fetched, copy, now }));
-  return withoutNulls(context, { place, value: fetched.value, bytes: fetched.bytes, asOf: now });
-};
-
-const fetchCatalog = async (
-  context: Context,
-  settings: Settings,
-  { place, copy }: { readonly place: CatalogPlace; readonly copy: CatalogCopy | undefined },
-) => {
   const client = await openClient(context, settings);
   const asked = { body: undefined, ...(copy === undefined ? {} : { held: copy }) };
   const { provider } = place;
   const reply =
-    place.catalog === "analysis"
+    catalog === "analysis"
       ? await client.send(listAnalysisModels, { ...asked, parameters: { analysis_provider: provider } })
       : await client.send(listRouterModels, { ...asked, parameters: { router_provider: provider } });
-  return { ...reply, unchanged: reply.status === 304 };
+  const now = host.now();
+  const fetched = { ...reply, unchanged: reply.status === 304 };
+  if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, { fetched, copy, now }));
+  tellNulls(screen, reply.value, where);
+  return { ...place, models: reply.value, asOf: now };
 };
 
-/** The catalog in the bytes of a copy. @throws Failure `catalog-not-held` if they hold none */
-const catalogIn = (
-  context: Context,
-  place: CatalogPlace,
-  { copy: { checkedAt }, bytes }: { readonly copy: CatalogCopy; readonly bytes: Uint8Array },
-): CatalogRead => {
-  const value = Catalog.safeParse(readDocument(bytes, "data")?.value);
-  if (!value.success) throw catalogNotHeld(place);
-  const when = `${minuteOf(checkedAt)}, ${ageOf(context.host.now() - checkedAt)}`;
-  context.screen.notice(`the ${place.catalog} catalog as it was at ${when}: the service was not asked`);
-  return withoutNulls(context, { place, value: value.data, bytes, asOf: checkedAt });
-};
-
-const withoutNulls = ({ screen }: Context, read: CatalogRead): CatalogRead => ({
-  ...read,
-  bytes: withoutNullEntries(screen, { ...read, entries: read.value.data, where: `the ${read.place.catalog} catalog` }),
-});
-
-/** A moment to the minute, for a person: `2026-10-01 12:00 UTC`. */
+/** A time to the minute, for a person: `2026-10-01 12:00 UTC`. */
 export const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 const ageUnits = [
@@ -147,44 +118,92 @@ const ageUnits = [
 ] as const;
 
 /** An age for a person: `3 hours ago`. */
-const ageOf = (ms: number): string => {
+const ageText = (ms: number): string => {
   const [name, unit] = ageUnits.find(([, length]) => ms >= length) ?? ["second", 1000];
-  const count = Math.max(0, Math.floor(ms / unit));
-  return `${counted(count, name)} ago`;
+  return `${counted(Math.max(0, Math.floor(ms / unit)), name)} ago`;
 };
 
 /** Catalogs that were read, and why others were not. */
 export interface CatalogsRead {
   readonly read: readonly CatalogRead[];
+  readonly listed: Entries<Listed>;
   readonly failures: readonly Failure[];
 }
 
-/** Reads catalogs side by side. @throws Failure where none could be read, and where the run was interrupted */
+/** Reads catalogs at the same time. @throws Failure if none could be read, and if the run was interrupted */
 export const readCatalogs = async (
   context: Context,
-  {
-    settings,
-    source,
-    names,
-  }: { readonly settings: Settings; readonly source: CatalogSource; readonly names: readonly CatalogName[] },
+  { names, settings, typed }: Omit<CatalogAsked, "catalog"> & { readonly names: readonly CatalogName[] },
 ): Promise<CatalogsRead> => {
   const settled = await Promise.allSettled(
-    names.map(async (catalog) => await readCatalog(context, { settings, catalog, source })),
+    names.map(async (catalog) => await readCatalog(context, { settings, catalog, typed })),
   );
   const read = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const reasons = settled.flatMap((one): unknown[] => (one.status === "rejected" ? [one.reason] : []));
-  const failures = reasons.filter((reason): reason is Failure => reason instanceof Failure);
+  const failures = reasons.filter((reason) => reason instanceof Failure);
   const worst = reasons.find((reason) => !(reason instanceof Failure) || reason.code === "interrupted");
   if (worst !== undefined) throw worst;
   if (read.length === 0 && failures[0] !== undefined) throw failures[0];
-  return { read, failures };
+  return { read, listed: listedIn(read), failures };
 };
-
-/** The entries of catalogs, one catalog behind the other. */
-export const listedOf = (read: readonly CatalogRead[]): Entries<Listed> =>
-  listedIn(read.map(({ place, value, bytes }) => ({ catalog: place.catalog, entries: value.data, bytes })));
 
 /** Ends a run that printed what it could read. @throws Failure */
 export const endWith = ([failure]: readonly Failure[]): void => {
   if (failure !== undefined) throw failure;
+};
+
+/** Checks a filter before anything is read. @throws Failure `options-contradict` */
+export const requireFilter = ({ deprecated, notDeprecated }: Filter): void => {
+  if (deprecated && notDeprecated)
+    throw contradiction("--deprecated", "--not-deprecated", "a model's deprecation date has come, or it has not");
+};
+
+/** Words that are named in one sentence at most. */
+const maxWords = 8;
+
+/** Refuses words that are neither usual nor in a model. @throws Failure `option-value-wrong` */
+export const requireWords = (filter: Filter, models: Entries<CatalogModel>): void => {
+  const unknown = unknownWord(filter, models);
+  if (unknown === undefined) return;
+  const { option, word, usual, near, occurring } = unknown;
+  const more = occurring.length > maxWords ? ` and ${occurring.length - maxWords} more` : "";
+  const wanted =
+    occurring.length === 0
+      ? `such words as ${usual.slice(0, maxWords).join(", ")}`
+      : `what occurs: ${occurring.slice(0, maxWords).map(wordText).join(", ")}${more}`;
+  throw wrongValue(option, word, wanted, near && wordText(near));
+};
+
+const wordText = ({ word, count }: { readonly word: string; readonly count: number }): string =>
+  count === 0 ? word : `${word} (${counted(count, "model")})`;
+
+/** The id of a model, or a glob over ids; of one catalog, if it names one. */
+interface ModelName {
+  readonly text: string;
+  readonly catalog?: CatalogName;
+}
+
+/** Opens the names of models; without any, all models are meant. It is asked about one model after the other. */
+export const openNamed = (names: readonly ModelName[] | undefined) => {
+  const all = (names ?? []).map(({ text, catalog }) => {
+    const isGlob = /[*?]/.test(text) && catalog === undefined;
+    return { text, catalog, glob: isGlob ? matchesPattern(text) : undefined, found: false };
+  });
+  const ids = new Set<string>();
+  return {
+    /** True if a model is named. */
+    means(id: string | undefined, catalog: CatalogName): boolean {
+      if (names === undefined) return true;
+      if (id !== undefined) ids.add(id);
+      const meant = all.filter(
+        (one) =>
+          (one.catalog ?? catalog) === catalog && (one.text === id || one.glob?.({ id: id ?? "", name: "" }) === true),
+      );
+      for (const one of meant) one.found = true;
+      return meant.length > 0;
+    },
+    /** The names that meant no model so far, each with the id that is nearest to it. */
+    missing: (): readonly { readonly id: string; readonly near: string | undefined }[] =>
+      all.filter(({ found }) => !found).map(({ text }) => ({ id: text, near: nearest(text, ids) })),
+  };
 };

@@ -1,10 +1,9 @@
 /** The values of options and arguments: known without a network, a credential or a program. */
-import { idsOfCopies, lockRuleNames, type WordField, wordFilters } from "../../catalogs/index.ts";
+import { idsOfCopies, lockRuleNames, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
 import { dataFolder, profileNames, savedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
-import { catalogColumns, joinedColumns, namedAsInJson } from "../catalog/columns.ts";
-import { modelColumns } from "../models/columns.ts";
+import { namedAsInJson, rowColumns } from "../catalog/columns.ts";
 import type { Asked, Candidate, ValueKind } from "./candidates.ts";
 
 /** Splits that people use; a setting may name others. */
@@ -38,10 +37,10 @@ const settingNames: Source = () => settings.map((name) => ({ text: name, about: 
 
 /** Words of a filter that the field knows, and what follows each. */
 const filterWords =
-  (field: WordField, behind = ""): Source =>
+  (field: string, behind = ""): Source =>
   ({ typed }) =>
     nextInList(
-      wordFilters[field].known.map((word) => word + behind),
+      usualWords(field).map((word) => word + behind),
       typed,
     );
 
@@ -109,22 +108,22 @@ const sources: Readonly<Record<string, Source>> = {
 
 /** Names of the columns or fields that a command prints. */
 const columnsOf = async ({ command: { words }, name, given }: Asked): Promise<readonly string[]> => {
-  if (words === "models" && !given.has("with-prices")) return modelColumns.map(({ name }) => name);
+  if (words === "models" && !given.has("with-prices")) return modelFields.map(({ name }) => name);
   if (["models", "catalog all", "catalog show"].includes(words)) {
     // An order is one of columns, whatever is printed.
     const asJson = given.has("json") && name === "--fields";
-    const columns = joinedColumns(catalogColumns(), { withModels: words === "models" });
+    const columns = rowColumns({ of: words === "models" ? "models" : "all" });
     return (asJson ? namedAsInJson(columns) : columns).map(({ name }) => name);
   }
-  if (words.startsWith("catalog ")) return (await ownColumns[words]?.()) ?? catalogColumns().map(({ name }) => name);
+  if (words.startsWith("catalog ")) return (await ownColumns[words]?.()) ?? rowColumns().map(({ name }) => name);
   return words.startsWith("call ") ? callFields : [];
 };
 
 /** The columns of the verbs of `catalog` that do not print those of a catalog. */
 const ownColumns: Readonly<Record<string, () => Promise<readonly string[]>>> = {
-  "catalog diff": async () => (await import("../catalog/diff.ts")).changeColumnNames,
+  "catalog diff": async () => (await import("../catalog/compare.ts")).changeColumnNames,
   "catalog cost": async () => (await import("../catalog/cost.ts")).costColumnNames,
-  "catalog verify": async () => (await import("../catalog/verify.ts")).findingColumnNames,
+  "catalog verify": async () => (await import("../catalog/compare.ts")).findingColumnNames,
 };
 
 /** Names behind the last comma of a list, without those that stand in it. */

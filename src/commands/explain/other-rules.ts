@@ -1,5 +1,5 @@
 /** Rules beside those that trajectories are held against: what lock files, settings, keys and the local service say. */
-import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
+import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
 import type { Problem, Severity } from "../../failure.ts";
 import { looseProblem } from "../../files.ts";
 import { importProblem } from "../../settings/index.ts";
@@ -13,7 +13,7 @@ interface RulePage {
 
 const lockPages = (): Readonly<Record<string, RulePage>> =>
   Object.fromEntries(
-    Object.entries(lockRules).map(([rule, { why, message, severity, line }]) => {
+    lockRulePages().map(({ rule, why, message, severity, line }) => {
       const advice = severity === "warning" ? acceptAdvice : cheapest;
       const place = { file: "rollcall.lock.json", line, column: 7 };
       return [

@@ -1,58 +1,50 @@
-/** Which entries of a list are shown, and in which order: what picks them, `--sort` and `--limit`. */
-
-import type { Filter } from "../../catalogs/index.ts";
-import type { Entries } from "../../contract/fields.ts";
+/** Which entries of a list are shown, and in which order; and what is said about the others. */
+import type { Entries, ReplyList } from "../../contract/replies.ts";
+import { counted } from "../../counted.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { optionValueWrong } from "../../failures.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, columnMeant, type Rows, type Screen } from "../../output/index.ts";
 
-/** An order by one column, as meant. */
+/** An order by one column. */
 interface Order<Row> {
   readonly column: Pick<Column<Row>, "name" | "align" | "value">;
   readonly descending: boolean;
 }
 
-/** What `--sort <columns>` means; `-column` is descending. @throws Failure `option-value-wrong` */
+/** Reads `--sort <columns>`; `-column` is descending. @throws Failure `option-value-wrong` */
 export const orderOf = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
-  typed.map((one) => orderBy(one, columns));
-
-const orderBy = <Row>(typed: string, columns: readonly Column<Row>[]): Order<Row> => {
-  const descending = typed.startsWith("-");
-  const name = descending ? typed.slice(1) : typed;
-  const column = columnMeant(name, columns);
-  if (column !== undefined) return { column, descending };
-  const names = columns.map((one) => one.name);
-  const near = nearest(name, names);
-  throw optionValueWrong({
-    option: "--sort",
-    value: typed,
-    wanted: `a column: ${names.join(", ")}; with - in front the largest comes first`,
-    suggestion: near === undefined ? undefined : `${descending ? "-" : ""}${near}`,
+  typed.map((value) => {
+    const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
+    const column = columnMeant(name, columns);
+    if (column !== undefined) return { column, descending: sign !== "" };
+    const names = columns.map((one) => one.name);
+    const near = nearest(name, names);
+    const wanted = `a column: ${names.join(", ")}; with - in front the largest comes first`;
+    const suggestion = near === undefined ? undefined : `${sign}${near}`;
+    throw optionValueWrong({ option: "--sort", value, wanted, suggestion });
   });
-};
 
-/** The columns: on a narrow terminal, those that the list is filtered by stay, and those that it is sorted by are among the last to be left out. */
+/** The columns for a narrow terminal: those that the list is filtered by stay, and those that it is sorted by are among the last to go. */
 export const withAskedSeen = <Row>(
   columns: readonly Column<Row>[],
   { order, filtered = [] }: { readonly order: readonly Order<Row>[]; readonly filtered?: readonly string[] },
-): readonly Column<Row>[] => {
-  const sorted = new Set(order.map(({ column }) => column.name));
-  return columns.map((column) => {
-    const most = filtered.includes(column.name) ? 0 : sorted.has(column.name) ? 1 : column.rank;
-    return { ...column, rank: Math.min(column.rank, most) };
+): readonly Column<Row>[] =>
+  columns.map((column) => {
+    const isSorted = order.some((one) => one.column.name === column.name);
+    const max = filtered.includes(column.name) ? 0 : isSorted ? 1 : column.rank;
+    return { ...column, rank: Math.min(column.rank, max) };
   });
-};
 
 /** The entries shown, and their positions in the list. */
 export interface Selection<Row> {
   readonly rows: Rows<Row>;
   readonly kept: readonly number[];
-  /** How many there are without the limit. */
+  /** Their number without the limit. */
   readonly found: number;
 }
 
-/** Picks, sorts, and cuts off. */
+/** Selects and sorts entries. `see` gets every entry, whether it matches or not. */
 export const selected = <Row>({
   entries,
   see,
@@ -61,135 +53,132 @@ export const selected = <Row>({
   limit,
 }: {
   readonly entries: Entries<Row>;
-  /** Is shown every entry, whether it matches or not. */
   readonly see?: (row: Row) => void;
   readonly matches: (row: Row) => boolean;
   readonly order: readonly Order<Row>[];
   readonly limit: number | undefined;
 }): Selection<Row> => {
-  const found: Placed[] = [];
+  // The entries themselves are not kept: there may be many.
+  const found: { readonly position: number; readonly keys: readonly Key[] }[] = [];
   let position = 0;
   for (const row of entries) {
     see?.(row);
-    if (matches(row)) found.push({ position, keys: keysOf(row, order) });
+    const keys = () => order.map(({ column }) => keyOf(column.value(row), column.align));
+    if (matches(row)) found.push({ position, keys: order.length === 0 ? noKeys : keys() });
     position++;
   }
-  const kept = sorted(found, order)
-    .slice(0, limit)
-    .map((one) => one.position);
+  const directions = order.map(({ descending }) => (descending ? -1 : 1));
+  found.sort((a, b) => {
+    for (const [at, direction] of directions.entries()) {
+      const difference = compareKeys(a.keys[at] ?? absent, b.keys[at] ?? absent, direction);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+  const kept = found.slice(0, limit).map((one) => one.position);
   const rows = { length: kept.length, at: (row: number) => entries.at(kept[row] ?? entries.length) };
   return { rows, kept, found: found.length };
 };
 
-/** Whether something but the pattern alone picks the entries. */
-export const isFiltered = ({ pattern, ...others }: Filter): boolean =>
-  pattern === undefined || Object.values(others).some((value) => value !== undefined);
-
-/** What a selection is of. */
-interface Selected {
-  readonly pattern: string | undefined;
-  readonly of: number;
-  readonly filtered: boolean;
-  /** The sentence for a list without anything in it. */
-  readonly none: string;
-  /** What is listed, in the plural: models where nothing is said. */
-  readonly noun?: string;
-  /** Words of the filter that nothing has. */
-  readonly absent?: readonly string[];
+/** The key that a value is sorted by: numbers, then texts, then what is absent, in both directions. */
+interface Key {
+  readonly kind: 0 | 1 | 2;
+  readonly value: number | string;
+  /** A number with more digits than doubles distinguish. */
+  readonly spelled?: string | undefined;
 }
 
-/** Says of a selection that nothing was found, or that there is more, where it does not speak for itself. */
-export const tellSelection = (screen: Screen, selection: Selection<unknown>, about: Selected): void => {
-  const sentence = sentenceOf(selection, about);
-  if (sentence === undefined) return;
-  const { pattern } = about;
-  // Who takes the word for a list of fields, as other programs have it, would wonder at an empty list.
-  if (screen.isForProgram && selection.found === 0 && pattern !== undefined && screen.behindJson === pattern)
-    screen.remark(
-      `${sentence}: --json takes no value, so that the word behind it is a pattern (--fields picks fields)`,
-    );
-  else screen.notice(sentence);
-};
-
-const sentenceOf = ({ rows, found }: Selection<unknown>, about: Selected): string | undefined => {
-  const { noun = "models", absent = [] } = about;
-  if (rows.length < found) return `the first ${rows.length} of ${found} ${noun}`;
-  if (found > 0) return undefined;
-  if (about.of === 0) return about.none;
-  const missing = absent.length === 0 ? "" : `; none has ${absent.join(", ")}`;
-  if (about.filtered) return `none of ${about.of} ${noun} matches${missing}`;
-  return `no model matches ${JSON.stringify(about.pattern ?? "")}`;
-};
-
-/** What a value is sorted by: numbers, then words, then what is absent, whichever way. */
-type Key =
-  /** `spelled` where there are more digits than a double tells apart. */
-  | { readonly kind: 0; readonly number: number; readonly spelled: string | undefined }
-  | { readonly kind: 1; readonly text: string }
-  | { readonly kind: 2 };
-
-const absent: Key = { kind: 2 };
-
-/** Without an order, all entries share their lack of keys: there may be many. */
+const absent: Key = { kind: 2, value: "" };
 const noKeys: readonly Key[] = [];
-
-const keysOf = <Row>(row: Row, order: readonly Order<Row>[]): readonly Key[] =>
-  order.length === 0 ? noKeys : order.map(({ column }) => keyOf(column.value(row), column.align));
 
 /** Two decimal numbers of so many characters are never the same double. */
 const exactCharacters = 15;
 
 const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
   if (value === undefined || value === null || value === "") return absent;
-  const isNumber = align === "right" || align === "decimal";
-  const number =
-    typeof value === "number" ? value : isNumber && typeof value === "string" ? numberIn(value) : Number.NaN;
-  // A price below zero is none: nothing costs less than what is free.
-  const isPrice = align !== "decimal" || number >= 0;
-  if (Number.isFinite(number) && isPrice) {
+  const isNumeral = (align ?? "left") !== "left" && typeof value === "string" && numeral.test(value.trim());
+  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
+  // A price below zero is not a price: nothing costs less than what is free.
+  if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
     const spelled = String(value).trim();
-    return { kind: 0, number, spelled: spelled.length > exactCharacters ? spelled : undefined };
+    return { kind: 0, value: number, spelled: spelled.length > exactCharacters ? spelled : undefined };
   }
   const text = Array.isArray(value) ? value.map(textFor).join(";") : textFor(value);
-  return text === "" ? absent : { kind: 1, text: text.toLowerCase() };
+  return text === "" ? absent : { kind: 1, value: text.toLowerCase() };
 };
+
+const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** An object of a reply may have a key such as `toString`. */
 const textFor = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value ?? "") : String(value));
 
-const numberIn = (text: string): number => {
-  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
-  return Number.isFinite(number) ? number : Number.NaN;
+const compareKeys = (a: Key, b: Key, direction: number): number => {
+  if (a.kind !== b.kind) return a.kind - b.kind;
+  if (a.value !== b.value) return a.value < b.value ? -direction : direction;
+  if (a.spelled === b.spelled) return 0;
+  const [left, right] = [a, b].map(({ value, spelled }) => parseDecimal(spelled ?? String(value)));
+  return left === undefined || right === undefined ? 0 : direction * compareDecimals(left, right);
 };
 
-/** An entry that was found: where it stands, and what it is sorted by. The entry itself is let go. */
-interface Placed {
-  readonly position: number;
-  readonly keys: readonly Key[];
+/** A list that was selected from. */
+interface Selected {
+  readonly pattern: string | undefined;
+  readonly of: number;
+  /** True if more than the pattern selects entries. */
+  readonly filtered: boolean;
+  /** The sentence for a list without an entry. */
+  readonly none: string;
+  /** In the plural. Default: models. */
+  readonly noun?: string;
+  /** Words of the filter that no entry has. */
+  readonly absent?: readonly string[];
 }
 
-const sorted = <Row>(found: Placed[], order: readonly Order<Row>[]): readonly Placed[] =>
-  found.sort((a, b) => {
-    for (const [at, { descending }] of order.entries()) {
-      const [key, other] = [a.keys[at], b.keys[at]];
-      const difference = key === undefined || other === undefined ? 0 : compared(key, other, descending ? -1 : 1);
-      if (difference !== 0) return difference;
-    }
-    return 0;
-  });
-
-type NumberKey = Extract<Key, { readonly kind: 0 }>;
-
-const compared = (a: Key, b: Key, direction: 1 | -1): number => {
-  if (a.kind === 0 && b.kind === 0)
-    return direction * (a.number === b.number ? exactly(a, b) : a.number < b.number ? -1 : 1);
-  if (a.kind === 1 && b.kind === 1) return direction * (a.text === b.text ? 0 : a.text < b.text ? -1 : 1);
-  return a.kind - b.kind;
+/** Says that nothing was found, or that there is more. */
+export const tellSelection = (
+  screen: Screen,
+  { rows, found }: Selection<unknown>,
+  { pattern, of, filtered, none, noun = "models", absent = [] }: Selected,
+): void => {
+  if (rows.length < found) screen.notice(`the first ${rows.length} of ${found} ${noun}`);
+  if (found > 0) return;
+  const missing = absent.length === 0 ? "" : `; none has ${absent.join(", ")}`;
+  const matches = filtered
+    ? `none of ${of} ${noun} matches${missing}`
+    : `no model matches ${JSON.stringify(pattern ?? "")}`;
+  const sentence = of === 0 ? none : matches;
+  // In other programs, the word after --json is a list of fields.
+  if (screen.isForProgram && pattern !== undefined && screen.behindJson === pattern)
+    screen.remark(
+      `${sentence}: --json takes no value, so that the word behind it is a pattern (--fields picks fields)`,
+    );
+  else screen.notice(sentence);
 };
 
-/** What doubles can't tell apart, their digits can. */
-const exactly = (a: NumberKey, b: NumberKey): number => {
-  if (a.spelled === b.spelled) return 0;
-  const [left, right] = [a, b].map(({ number, spelled }) => parseDecimal(spelled ?? String(number)));
-  return left === undefined || right === undefined ? 0 : compareDecimals(left, right);
+/** Models that are named in one sentence, and fields of each. */
+const maxModels = 3;
+const maxFields = 6;
+
+/** Gathers fields that are not of the interface's types, model by model. `shown` says what becomes of their values. */
+export const openMistypings = (shown: string) => {
+  const named: string[] = [];
+  let count = 0;
+  return {
+    add(id: unknown, fields: readonly string[]) {
+      if (fields.length === 0 || count++ >= maxModels) return;
+      const more = fields.length > maxFields ? ` and ${fields.length - maxFields} more` : "";
+      const name = JSON.stringify(typeof id === "string" ? id : "an entry without an id");
+      named.push(`${name} (${fields.slice(0, maxFields).join(", ")}${more})`);
+    },
+    tell(screen: Screen) {
+      const more = count > maxModels ? ` and ${count - maxModels} more` : "";
+      if (count > 0) screen.notice(`not of the interface's types, ${shown}: ${named.join(", ")}${more}`);
+    },
+  };
+};
+
+/** Says how many elements of a list are null. */
+export const tellNulls = (screen: Screen, { nulls }: Pick<ReplyList<unknown>, "nulls">, where: string): void => {
+  const entries = counted(nulls, "entry", "entries");
+  if (nulls > 0) screen.notice(`${entries} of ${where} ${nulls === 1 ? "is" : "are"} null, and left out`);
 };

@@ -1,13 +1,11 @@
 /** The run of `rollcall models`. */
-import { matchesPattern } from "../../catalogs/index.ts";
+import { matchesPattern, modelFields } from "../../catalogs/index.ts";
 import { openClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { known, mistypedNames } from "../../contract/fields.ts";
 import { type InferenceModel, listModels } from "../../contract/models.ts";
+import { known, mistypedNames, type ReplyList } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
-import { openMistypings, withoutNullEntries } from "../lists/mistyped.ts";
-import { orderOf, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
-import { modelColumns } from "./columns.ts";
+import { openMistypings, orderOf, selected, tellNulls, tellSelection, withAskedSeen } from "../lists/selection.ts";
 import type { TypedModels } from "./command.ts";
 
 /** Lists the models that can be called, with `--with-prices` joined with the catalogs. @throws Failure */
@@ -18,39 +16,37 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   }
   const { screen } = context;
   const { pattern, limit } = typed;
-  const order = orderOf(typed.sort, modelColumns);
+  const order = orderOf(typed.sort, modelFields);
   const progress = screen.progress("listing the models");
-  const { entries, bytes } = await readModels(context).finally(progress.stop);
-  const matches = matcherFor(pattern);
-  const mistyped = openMistypings({ fieldsOf: mistypedNames, isMeant: matches, what: "shown as it came" });
-  const selection = selected({ entries, see: mistyped.add, matches, order, limit });
-  mistyped.tell(screen);
+  const models = await readModels(context).finally(progress.stop);
+  const isMeant = matchesPattern(pattern ?? "");
+  const matches = ({ id }: InferenceModel) => isMeant({ id: known(id) ?? "", name: "" });
+  const mistypings = openMistypings("shown as it came");
+  const see = (model: InferenceModel) => {
+    if (matches(model)) mistypings.add(model.id, mistypedNames(model));
+  };
+  const selection = selected({ entries: models, see, matches, order, limit });
+  mistypings.tell(screen);
   tellSelection(screen, selection, {
     pattern,
-    of: entries.length,
+    of: models.length,
     filtered: false,
     none: "the service lists no models",
   });
+  const kept = selection.kept.map((at) => models.positions[at] ?? at);
   await printList(screen, {
-    columns: withAskedSeen(modelColumns, { order }),
+    columns: withAskedSeen(modelFields, { order }),
     rows: selection.rows,
-    wire: { bytes, member: "data", kept: selection.kept },
+    wire: { bytes: models.bytes, member: "data", kept },
   });
 };
 
-const readModels = async (context: Context) => {
+const readModels = async (context: Context): Promise<ReplyList<InferenceModel>> => {
   const client = await openClient(context, await settingsInForce(context));
-  const { value, bytes } = await client.send(listModels, { parameters: {}, body: undefined });
-  // Assumed: a service that pages its list says so as others do. The interface has no way to ask for the next page.
-  if (value.has_more === true) {
+  const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
+  if (models.hasMore) {
     context.screen.notice("the service has more models than it lists (has_more): this is its first page");
   }
-  const entries = value.data;
-  return { entries, bytes: withoutNullEntries(context.screen, { entries, bytes, where: "the list of models" }) };
-};
-
-const matcherFor = (pattern = ""): ((model: InferenceModel) => boolean) => {
-  if (pattern === "") return () => true;
-  const matches = matchesPattern(pattern);
-  return ({ id }) => matches({ id: known(id) ?? "", name: "" });
+  tellNulls(context.screen, models, "the list of models");
+  return models;
 };

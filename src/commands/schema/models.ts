@@ -1,8 +1,8 @@
 /** What `models`, `call` and `catalog` print: the service's own objects, and what they are compared with. */
 import * as z from "zod/mini";
-import { Call } from "../../contract/call.ts";
-import { Catalog, CatalogModel } from "../../contract/catalog.ts";
-import { InferenceModel, InferenceModelList } from "../../contract/models.ts";
+import * as calls from "../../contract/call.ts";
+import * as catalogs from "../../contract/catalog.ts";
+import * as callable from "../../contract/models.ts";
 import * as s from "./shape.ts";
 import { about, all, count, either, list, maybe, nullable, number, object, oneOf, text } from "./shape.ts";
 
@@ -10,15 +10,15 @@ import { about, all, count, either, list, maybe, nullable, number, object, oneOf
 export const asItCame =
   "as the service sent it: unknown keys and the spelling of numbers are kept, and so is what breaks the interface";
 
-const inferenceModel = about(`a model, ${asItCame}`, InferenceModel);
-const catalogModel = about(`a model, ${asItCame}`, CatalogModel);
-const call = about(`a call, ${asItCame}; vendor_ stands for the deployment's own prefix`, Call);
+const inferenceModel = about(`a model, ${asItCame}`, s.objectOf(callable.inferenceModel));
+const catalogModel = about(`a model, ${asItCame}`, s.objectOf(catalogs.catalogModel));
+const call = about(`a call, ${asItCame}; vendor_ stands for the deployment's own prefix`, s.objectOf(calls.call));
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
 
 /** The objects of a service's list have a description. */
-const catalog = z.extend(Catalog, { data: z.array(catalogModel) });
+const catalog = s.open({ data: z.array(catalogModel) });
 
 /** Rows of what several catalogs say. */
 const catalogRows = <Of extends z.ZodMiniType>(row: Of) =>
@@ -35,7 +35,7 @@ const priced = object({
 });
 
 const models = either([
-  z.extend(InferenceModelList, { data: z.array(inferenceModel) }),
+  s.open({ object: maybe('"list"', nullable(text)), data: z.array(inferenceModel) }),
   about("with --with-prices", catalogRows(priced)),
 ]);
 
@@ -60,7 +60,7 @@ const callSummary = object({
   groups: about("by operation and model; a call of several models counts with each", list(callGroup)),
 });
 
-const calls = either([
+const callsRead = either([
   about("the reply, with what else it says beside the call", s.open({ call })),
   object({ calls: list(call) }),
   about("with --summary", callSummary),
@@ -149,7 +149,7 @@ export const modelsOutputs: s.Outputs = {
   models: ["the models that can be called", models, either([inferenceModel, about("with --with-prices", priced)])],
   "call read": [
     "one call, or several where several ids were given",
-    calls,
+    callsRead,
     either([call, about("with --summary", callGroup)]),
   ],
   "catalog analysis": ["the models in the catalog of the analysis provider", catalog, catalogModel],

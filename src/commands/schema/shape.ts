@@ -1,7 +1,6 @@
 /** What schemas of documents are made of: zod with descriptions, so that a document's type and its JSON Schema are one. */
 import * as z from "zod/mini";
-import { fieldNotes, type Schema } from "../../contract/endpoint.ts";
-import { entrySchemas } from "../../contract/entries.ts";
+import type { Schema } from "../../contract/endpoint.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
 
 /**
@@ -10,19 +9,24 @@ import { isObject, type JsonObject } from "../../json/walk.ts";
  */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** A schema with a sentence. */
-export const about = <Of extends Schema>(sentence: string, schema: Of): Of => {
+/** Parts of a JSON Schema that zod does not make itself. An `id` is the name in the document's `$defs`. */
+const notes = z.registry<JsonObject>();
+
+const withNotes = <Of extends Schema>(schema: Of, note: JsonObject): Of => {
   const noted = schema.clone();
-  fieldNotes.add(noted, { description: sentence });
+  notes.add(noted, { ...notes.get(schema), ...note });
   return noted;
 };
 
+/** A schema with a sentence. */
+export const about = <Of extends Schema>(sentence: string, schema: Of): Of =>
+  withNotes(schema, { description: sentence });
+
 /** A schema that is in the document's `$defs`, by a name. */
-export const shared = <Of extends Schema>(id: string, schema: Of): Of => {
-  const noted = schema.clone();
-  fieldNotes.add(noted, { ...fieldNotes.get(schema), id });
-  return noted;
-};
+export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
+
+/** An object of the service, by the JSON Schema of its type. */
+export const objectOf = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
 
 /** What is not always there. */
 export const maybe = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
@@ -79,10 +83,9 @@ export const jsonSchemaOf = (schema: Schema): JsonObject => {
   const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
-    metadata: fieldNotes,
-    override({ zodSchema, jsonSchema }) {
-      const entry = entrySchemas.get(zodSchema);
-      const read = entry === undefined ? tidied(jsonSchema) : { type: "array", items: jsonSchemaOf(entry) };
+    metadata: notes,
+    override({ jsonSchema }) {
+      const read = tidied(jsonSchema);
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
       Object.assign(jsonSchema, read);
     },
@@ -92,11 +95,10 @@ export const jsonSchemaOf = (schema: Schema): JsonObject => {
 
 /** Says the same in fewer words: without bounds of JavaScript, and without leave for what is left open. */
 const tidied = (schema: JsonObject): JsonObject => {
-  const { description, whole, const: only, ...own } = { ...schema, ...merged(schema) };
+  const { description, const: only, ...own } = { ...schema, ...merged(schema) };
   const words = only === undefined ? own.enum : [only];
   const changes = {
     ...(own.type === undefined ? {} : { anyOf: undefined }),
-    ...(whole === true ? { type: ["integer", "null"] } : {}),
     ...(words === undefined ? {} : { type: undefined, enum: words }),
     // The expression of a date-time has 300 characters, and says no more.
     ...(own.format === undefined ? {} : { pattern: undefined }),
@@ -110,11 +112,10 @@ const tidied = (schema: JsonObject): JsonObject => {
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 };
 
-/** A value or null, and what is read whatever comes, as one schema. */
+/** A value or null as one schema. */
 const merged = ({ anyOf, ...own }: JsonObject): JsonObject => {
   const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(first) || !isObject(other) || more.length > 0) return {};
-  if (Object.keys(other).length === 0) return { ...own, ...first };
   const isPlain = Object.keys(first).length === 1 && Object.keys(other).length === 1;
   if (typeof first.type !== "string" || !(isPlain || other.type === "null")) return {};
   return { ...own, ...first, type: [first.type, other.type] };

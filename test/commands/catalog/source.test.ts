@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
@@ -13,8 +14,12 @@ const asking = async (answers: readonly Answer[], home = newHome()) => {
   const env = { ...home, ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
   const folder = join(home.XDG_DATA_HOME, "rollcall");
   const router = (...args: readonly string[]) => runRollcall(["catalog", "router", "--fields", "id", ...args], { env });
-  const copy = () => join(folder, "catalogs", readdirSync(join(folder, "catalogs"))[0] ?? "");
-  return { server, env, folder, router, copy };
+  const fileOf = (end: string) => () => {
+    const history = join(folder, "catalog-history");
+    const names = readdirSync(history, { recursive: true, encoding: "utf8" });
+    return join(history, names.find((name) => name.endsWith(end)) ?? "");
+  };
+  return { server, env, folder, router, copy: fileOf("latest.json"), reply: fileOf(".gz") };
 };
 
 const headersOf = ({ received }: { readonly received: readonly { readonly headers: object }[] }, ...names: string[]) =>
@@ -102,12 +107,12 @@ describe("the cache of catalogs", () => {
 
   it.each([
     ["cut", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, -3))],
-    ["changed", (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace('"one"', '"eno"'))],
+    ["changed", (path: string) => writeFileSync(path, gzipSync(one.replace("one", "eno")))],
   ])("sends no validators if the copy is %s", async (_, damage) => {
     const whole = { headers: { etag: '"v1"' }, body: one };
-    const { server, router, copy } = await asking([whole, { status: 304 }, whole, { status: 304 }]);
+    const { server, router, reply } = await asking([whole, { status: 304 }, whole, { status: 304 }]);
     await router();
-    damage(copy());
+    damage(reply());
     expect(await router("--offline")).toMatchObject({ code: 9 });
     expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
     expect(await router()).toEqual({ code: 0, stdout: "one\n", stderr: "" });
@@ -116,8 +121,8 @@ describe("the cache of catalogs", () => {
 
   it.each([
     ["empty", ""],
-    ["something else", '[1]\n{"data":[]}'],
-    ["of a later rollcall", '{"version":2}\n{"data":[]}'],
+    ["something else", "[1]"],
+    ["of a later rollcall", '{"version":3}'],
   ])("requests a catalog again if its copy is %s", async (_, text) => {
     const { server, router, copy } = await asking([{ headers: { etag: '"v1"' }, body: one }, json(two)]);
     await router();
@@ -128,13 +133,9 @@ describe("the cache of catalogs", () => {
   });
 
   it("stores its files with mode 0600", async () => {
-    const { router, folder, copy } = await asking([json(one)]);
+    const { router, folder, copy, reply } = await asking([json(one)]);
     await router();
-    const history = join(folder, "catalog-history");
-    const [saved = ""] = readdirSync(history, { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".gz"),
-    );
-    expect([statSync(copy()).mode & 0o777, statSync(join(history, saved)).mode & 0o777]).toEqual([0o600, 0o600]);
+    expect([copy(), reply()].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 

@@ -1,0 +1,130 @@
+/** Models in any list: the ids that words mean, and the columns of fields that a service may leave out or send in another type. */
+import type { InferenceModel } from "../contract/models.ts";
+import { type Field, Mistyped } from "../contract/replies.ts";
+import { nearest } from "../nearest.ts";
+
+/** What a pattern is compared with. */
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Parses a pattern: all its words must be in the id or name, in any case. A word with `*` or `?` is a glob over the id. */
+export const matchesPattern = (pattern: string): ((named: Named) => boolean) => {
+  const words = pattern.toLowerCase().split(/\s+/).filter(Boolean).map(matchesWord);
+  return ({ id, name }) => {
+    const lower = { id: id.toLowerCase(), name: name.toLowerCase() };
+    return words.every((matches) => matches(lower));
+  };
+};
+
+const matchesWord = (word: string): ((named: Named) => boolean) => {
+  if (!/[*?]/.test(word)) return ({ id, name }) => id.includes(word) || name.includes(word);
+  const glob = Array.from(word);
+  return ({ id }) => matchesGlob(Array.from(id), glob);
+};
+
+/** `*` is any run of characters, `?` any one. Takes at most as many steps as both are long, multiplied. */
+const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
+  let [at, of] = [0, 0];
+  let star: { readonly of: number; at: number } | undefined;
+  while (at < text.length) {
+    if (glob[of] === "*") star = { of: of++, at };
+    else if (glob[of] === "?" || glob[of] === text[at]) [at, of] = [at + 1, of + 1];
+    else if (star === undefined) return false;
+    else [at, of] = [++star.at, star.of + 1];
+  }
+  return glob.slice(of).every((one) => one === "*");
+};
+
+/** The part of an id after its last slash, in lower case. */
+export const lastPart = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+
+/** Finds the id that differs in case, before its last slash, or by a few mistakes; or the only one that contains the word. */
+export const nearestId = (id: string, all: readonly string[]): string | undefined => {
+  const ids = id === "" ? [] : all.filter((one) => one !== "");
+  const lower = id.toLowerCase();
+  const containing = new Set(ids.filter((one) => one.toLowerCase().includes(lower)));
+  return (
+    ids.find((one) => one.toLowerCase() === lower) ??
+    ids.find((one) => lastPart(one) === lastPart(id)) ??
+    nearest(id, ids) ??
+    (containing.size === 1 ? [...containing][0] : undefined)
+  );
+};
+
+/** Prints a value that is neither absent nor null. `spelled` gives its text in the reply, for what no type can hold. */
+type Print = (value: unknown, spelled: () => string) => string;
+
+/** A field of a reply as a column of a list (`Column` of the output). */
+export interface FieldColumn<Row> {
+  readonly name: string;
+  readonly heading: string;
+  readonly rank: number;
+  readonly align?: "right" | "decimal";
+  readonly of: (row: Row) => Field<unknown>;
+  readonly cell: (row: Row, spelled: () => string) => string;
+  readonly value: (row: Row) => unknown;
+}
+
+/** A column of a field. It is sorted by the value of the reply. */
+export const fieldColumn = <Row>(
+  name: string,
+  {
+    of,
+    print = printText,
+    heading = name,
+    value = plainValue,
+    ...shown
+  }: Pick<FieldColumn<Row>, "rank" | "align" | "of"> & {
+    readonly print?: Print;
+    readonly heading?: string;
+    readonly value?: (value: Field<unknown>) => unknown;
+  },
+): FieldColumn<Row> => ({
+  ...{ name, heading, ...shown, of },
+  cell: (row, spelled) => {
+    const own = of(row);
+    return own === undefined || own === null ? "" : print(own, spelled);
+  },
+  value: (row) => value(of(row)),
+});
+
+/** The value of a field, of whatever type it came in; undefined if there is none. */
+export const plainValue = (value: Field<unknown>): unknown =>
+  (value instanceof Mistyped ? value.value : value) ?? undefined;
+
+export const printText: Print = (value, spelled) => (typeof value === "string" ? value : spelled());
+
+export const printCount: Print = (value, spelled) => (Number.isSafeInteger(value) ? String(value) : spelled());
+
+export const printWords: Print = (value, spelled) => (Array.isArray(value) ? value.join(", ") : spelled());
+
+/** The last second of the year 9999. */
+const maxSeconds = 253_402_300_799;
+
+const printDay: Print = (value, spelled) => {
+  if (value === 0) return "";
+  return typeof value === "number" && value > 0 && value <= maxSeconds ? dayOf(value * 1000) : spelled();
+};
+
+/** The column of a time in Unix seconds. 0 is not a time. */
+export const createdColumn = <Row extends { readonly created?: Field<number> }>(rank: number): FieldColumn<Row> =>
+  fieldColumn("created", {
+    rank,
+    of: ({ created }) => created,
+    print: printDay,
+    value: (value) => plainValue(value === 0 ? undefined : value),
+  });
+
+/** The day of a time in UTC, as `YYYY-MM-DD`. Such texts compare as days do. */
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** The fields of models that can be called (interface 2.3). Their order is a promise (promises.md, "Output"). */
+export const modelFields: readonly FieldColumn<InferenceModel>[] = [
+  fieldColumn("id", { rank: 0, of: ({ id }) => id }),
+  createdColumn(2),
+  fieldColumn("owned_by", { heading: "owned by", rank: 1, of: ({ owned_by }) => owned_by }),
+  fieldColumn("root", { rank: 3, of: ({ root }) => root }),
+  fieldColumn("object", { rank: 4, of: ({ object }) => object }),
+];

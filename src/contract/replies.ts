@@ -1,0 +1,224 @@
+/** Reads replies of the service into values over their bytes: strict about what is around its objects, tolerant of their fields. */
+import { childrenOf, elementsOf, firstByteOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
+import { isObject, type JsonObject, openBrace, openBracket, type Span, textOf } from "../json/walk.ts";
+
+/** A value that is not of the interface's type: shown as it came, never calculated with. */
+export class Mistyped {
+  readonly value: unknown;
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** The value of a field. Each field may be absent or null. */
+export type Field<Value> = Value | Mistyped | null | undefined;
+
+/** The value of a field if it is of its type. */
+export const known = <Value>(value: Field<Value>): Value | undefined =>
+  value instanceof Mistyped || value === null ? undefined : value;
+
+/** The names of an object's fields that are not of their types. */
+export const mistypedNames = (object: object): readonly string[] =>
+  Object.entries(object).flatMap(([name, value]) => (value instanceof Mistyped ? [name] : []));
+
+/** A type of the interface. */
+interface Type<Value> {
+  /** Its JSON Schema, a part of one of draft 2020-12. */
+  readonly schema: JsonObject;
+  /** Returns the value itself, or a copy with what is not of its type as `Mistyped`. */
+  readonly read: (value: unknown) => Value | Mistyped;
+}
+
+/** The value of a type. */
+export type ValueOf<Of> = Of extends Type<infer Value> ? Value : never;
+
+const typeOf = <Value>(schema: JsonObject, isOfType: (value: unknown) => value is Value): Type<Value> => ({
+  schema,
+  read: (value) => (isOfType(value) ? value : new Mistyped(value)),
+});
+
+const isText = (value: unknown): value is string => typeof value === "string";
+// JSON.parse reads a number that is too large for a double as infinite.
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
+
+export const text = typeOf({ type: "string" }, isText);
+
+/** A number that the interface says is whole. Others are taken too. */
+export const integer = typeOf({ type: "integer" }, isNumber);
+
+export const texts = typeOf({ type: "array", items: { type: "string" } }, isTexts);
+
+/** An object of anything. */
+export const freeObject = typeOf({ type: "object", additionalProperties: {} }, isObject);
+
+export const anything = typeOf({}, (_: unknown): _ is unknown => true);
+
+/** A type with a description. */
+export const noted = <Value>({ schema, read }: Type<Value>, description: string): Type<Value> => {
+  const { type, ...others } = schema;
+  return { schema: { type, description, ...others }, read };
+};
+
+/** The types of an object's fields. It may have other fields too. */
+type Shape = Readonly<Record<string, Type<unknown>>>;
+
+type ObjectOf<Of extends Shape> = JsonObject & { readonly [Name in keyof Of]?: Field<ValueOf<Of[Name]>> };
+
+/** An object of the interface. */
+export const object = <Of extends Shape>(shape: Of): Type<ObjectOf<Of>> => {
+  const fields = Object.entries(shape);
+  const properties = fields.map(([name, { schema }]) => {
+    return [name, schema.type === undefined ? schema : { ...schema, type: [schema.type, "null"] }] as const;
+  });
+  const changesOf = (value: JsonObject) =>
+    fields.flatMap(([name, { read }]): readonly (readonly [string, unknown])[] => {
+      const was = value[name];
+      const is = was === undefined || was === null || was instanceof Mistyped ? was : read(was);
+      return is === was ? [] : [[name, is]];
+    });
+  // `changes` are what is still to be changed in the value.
+  const isRead = (value: JsonObject, changes: readonly unknown[]): value is ObjectOf<Of> =>
+    isObject(value) && changes.length === 0;
+  return {
+    schema: { type: "object", properties: Object.fromEntries(properties) },
+    read: (value) => {
+      if (!isObject(value)) return new Mistyped(value);
+      const changes = changesOf(value);
+      if (isRead(value, changes)) return value;
+      const mistyped = Object.fromEntries(changes);
+      // First in the order of the interface.
+      const changed = { ...mistyped, ...value, ...mistyped };
+      return isRead(changed, []) ? changed : new Mistyped(value);
+    },
+  };
+};
+
+/** A list of objects. */
+export const listOf = <Value>({ schema, read }: Type<Value>): Type<readonly Value[]> => ({
+  schema: { type: "array", items: schema },
+  read: (value) => {
+    if (!Array.isArray(value)) return new Mistyped(value);
+    const items = value.flatMap((item: unknown): readonly Value[] => {
+      const found = read(item);
+      return found instanceof Mistyped ? [] : [found];
+    });
+    return items.length === value.length ? items : new Mistyped(value);
+  },
+});
+
+/** A reply that was read: its value, or the dotted path of what has another shape; undefined if the bytes are not JSON. */
+export type ReplyRead<Value> = { readonly value: Value } | { readonly wrongAt: string } | undefined;
+
+/** Reads the bytes of a reply. */
+export type ReadReply<Value> = (bytes: Uint8Array) => ReplyRead<Value>;
+
+/** Objects in their order. Each is decoded again whenever it is looked at, and none is kept. */
+export interface Entries<Entry> extends Iterable<Entry> {
+  readonly length: number;
+  at(position: number): Entry | undefined;
+}
+
+/** Entries that `entryAt` makes when they are looked at. */
+export const entriesOf = <Entry>(length: number, entryAt: (position: number) => Entry): Entries<Entry> => ({
+  length,
+  at: (position) => (position >= 0 && position < length ? entryAt(position) : undefined),
+  *[Symbol.iterator]() {
+    for (let position = 0; position < length; position++) yield entryAt(position);
+  },
+});
+
+/** The same entries, each as `change` makes it when it is looked at. */
+export const mapped = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
+  length: entries.length,
+  at(position) {
+    const entry = entries.at(position);
+    return entry === undefined ? undefined : change(entry);
+  },
+  *[Symbol.iterator]() {
+    for (const entry of entries) yield change(entry);
+  },
+});
+
+/** The objects of a list in a reply. Elements that are null are not among them. */
+export interface ReplyList<Entry> extends Entries<Entry> {
+  /** The reply. */
+  readonly bytes: Uint8Array;
+  /** Returns an entry as the service spelled it. */
+  bytesAt(position: number): Uint8Array;
+  /** The position of each entry in the list of the reply. */
+  readonly positions: readonly number[];
+  /** Elements that are null. */
+  readonly nulls: number;
+  /** Assumed: a service that pages its list says so as others do. The interface has no way to ask for the next page. */
+  readonly hasMore: boolean;
+}
+
+/** Reads `{"data":[{…},…]}`. */
+export const readList =
+  <Value>({ read }: Type<Value>): ReadReply<ReplyList<Value>> =>
+  (bytes) => {
+    const root = rootOf(bytes);
+    const data = memberAt(root, "data");
+    if (root === undefined) return undefined;
+    if (data === undefined) return { wrongAt: firstByteOf(root) === openBrace ? "data" : "" };
+    if (firstByteOf(data) !== openBracket) return { wrongAt: "data" };
+    const spans: Span[] = [];
+    const positions: number[] = [];
+    const elements = elementsOf(data);
+    for (const [position, element] of elements.entries()) {
+      if (isNull(element)) continue;
+      if (firstByteOf(element) !== openBrace) return { wrongAt: `data.${position}` };
+      spans.push(spanOf(element));
+      positions.push(position);
+    }
+    const bytesAt = (position: number) => {
+      const { start, end } = spans[position] ?? { start: 0, end: 0 };
+      return bytes.subarray(start, end);
+    };
+    const entries = entriesOf(spans.length, (position): Value => {
+      const value = read(JSON.parse(textOf(bytes, spans[position] ?? { start: 0, end: 0 })));
+      if (value instanceof Mistyped) throw new TypeError(`entry ${position} is not an object`);
+      return value;
+    });
+    const more = memberAt(root, "has_more");
+    const hasMore = more !== undefined && parsedAt(more) === true;
+    return { value: { ...entries, bytes, bytesAt, positions, nulls: elements.length - spans.length, hasMore } };
+  };
+
+const isNull = (place: Place): boolean => firstByteOf(place) === letterN;
+
+/** The first byte of `null`, and of no other value. */
+const letterN = 0x6e;
+
+/** An object in a reply whose content stays bytes: one of many megabytes is in memory once. */
+export interface ReplyObject {
+  readonly bytes: Uint8Array;
+  readonly mistyped: readonly string[];
+}
+
+/** Reads `{"<member>":{…}}`, or null in place of the object. */
+export const readObject =
+  ({ read }: Type<object>, member: string): ReadReply<ReplyObject | null> =>
+  (bytes) => {
+    const root = rootOf(bytes);
+    if (root === undefined) return undefined;
+    const place = memberAt(root, member);
+    if (place !== undefined && isNull(place)) return { value: null };
+    if (place === undefined) return { wrongAt: firstByteOf(root) === openBrace ? member : "" };
+    const outline = read(outlineOf(place));
+    if (outline instanceof Mistyped) return { wrongAt: member };
+    const { start, end } = spanOf(place);
+    return { value: { bytes: bytes.subarray(start, end), mistyped: mistypedNames(outline) } };
+  };
+
+/** The fields of an object, with nothing in those that are objects or lists. */
+const outlineOf = (place: Place): unknown =>
+  firstByteOf(place) === openBrace
+    ? Object.fromEntries(Array.from(childrenOf(place), ([name, field]) => [name, emptied(field)]))
+    : undefined;
+
+const emptied = (place: Place): unknown => {
+  const first = firstByteOf(place);
+  return first === openBrace ? {} : first === openBracket ? [] : parsedAt(place);
+};
