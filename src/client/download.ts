@@ -8,7 +8,7 @@ import { exchange, type ReplyHeaders } from "./exchange.ts";
 import { isPassing, noConnection, settingOf } from "./failures.ts";
 import type { ClientOptions, Patience } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
-import { addressOf, routeTo } from "./route.ts";
+import { addressOf, type Route, routeTo } from "./route.ts";
 import { openPatience, readRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
 import { isWorthAnotherTry, TransportError } from "./transport-error.ts";
 
@@ -56,7 +56,7 @@ export const openDownloads = (options: DownloadOptions): Downloads =>
   downloadsOver(options, { opened: undefined, reached: new Set(), isAnnounced: false });
 
 const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
-  const { host, maxWaitMs, waitsForHost, onAgain } = options;
+  const { host, maxWaitMs, waitsForHost, onAgain, timeoutMs: silenceMs = readSilenceMs } = options;
   const announce = (why: Failure) => {
     if (!shared.isAnnounced) onAgain?.(why, maxWaitMs);
     shared.isAnnounced = true;
@@ -69,58 +69,49 @@ const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
     close: () => void shared.opened?.then((connections) => connections.close()),
     async get(url, headers) {
       const waits = patience();
+      const route = routeTo(addressOf(url.origin), host.env);
+      const about = { http: { method: "GET", url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
         shared.opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-        const got = await request(options, { connections: await shared.opened, url, headers, tries });
-        if ("status" in got) {
+        const connections = await shared.opened;
+        const failureOf = (error: TransportError) =>
+          noConnection(error, { route, silenceMs, tries, setting: "the address" }, about);
+        const got = await request(options, { connections, url, route, headers, tries, failureOf });
+        if (!(got instanceof TransportError)) {
           shared.reached.add(url.origin);
           if (!isPassing(got.status) || !(await waits.wait(got.retryAfterMs, got.drop))) return got;
           continue;
         }
-        const { error, failure } = got;
-        const isWorth = isWorthAnotherTry(error, waitsForHost || shared.reached.has(url.origin));
-        if (!isWorth || !(await waits.wait(undefined))) throw failure;
-        if (tries >= triesBeforeNotice) announce(failure);
+        const isWorth = isWorthAnotherTry(got, waitsForHost || shared.reached.has(url.origin));
+        if (!isWorth || !(await waits.wait(undefined))) throw failureOf(got);
+        if (tries >= triesBeforeNotice) announce(failureOf(got));
       }
     },
   };
 };
 
-interface Wanted {
-  readonly connections: Connections;
-  readonly url: URL;
-  readonly headers: Headers;
-  readonly tries: number;
-}
-
-/** A request without a reply. */
-interface NoReply {
-  readonly error: TransportError;
-  readonly failure: Failure;
-}
-
 /** Bytes of a body that are read ahead. */
 const aheadBytes = 2 ** 18;
 
+/** A request for a file. */
+interface FileRequest {
+  readonly connections: Connections;
+  readonly url: URL;
+  readonly route: Route;
+  readonly headers: Headers;
+  readonly tries: number;
+  readonly failureOf: (error: TransportError) => Failure;
+}
+
 /** Sends one request. @throws the signal's reason */
 const request = async (
-  { host, trace, timeoutMs: silenceMs = readSilenceMs }: DownloadOptions,
-  { connections, url, headers: own, tries }: Wanted,
-): Promise<Got | NoReply> => {
-  const { signal } = host;
-  const route = routeTo(addressOf(url.origin), host.env);
-  const headers = [...own, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
-  // A query can have secrets.
-  const shown = { method: "GET", url: `${url.origin}${url.pathname}` };
-  const noReply = (error: TransportError): NoReply => {
-    trace?.(`* ${error.code}`);
-    return {
-      error,
-      failure: noConnection(error, { route, silenceMs, tries, setting: "the address" }, { http: shown }),
-    };
-  };
-  signal.throwIfAborted();
-  const traceReply = traceRequest({ trace, host }, { ...shown, headers });
+  { host, trace, timeoutMs }: DownloadOptions,
+  file: FileRequest,
+): Promise<Got | TransportError> => {
+  const { connections, url, route, tries, failureOf } = file;
+  host.signal.throwIfAborted();
+  const headers = [...file.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
+  const traceReply = traceRequest({ trace, host }, { method: "GET", url: withoutQuery(url), headers });
   const stopping = new AbortController();
   let resume = (): void => undefined;
   const body = new Readable({
@@ -134,26 +125,19 @@ const request = async (
   // An error may come before the body is read.
   body.on("error", () => undefined);
   const connection = await connections.reuse(route);
-  const got = await new Promise<Got | NoReply>((resolve) => {
+  const got = await new Promise<Got | TransportError>((resolve) => {
     const replied = exchange(connection, {
       method: "GET",
       route,
       path: `${url.pathname}${url.search}`,
       headers,
-      silenceMs,
+      silenceMs: timeoutMs ?? readSilenceMs,
       signal: withSignal(host, stopping.signal).signal,
       maxBytes: 0,
       onHead(status, headers) {
         traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
-        const drop = () => void body.destroy();
-        resolve({
-          status,
-          headers,
-          retryAfterMs: readRetryAfter(headers, host.now()),
-          tries,
-          chunks: () => body,
-          drop,
-        });
+        const reply = { status, headers, tries, retryAfterMs: readRetryAfter(headers, host.now()) };
+        resolve({ ...reply, chunks: () => body, drop: () => void body.destroy() });
       },
       onPiece(piece, resumeReply) {
         resume = resumeReply;
@@ -162,14 +146,25 @@ const request = async (
     });
     void replied.then(({ error }) => {
       if (error === undefined) return body.push(null);
-      const none = noReply(error);
-      body.destroy(signal.aborted ? signal.reason : none.failure);
-      return resolve(none);
+      trace?.(`* ${error.code}`);
+      body.destroy(host.signal.aborted ? host.signal.reason : failureOf(error));
+      return resolve(error);
     });
   });
-  signal.throwIfAborted();
+  host.signal.throwIfAborted();
   return got;
 };
+
+/** A query can have secrets. */
+const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
+
+interface ProbeOptions {
+  readonly host: Host;
+  readonly address: string;
+  readonly of: EndpointHost;
+  /** Longest silence, and longest time as a whole. */
+  readonly silenceMs: number;
+}
 
 /** The reply of an address. */
 export interface Probed {
@@ -184,18 +179,7 @@ export interface Probed {
  * Looks if something replies at an address, by a request that every server of HTTP/1.1 answers. Nothing secret is sent.
  * @throws Failure `no-connection`, `address-malformed`, `proxy-unusable`; the signal's reason
  */
-export const probe = async ({
-  host,
-  address,
-  of,
-  silenceMs,
-}: {
-  readonly host: Host;
-  readonly address: string;
-  readonly of: EndpointHost;
-  /** Longest silence, and longest time as a whole. */
-  readonly silenceMs: number;
-}): Promise<Probed> => {
+export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Promise<Probed> => {
   const { signal } = host;
   const route = routeTo(addressOf(address), host.env);
   const { openConnections } = await import("./connections.ts");

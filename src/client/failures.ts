@@ -42,8 +42,6 @@ export const credentialOverHttp = (origin: string): Failure =>
 export interface Asked extends Target {
   readonly silenceMs: number;
   readonly tries: number;
-  /** The project that is set, if the operation takes one or not. */
-  readonly project: string | undefined;
   /** How its body is compressed. */
   readonly encoding?: string | undefined;
 }
@@ -70,7 +68,7 @@ const hosts = {
 /** The setting that holds the address of a host of the contract. */
 export const settingOf = (host: EndpointHost): string => hosts[host][0];
 
-const aboutOf = ({ endpoint, url }: Target, status?: number, said?: string): About => ({
+const aboutOf = ({ endpoint, url }: Pick<Target, "endpoint" | "url">, status?: number, said?: string): About => ({
   where: { setting: settingOf(endpoint.host) },
   http: { method: endpoint.method, url, status, said },
 });

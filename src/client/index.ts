@@ -73,34 +73,25 @@ export interface StreamedBody {
 }
 
 /** What became of one attempt at a request that must not be repeated blindly (promises.md, the table of outcomes). */
-export type Attempt = Answered | Broken;
-
-/** A status was read with its headers: it decides, even if sending broke. */
-interface Answered {
-  readonly kind: "answered";
-  readonly status: number;
-  /** How long the service asks to wait; undefined if it asks for nothing that can be read. */
-  readonly retryAfterMs: number | undefined;
-  /** The `Idempotency-Key` that the service echoed. */
-  readonly idempotencyKey: string | undefined;
-  /** Decoded; as much of it as arrived within the bound. */
-  readonly body: Uint8Array;
-  /** True if the body ended before it was whole, or was over the bound. */
-  readonly cut: boolean;
-  /** True if the last byte of the request's body was handed over. */
-  readonly bodySent: boolean;
-  /** The failure of a run that ends with this answer; undefined for 2xx. */
-  readonly failure: Failure | undefined;
-}
-
-/** It broke off without a final status. */
-export interface Broken {
-  readonly kind: "broken";
-  readonly bodySent: boolean;
-  /** The code of the transport error. */
-  readonly code: string;
-  readonly failure: Failure;
-}
+export type Attempt = { readonly bodySent: boolean } & (
+  | {
+      /** A status was read with its headers: it decides, even if sending broke. */
+      readonly kind: "answered";
+      readonly status: number;
+      /** How long the service asks to wait; undefined if it asks for nothing that can be read. */
+      readonly retryAfterMs: number | undefined;
+      /** The `Idempotency-Key` that the service echoed. */
+      readonly idempotencyKey: string | undefined;
+      /** Decoded; as much of it as arrived within the bound. */
+      readonly body: Uint8Array;
+      /** True if the body ended before it was whole, or was over the bound. */
+      readonly cut: boolean;
+      /** The failure of a run that ends with this answer; undefined for 2xx. */
+      readonly failure: Failure | undefined;
+    }
+  /** It broke off without a final status, with the code of a transport error. */
+  | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
+);
 
 /** Bounds all waiting of a run together by `--max-wait`. */
 export interface Patience {

@@ -14,6 +14,8 @@ export interface Target {
   /** Path as it goes over the wire. */
   readonly path: string;
   readonly url: string;
+  /** The project that is set, if the operation takes one or not. */
+  readonly project: string | undefined;
 }
 
 /** Finds where an endpoint's requests go. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http`, `proxy-unusable` */
@@ -25,7 +27,8 @@ export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters:
   const path = `${base}${filledPath(endpoint, parameters)}`;
   const isExposed = !to.secure && !isLoopback(to.hostname);
   if (endpoint.auth !== "none" && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
-  return { endpoint, route: routeTo(to, host.env), path, url: `${to.origin}${path}` };
+  const route = routeTo(to, host.env);
+  return { endpoint, route, path, url: `${to.origin}${path}`, project: options.project?.value };
 };
 
 const filledPath = ({ path, parameters: schema }: Endpoint, parameters: unknown): string => {

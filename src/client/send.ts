@@ -52,7 +52,8 @@ interface Content extends Pick<Outgoing, "body" | "wholeMs" | "signal" | "maxByt
 
 /** A reply that can be incomplete or missing; its bytes are decoded. */
 interface Tried extends Exchanged {
-  readonly fault: DecodingFault | undefined;
+  /** Why the body is not whole: it ended early or is damaged, is over the limit, or there is no decoder for its encoding. */
+  readonly fault: "cut" | "too-long" | "unknown-encoding" | undefined;
   readonly retryAfterMs: number | undefined;
   readonly credential: Credential | undefined;
 }
@@ -90,16 +91,14 @@ export const attempt = async <P extends Schema, B extends Schema, R>(
   { parameters, body, headers = {}, signal = session.options.host.signal }: StreamedRequest<P>,
 ): Promise<Attempt> => {
   const silenceMs = session.options.timeoutMs ?? logSilenceMs;
-  const target = targetOf(session.options, endpoint, parameters);
-  const { project } = session.options;
   const encoding = headers["Content-Encoding"];
-  const asked = { ...target, silenceMs, tries: 1, project: project?.value, encoding };
+  const asked = { ...targetOf(session.options, endpoint, parameters), silenceMs, tries: 1, encoding };
   const content = { body, headers, wholeMs: silencesForReply * silenceMs, maxBytes: maxLogReplyBytes, signal };
   const tried = await tryRequest(session, asked, content);
   const { status, bodySent, error, fault } = tried;
   if (status === undefined) {
-    const { code } = errorOf(tried);
-    return { kind: "broken", bodySent, code, failure: failureOfTransport(asked, errorOf(tried)) };
+    const broken = errorOf(tried);
+    return { kind: "broken", bodySent, code: broken.code, failure: failureOfTransport(asked, broken) };
   }
   return {
     kind: "answered",
@@ -138,7 +137,7 @@ export const send = async <P extends Schema, B extends Schema, R>(
       if (ms > 0) await host.sleep(ms, signal);
     }
     const wholeMs = Math.max(1, endsMs - host.elapsed());
-    const asked = { ...target, silenceMs, tries, project: options.project?.value };
+    const asked = { ...target, silenceMs, tries };
     const content = { body, headers: conditionsOf(held), wholeMs, maxBytes: maxReplyBytes, signal };
     const tried = await tryRequest(session, asked, content);
     signal.throwIfAborted();
@@ -207,45 +206,28 @@ const validatorsIn = ({ etag = "", "last-modified": lastModified = "" }: Tried["
   ...(isHeaderValue(lastModified) ? { lastModified } : {}),
 });
 
-/** Why a body is not whole: it ended early or is damaged, is over the limit, or there is no decoder for its encoding. */
-type DecodingFault = "cut" | "too-long" | "unknown-encoding";
-
-/** Decodes a body by its `Content-Encoding`, to at most `limit` bytes; of one that was cut, what it has. Services compress once. */
+/** Decodes a body by its `Content-Encoding`, to at most `limit` bytes. Services compress once. */
 const decode = async (bytes: Uint8Array, encoding: string, limit: number): Promise<Pick<Tried, "bytes" | "fault">> => {
   const name = encoding.trim().toLowerCase();
   if (bytes.length === 0 || name === "" || name === "identity") return { bytes, fault: undefined };
-  const { brotliDecompress, constants, gunzip, inflate } = await import("node:zlib");
-  const decoders = new Map<string, typeof gunzip>([
-    ["gzip", gunzip],
-    ["x-gzip", gunzip],
-    ["deflate", inflate],
-    ["br", brotliDecompress],
-  ]);
-  const decoder = decoders.get(name);
-  if (decoder === undefined) return { bytes, fault: "unknown-encoding" };
-  const run = promisify(decoder);
+  if (!/^(br|deflate|(x-)?gzip)$/.test(name)) return { bytes, fault: "unknown-encoding" };
+  const { brotliDecompress, unzip } = await import("node:zlib");
   try {
-    return { bytes: await run(bytes, { maxOutputLength: limit }), fault: undefined };
+    const decompress = name === "br" ? promisify(brotliDecompress) : promisify(unzip);
+    return { bytes: await decompress(bytes, { maxOutputLength: limit }), fault: undefined };
   } catch (thrown) {
-    if (codeOf(thrown) === "ERR_BUFFER_TOO_LARGE") return { bytes: Buffer.alloc(0), fault: "too-long" };
-    // Flushed at its end, a body that was cut gives what it has.
-    const finishFlush = name === "br" ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
-    const part = await run(bytes, { maxOutputLength: limit, finishFlush }).catch(() => Buffer.alloc(0));
-    return { bytes: part, fault: "cut" };
+    const fault = codeOf(thrown) === "ERR_BUFFER_TOO_LARGE" ? "too-long" : "cut";
+    return { bytes: Buffer.alloc(0), fault };
   }
 };
 
-/**
- * How long a service asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3).
- * Undefined if it asks for nothing that can be read.
- */
+/** How long a service asks to wait, in milliseconds, seconds or until a date (RFC 9110, 10.2.3); undefined if that cannot be read. */
 export const readRetryAfter = (headers: Exchanged["headers"], now: number): number | undefined => {
-  const text = headers["retry-after"]?.trim();
-  const [exact, seconds] = [headers["retry-after-ms"], text].map((value = "") =>
-    /^\s*\d{1,12}(\.\d+)?\s*$/.test(value) ? Number(value) : undefined,
-  );
-  if (exact !== undefined || seconds !== undefined) return exact ?? (seconds ?? 0) * 1000;
-  const date = text === undefined || !/[a-z]/i.test(text) ? Number.NaN : Date.parse(text);
+  const [exact = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
+  const isNumber = /^\d{1,12}(\.\d+)?$/;
+  if (isNumber.test(exact)) return Number(exact);
+  if (isNumber.test(text)) return Number(text) * 1000;
+  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
