@@ -14,7 +14,7 @@ import { connectTimeoutMs, TransportError, toTransportError } from "./transport-
  */
 const attemptTimeoutMs = 500;
 
-/** How long a connection may idle after a complete reply and still be used: other sides close theirs after some seconds. */
+/** How long a connection may idle and still be used: other sides close theirs after some seconds. */
 const idleMs = 1000;
 
 /** A connection for one request after the other. */
@@ -90,7 +90,7 @@ const compilesUntiered =
       }
     });
 
-/** Opens tunnels through a proxy. One that is refused or dropped is an error: undici would ask for it again without end. */
+/** Opens tunnels through a proxy. undici would ask without end for one that is refused or dropped: it is an error. */
 const openTunnels = async (
   { origin: uri, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...limits }: { readonly connect: Connector; readonly requestTls: object },

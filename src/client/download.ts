@@ -1,4 +1,4 @@
-/** Requests of addresses that are not part of the service's interface: files that are downloaded, and the look of `doctor`. */
+/** Requests of addresses that are not part of the service's interface: downloads, and the look of `doctor`. */
 import { Readable } from "node:stream";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
@@ -32,10 +32,7 @@ export interface Got {
 
 /** Downloads over connections that are reused. The caller closes them. */
 export interface Downloads {
-  /**
-   * Repeats a request until the reply is final, or patience is over. Returns the last reply.
-   * @throws Failure `no-connection`, `proxy-unusable`; the signal's reason
-   */
+  /** Repeats a request until the reply is final, or patience is over. @throws Failure; the signal's reason */
   get(url: URL, headers: Headers): Promise<Got>;
   patience(): Patience;
   announce(why: Failure): void;
@@ -175,10 +172,7 @@ export interface Probed {
   readonly proxy: string | undefined;
 }
 
-/**
- * Looks if something replies at an address, by a request that every server of HTTP/1.1 answers. Nothing secret is sent.
- * @throws Failure `no-connection`, `address-malformed`, `proxy-unusable`; the signal's reason
- */
+/** Asks an address what every server of HTTP/1.1 answers, without a secret. @throws Failure; the signal's reason */
 export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Promise<Probed> => {
   const { signal } = host;
   const route = routeTo(addressOf(address), host.env);
@@ -207,6 +201,6 @@ export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Pro
   }
 };
 
-/** Returns host and port of the proxy that requests to an address go through. @throws Failure `proxy-unusable`, `address-malformed` */
+/** Returns host and port of the proxy on the way to an address. @throws Failure `proxy-unusable`, `address-malformed` */
 export const proxyFor = (address: string, env: Host["env"]): string | undefined =>
   routeTo(addressOf(address), env).proxy?.hostAndPort;

@@ -1,4 +1,4 @@
-/** Sends one request with undici, and knows from the body that it yields whether the service can have received all of it. */
+/** Sends one request with undici. The body that it yields tells if the service can have received all of it. */
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
 import type { Headers } from "./request.ts";
@@ -14,7 +14,7 @@ export interface Outgoing {
   readonly body?: Uint8Array | StreamedBody | undefined;
   /** Longest silence in either direction. */
   readonly silenceMs: number;
-  /** Longest time from the connection to the end of the reply; of a streamed body, from its last piece. Default: none. */
+  /** Longest time from the connection, or the last piece of a streamed body, to the end of the reply. */
   readonly wholeMs?: number;
   readonly signal: AbortSignal;
   /** Bytes of the reply that are collected. */

@@ -53,7 +53,7 @@ export interface Reply<Value> {
   readonly validators: Validators;
 }
 
-/** What a service gave to ask by whether a reply is unchanged (RFC 9110, 8.8); a value that no header can hold is left out. */
+/** What a service gave to ask if a reply is unchanged (RFC 9110, 8.8), as far as a header can hold it. */
 export interface Validators {
   readonly etag?: string;
   readonly lastModified?: string;
@@ -134,7 +134,7 @@ export interface Client {
     endpoint: Endpoint<P, B, R>,
     request: StreamedRequest<P>,
   ): Promise<Attempt>;
-  /** Where a request would go, and with which headers, by the allow-list of `--debug`: nothing is sent, and no credential asked for. */
+  /** Where a request would go, and its headers as `--debug` shows them. Nothing is sent, and no credential asked for. */
   target<P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: Pick<StreamedRequest<P>, "parameters" | "headers">,

@@ -7,7 +7,7 @@ export interface ReplyMessage {
   readonly said: string | undefined;
 }
 
-/** Characters of a message: more than a person reads. It is cut to that where it is printed, when no secret is left in it. */
+/** Characters of a message: more than a person reads. The screen cuts it further, after its secrets are redacted. */
 const maxLength = 128 * 1024;
 
 /** Bytes of a body in which a message is looked for: echoed inputs can be as large as a request. */

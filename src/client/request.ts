@@ -1,4 +1,4 @@
-/** Makes one request of an endpoint value: its address, raw path, headers and credential (interface 4 and 5), and its `--debug` lines. */
+/** Makes a request of an endpoint value: address, raw path, headers, credential (interface 4, 5) and `--debug` lines. */
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type CredentialUse, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { type Host, isLoopback } from "../host.ts";
@@ -18,7 +18,7 @@ export interface Target {
   readonly project: string | undefined;
 }
 
-/** Finds where an endpoint's requests go. @throws Failure `path-parameter-unusable`, `address-malformed`, `credential-over-http`, `proxy-unusable` */
+/** Finds where an endpoint's requests go. @throws Failure of code `usage` */
 export const targetOf = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): Target => {
   const { host, address, insecureHttp } = options;
   const to = addressOf(address(endpoint.host));
@@ -87,7 +87,7 @@ const connectionHeaders =
 
 const isToken = (name: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 
-/** Visible ASCII and spaces inside: all that a credential or a name of a project can be, and nothing that could begin a header of its own. */
+/** Visible ASCII, and spaces inside: nothing that could begin a header of its own. */
 export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** Returns a target's credential; after a 401 that `refused` one, another; undefined if there is none. */
@@ -122,7 +122,7 @@ const shownNames = new Set(
   transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-/** The headers of a request that may be shown, a line each: of `Authorization` its scheme, of all that is no secret its value. */
+/** The headers of a request that may be shown, a line each: `Authorization` with its scheme alone. */
 export const shownHeaders = (headers: Headers, project: string | undefined): readonly string[] =>
   headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
@@ -138,7 +138,7 @@ interface ShownRequest {
   readonly project?: string | undefined;
 }
 
-/** Opens the lines of `--debug` about one request and its reply: an allow-list of headers, never bodies, never credentials. */
+/** Shows a request with `--debug`, then its reply: an allow-list of headers, never bodies, never credentials. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   { method, url, headers, project }: ShownRequest,

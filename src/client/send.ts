@@ -29,17 +29,17 @@ export interface Session {
   readonly announced: Set<string>;
 }
 
-/** Longest silence of a read, and of a log: the service computes metrics before it replies (promises.md, "Global options"). */
+/** Longest silence of a read, and of a log, whose metrics are computed first (promises.md, "Global options"). */
 export const readSilenceMs = 30_000;
 const logSilenceMs = 300_000;
 
 /** The reply to a log may take this many times the longest silence as a whole, from the last piece of the body on. */
 const silencesForReply = 2;
 
-/** The largest reply to a log that is read: the call ids of a million trajectories, or the items of a refusal that echo a request. */
+/** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** The largest reply to a read that is read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
+/** The largest reply to a read, decoded: lists of today are a thousandth of it, and V8's strings end at twice it. */
 const maxReplyBytes = 256 * 1024 * 1024;
 
 /** After this many tries somebody who looks at the screen wants to know; before, it is over too soon to be read. */
@@ -52,13 +52,13 @@ interface Content extends Pick<Outgoing, "body" | "wholeMs" | "signal" | "maxByt
 
 /** A reply that can be incomplete or missing; its bytes are decoded. */
 interface Tried extends Exchanged {
-  /** Why the body is not whole: it ended early or is damaged, is over the limit, or there is no decoder for its encoding. */
+  /** Why the body is not whole: it ended early or is damaged, is over the limit, or has another encoding. */
   readonly fault: "cut" | "too-long" | "unknown-encoding" | undefined;
   readonly retryAfterMs: number | undefined;
   readonly credential: Credential | undefined;
 }
 
-/** Tries a request, and once more if a 401 brought another credential: a 401 says that nothing was done. @throws what a streamed body throws */
+/** Tries a request, and once more if a 401 brought another credential: a 401 says that nothing was done. */
 const tryRequest = async (session: Session, asked: Asked, content: Content): Promise<Tried> => {
   const credential = await session.credentials(asked);
   const tried = await tryOnce(session, asked, { ...content, credential });
@@ -221,7 +221,7 @@ const decode = async (bytes: Uint8Array, encoding: string, limit: number): Promi
   }
 };
 
-/** How long a service asks to wait, in milliseconds, seconds or until a date (RFC 9110, 10.2.3); undefined if that cannot be read. */
+/** How long a service asks to wait, in milliseconds, seconds or until a date (RFC 9110, 10.2.3). */
 export const readRetryAfter = (headers: Exchanged["headers"], now: number): number | undefined => {
   const [exact = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;

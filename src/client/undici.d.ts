@@ -1,4 +1,4 @@
-/** The parts of undici that rollcall loads: all of it takes twice as long. Its own types lack bodies that are iterated. */
+/** The parts of undici that rollcall loads: all takes twice as long. Its own types lack bodies that are iterated. */
 declare module "undici/lib/dispatcher/agent.js" {
   import type { Dispatcher, Agent as Whole } from "undici";
   export interface Request extends Omit<Dispatcher.DispatchOptions, "body"> {

@@ -22,7 +22,7 @@ export interface Database {
   readonly path: string;
   /** True for PostgreSQL, which several machines can use at the same time. */
   readonly isShared: boolean;
-  /** Asks one statement in a transaction of its own. PostgreSQL gets it again if the answer is lost: it must be repeatable. */
+  /** Asks one statement in a transaction of its own. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
   ask(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
   /**
    * Asks all statements in one transaction, or none; returns the rows of each. It must be repeatable, as for `ask`.
@@ -31,7 +31,7 @@ export interface Database {
   together(questions: readonly Question[], onDoubt?: () => void): Promise<readonly (readonly Row[])[]>;
   /** True unless somebody deleted or replaced the file, or its log, since it was opened. */
   isThere(): boolean;
-  /** @param finish asks the last statements. None of them is repeated: nobody waits for a database at the end of a run */
+  /** @param finish asks the last statements, which are not repeated: nobody waits for a database at the end of a run */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }
 

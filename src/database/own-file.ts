@@ -1,4 +1,4 @@
-/** Files of rollcall's own: made for their owner alone, locked between processes, with errors of SQLite and of the system as failures. */
+/** Files of rollcall's own: made for their owner alone, and locked between processes. Errors are failures. */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
@@ -53,12 +53,12 @@ export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
 /** True if SQLite gave up because of another process. */
 export const isBusy = (thrown: unknown): boolean => codeOf(thrown).startsWith("SQLITE_BUSY");
 
-/** Refuses a file that another user owns or could replace, or one of SQLite next to it. @throws Failure `place-foreign` */
+/** Refuses a file, or SQLite's next to it, that another user owns or could replace. @throws Failure `place-foreign` */
 export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireOwn(path + end);
 };
 
-/** Makes the file and its folder, with modes of their own, because SQLite goes by the umask. @throws Failure `storage` */
+/** Makes a file and its folder, with modes of their own: SQLite goes by the umask. @throws Failure `storage` */
 export const makeFile = (about: TitledFile): void => {
   requireOwnFile(about.path);
   guard(about, () => {
@@ -135,10 +135,7 @@ export interface LockWaiting {
   readonly onWait?: () => void;
 }
 
-/**
- * Takes a lock as soon as it is free; undefined if another process has it all the time.
- * @throws Failure `storage` if the file cannot be used; the signal's reason
- */
+/** Takes a lock when it is free; undefined if that takes too long. @throws Failure `storage`; the signal's reason */
 export const waitForLock = async (options: TitledFile & LockWaiting): Promise<Lock | undefined> => {
   const { host, maxWaitMs, onWait, ...about } = options;
   const from = host.elapsed();

@@ -1,4 +1,4 @@
-/** Opens PostgreSQL databases: each question is bounded in time, and asked again if the connection failed. A transaction pooler may be between. */
+/** Opens PostgreSQL databases, also behind a transaction pooler: each question has its time, and is repeated. */
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
@@ -37,7 +37,7 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-/** True if the tables of a part exist, and this program can use them. @throws Failure `database-foreign`, `database-version` */
+/** True if the tables of a part exist. @throws Failure `database-foreign`, `database-version` */
 const hasTables = async (database: Database, { name, title, server }: DatabasePart): Promise<boolean> => {
   const about = { path: database.path, title };
   const [schema] = await database.ask(schemaSql);
@@ -67,7 +67,7 @@ const makeTables = async (database: Database, part: DatabasePart): Promise<void>
   }
 };
 
-/** The longest first wait before a question is repeated. It doubles each time; the wait is random, so that many runs do not come at once. */
+/** The longest first wait before a question is repeated, which doubles. Waits are random: many runs do not come at once. */
 const firstWaitMs = 200;
 const maxRepeatWaitMs = 5000;
 
@@ -164,7 +164,7 @@ const defaultConnections = 3;
 /** Integers of eight bytes, which are numbers here as in SQLite. */
 const bigintType = 20;
 
-/** Opens a pool of connections. The command is asked for a password only if the database asks for one: a person may have to touch a key. */
+/** Opens a pool of connections. The command is run if the database asks for a password: a person may have to touch a key. */
 const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let { password = "" } = place;
@@ -242,7 +242,7 @@ interface Obstacle {
   readonly isConflict: boolean;
 }
 
-/** Two transactions in each other's way, a server that stops, starts or is full, a connection; undefined for an error that does not pass. */
+/** Two transactions in each other's way, a server that stops, starts or is full, a connection; else undefined. */
 const obstacleOf = (thrown: unknown): Obstacle | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

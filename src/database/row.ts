@@ -1,4 +1,4 @@
-/** A row as a driver returns it, with columns of known types. A column without a value of the type asked for is damage. */
+/** A row as a driver returns it, with columns of known types. A value of another type is damage. */
 
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import type { TitledFile } from "./failures.ts";

@@ -8,7 +8,7 @@ import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question,
 import { guard, identityOf, isBusy, makeFile, requireOwnFile } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** The longest time that a file is waited for: 50 processes at once, each with a commit. No signal is heard meanwhile. */
+/** The longest wait for a file: 50 processes at once, each with a commit. No signal is heard meanwhile. */
 const maxLockMs = 30_000;
 
 /** How often, and how far apart, the journal of a new file is tried: 5 s in all, although it takes milliseconds. */
@@ -18,7 +18,7 @@ const journalWaitMs = 25;
 /** Larger than the default of SQLite, because most values are long. */
 const pageBytes = 16_384;
 
-/** Statements that stay prepared, so that thousands of them need no memory. They keep their values, so these are few and short. */
+/** Statements that stay prepared, so that thousands need no memory. They keep their values: few and short ones. */
 const maxPrepared = 64;
 const maxPreparedValues = 32;
 const maxPreparedLength = 4096;
@@ -53,7 +53,7 @@ export const openFile = (
       const file = folder === undefined ? resolve(path) : copyInto(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareFile({ connection, about }, part);
-      // Only now is it known to be rollcall's own. By its name: the system frees SQLite's locks if a descriptor of it is closed.
+      // It is rollcall's own. By its name: the system frees SQLite's locks if a descriptor of the file is closed.
       if (!toRead && ((stats?.mode ?? 0) & 0o077) !== 0) fs.chmodSync(path, 0o600);
       // The log of a copy moves into the file, which needs no name from then on.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
@@ -221,11 +221,7 @@ const maxDamages = 3;
 /** Bytes that are examined: the work of a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/**
- * Examines a file without changing it; undefined if it does not exist.
- * @param sql is asked if the file is not damaged
- * @throws Failure `storage`: locked, of another program, of another version, cannot be read
- */
+/** Examines a file, and asks `sql` if it is not damaged; undefined if there is no file. @throws Failure `storage` */
 export const examineFile = async (part: DatabasePart, path: string, sql: string): Promise<ExaminedFile | undefined> => {
   const about = { path, title: part.title };
   const stats = guard(about, () => fs.statSync(path, { throwIfNoEntry: false }));

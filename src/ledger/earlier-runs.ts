@@ -1,4 +1,4 @@
-/** The outcomes of a run's groups in earlier runs, and what follows: one decision for complete and for growing files. */
+/** The outcomes of a run's groups in earlier runs, and what follows, for complete and for growing files. */
 import { Column, dedupKeyBytes } from "../groups/index.ts";
 import { type Entry, isLogged, isUnknown } from "./entries.ts";
 
@@ -21,7 +21,7 @@ const loggedElsewhere = 4;
 
 /** How groups are identified, and whether logged groups are sent again. */
 interface EarlierOptions {
-  /** Returns the number of the group whose dedup key is in `marks` at `offset`; negative if the group does not matter. */
+  /** Returns the number of the group with the dedup key at `offset`; negative if the group does not matter. */
   readonly numberOf: (marks: Uint8Array, offset: number) => number;
   /** The last name of the run's input. */
   readonly input: string;
@@ -41,7 +41,7 @@ export class EarlierRuns {
     this.#options = options;
   }
 
-  /** Adds requests that are new or may have changed. All that were unknown are among them again, unless they were forgotten. */
+  /** Adds requests that are new or may have changed: all that were unknown, unless they were forgotten. */
   async take(entries: AsyncIterable<Entry>): Promise<void> {
     for (const { marks } of this.unknownEntries) {
       for (const group of this.#groupsOf(marks)) this.#set(group, this.#facts.at(group) & ~unknown);

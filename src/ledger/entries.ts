@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Database, Question, Row } from "../database/index.ts";
 
-/** What a group is logged to: equal groups in another scope are other groups (promises.md, "What the ledger promises"). */
+/** What a group is logged to: equal groups in another scope are others (promises.md, "What the ledger promises"). */
 export interface LedgerScope {
   /** The log address with its path; for the local service its store. */
   readonly destination: string;
@@ -18,10 +18,7 @@ export const scopeDigest = ({ destination, account, model, split, batch }: Ledge
     .update(JSON.stringify([destination, account, model, split, batch, generation]))
     .digest("hex");
 
-/**
- * The `Idempotency-Key` of a request: a digest of its scope and its groups, never of content alone.
- * @param generation tells a deliberate second logging of the same groups from the first; empty for the first
- */
+/** The `Idempotency-Key` of a request: a digest of its scope, `generation` and groups, never of content alone. */
 export const keyOf = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
   createHash("sha256").update(scopeDigest(scope, generation)).update(marks).digest("hex");
 
@@ -37,7 +34,7 @@ export const ledgerStates = ["logged", "assumed_logged", "unknown", "trying", "r
 /** True if the groups of a request are logged, as far as the ledger knows. */
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** True if nobody can know the outcome. `trying` is unknown to readers without the scope's lock; `recover` resolves it for holders. */
+/** True if nobody can know the outcome: `trying` is unknown to all but those who hold the scope. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 /** A request in the ledger. Times are milliseconds since 1970. */

@@ -16,11 +16,7 @@ export const ledgerBusy = (path: string, waitedMs: number): Failure => {
   });
 };
 
-/**
- * The ledger, or its lock, was deleted or replaced while a run went on.
- * @param what which of them, and its path
- * @param sent how far the run came, in groups
- */
+/** @param what the ledger, or its lock, with its path @param sent how far the run came, in groups */
 export const ledgerGone = (what: string, sent?: { readonly logged: number; readonly notSent: number }): Failure => {
   const end = sent === undefined ? "" : `: ${counted(sent.logged, "group")} logged, ${sent.notSent} not sent`;
   const message = `${what} was deleted or replaced while the run went on${end}`;

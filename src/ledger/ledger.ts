@@ -1,4 +1,4 @@
-/** The ledger: one SQL text for a file and for PostgreSQL. Each request is in it, on disk, before its first byte is sent. */
+/** The ledger: one SQL text for both databases. Each request is in it, on disk, before its first byte is sent. */
 import { resolve } from "node:path";
 import {
   type Database,
@@ -44,7 +44,7 @@ export interface FoundSizes {
   readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
-/** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable` if the ledger cannot be used. */
+/** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable`. */
 export type Ledger = ReturnType<typeof ledgerOf>;
 
 /** The requests of one scope. A run that writes them holds the scope. */
@@ -76,11 +76,7 @@ export const openLedger = async (place: DatabasePlace, options: OpenOptions): Pr
   return ledgerOf(database, { created, writer });
 };
 
-/**
- * Opens the ledger of a command; undefined if there is none. Requests in flight of runs that died become unknown, unless the
- * ledger is only read, from a location that cannot be written.
- * @throws as `openDatabase`
- */
+/** Opens the ledger of a command; undefined if there is none. Requests of runs that died become unknown. */
 export const openExistingLedger = async (
   place: DatabasePlace,
   options: DatabaseWaiting & { readonly toRead: boolean },
@@ -109,10 +105,7 @@ const ledgerOf = (database: Database, { created, writer }: { readonly created: b
   /** Counts its requests, and the runs that write it now. */
   counted: async () => ({ counts: toCounts(await database.ask(countsSql)), writers: await writer.writers() }),
   scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
-  /**
-   * Waits until no other run may write the scope, and holds it; undefined if another run does all the time.
-   * @throws Failure `storage`; the signal's reason
-   */
+  /** Waits until no other run may write the scope, and holds it; undefined if that takes too long. */
   hold: writer.hold,
   /** Digests of the files that runs wrote, by path. */
   written: writtenIn(database),
@@ -179,7 +172,7 @@ const openScope = async (
       if (row === undefined) return;
       yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
-    /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have: then it is not recorded. */
+    /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have. */
     async begin(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await find()) ?? (await database.ask(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const begun = await writer.begin(row, entry);

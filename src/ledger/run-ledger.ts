@@ -147,7 +147,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       return changes !== before;
     },
 
-    /** The requests of other runs of the scope, oldest first; from the second call on, those that may have changed since. */
+    /** The requests of other runs, oldest first; from the second call on, those that may have changed since. */
     async *entries(): AsyncGenerator<Entry, void> {
       const isHeld = lock !== undefined;
       if (!isHeld) await readScope();
@@ -168,10 +168,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     keyFor: (marks: Uint8Array): string | null =>
       idempotency && place !== undefined && !resendLogged ? keyOf(scope, marks, "") : null,
 
-    /**
-     * Records a request before its first byte is sent, unless other runs have groups of it: then returns their dedup keys.
-     * @throws Failure `ledger-gone`, `lease-lost`
-     */
+    /** Records a request before its first byte is sent, or returns the dedup keys of groups that other runs have. */
     async begin(request: {
       readonly marks: Uint8Array;
       readonly bytes: number;

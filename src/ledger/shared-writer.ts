@@ -69,7 +69,7 @@ export const beginRun = async (
   };
 };
 
-/** Makes the requests in flight of runs that are over unknown, and frees the groups that they did not send; returns how many are unknown. */
+/** Makes requests in flight of runs that are over unknown, and frees what they did not send; returns how many. */
 const takeOver = async (database: Database): Promise<number> => {
   await database.ask(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${isOver}`);
   const over = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -169,7 +169,7 @@ const eachMark = `LATERAL (
 /** Requests of a run that have no claim to their groups any more: the run may use the groups again. */
 const freed = (run: string): string => `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${free}`;
 
-/** A statement that is repeated because its answer was lost finds its token. Keys are claimed in one order, so that no two runs wait for each other. */
+/** A repeated statement finds its token. Keys are claimed in one order, so that no two runs wait for each other. */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${alive},

@@ -17,7 +17,7 @@ export interface Verification {
   readonly not_sent: number;
   /** Entries with any of the groups. */
   readonly entries: readonly Entry[];
-  /** The first groups without exactly one accepted entry, at least one of each outcome, and the number of groups per rule. */
+  /** The first groups without exactly one accepted entry, one of each outcome at least, and their number per rule. */
   readonly problems: readonly Problem[];
   readonly problemCounts: readonly RuleCount[];
   /** What is logged of each file, in the natural order of their names. */
@@ -34,10 +34,7 @@ interface FileStanding {
 /** Groups that are named. */
 const maxProblems = 20;
 
-/**
- * Compares the groups of a reading with entries. With `perScope`, a group that two models have, or two splits, is logged
- * once to each.
- */
+/** Compares groups with entries; with `perScope`, a group that two models or splits have is logged once to each. */
 export const verifyReading = async (
   reading: Reading,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -128,7 +125,7 @@ const outcomeOf = (facts: number): keyof typeof problemIn | "logged" => {
   return (facts & wasRefused) !== 0 ? "refused" : "not_sent";
 };
 
-/** Sets if groups were accepted, and more than once in one scope. Memory: a number per group, because few groups are in several scopes. */
+/** Sets if groups were accepted, and more than once in one scope. Few groups are in several scopes. */
 const countAcceptances = (facts: Uint8Array): ((scope: string, group: number) => void) => {
   const scopes = new Map<string, number>();
   /** The number of each group's first scope, from 1. */

@@ -1,4 +1,4 @@
-/** How runs write the requests of a scope; in a file, a run holds the lock of its scope, which is released when its process ends. */
+/** How runs write the requests of a scope. In a file, a run holds a lock, which is released when its process ends. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { TitledFile } from "../database/failures.ts";
@@ -36,7 +36,7 @@ export interface Settlement {
   readonly calls: string;
 }
 
-/** Writes requests. In a file, one run of a scope writes at a time; in PostgreSQL runs write at the same time, each groups of its own. */
+/** Writes requests. In a file, one run of a scope writes at a time; in PostgreSQL each run writes groups of its own. */
 export interface Writer {
   /** What a statement that changes a request sets in addition. */
   readonly touched: string;

@@ -1,4 +1,4 @@
-/** The body of a request: ranges of the input as they are, streamed in chunks and compared with their checksums; or compressed. */
+/** The body of a request: ranges of the input as they are, in chunks, compared with their checksums; or compressed. */
 import { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
@@ -200,7 +200,7 @@ export const openCompressor = (form: Compression): Transform => {
   return compressor;
 };
 
-/** Compresses a body in memory before it is sent: its length is known, and each attempt sends the same bytes. @throws as the chunks */
+/** Compresses a body in memory, so that its length is known, and each attempt sends the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, form: Compression): Promise<readonly Buffer[]> => {
   const compressor = openCompressor(form);
   const pieces: Buffer[] = [];

@@ -16,10 +16,7 @@ import { filesOf, type LogResult, logResult } from "./result.ts";
 import type { Job } from "./sender.ts";
 import { nothingSent, type SendResult } from "./sent.ts";
 
-/**
- * Delivers what was read. What the network or the service does is in the result.
- * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, code `storage`
- */
+/** As `deliverReading` of the module. */
 export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
   const outcomes = requireValid(reading, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
@@ -45,10 +42,7 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   }
 };
 
-/**
- * Writes what is not valid in a reading to a new file, with the reasons in another; returns the file.
- * @throws Failure `rejects-exist`, `rejects-unwritable`, `option-needs`
- */
+/** As `writeRejected` of the module. */
 export const writeRejected = async (
   reading: Reading,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,

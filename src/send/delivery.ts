@@ -88,21 +88,14 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
     keyOf: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.keyFor(dedupKeysOf(request, dedupKeys)),
 
-    /**
-     * Sends requests, after those that earlier runs left. After a stop nothing is sent, unless it was a signal.
-     * @param isLast whether a signal left these to do: each is tried once, and the next signal ends it
-     */
+    /** Sends requests. @param isLast true if a signal left these to do: each is tried once */
     async send(jobs: readonly Job[], isLast = false): Promise<Sender> {
       sender ??= openSender(reading, { ...options, client: await options.client(), frame: frame() });
       await sender.send(jobs, isLast);
       return sender;
     },
 
-    /**
-     * Checks that the rejects file can be written.
-     * @param needed whether something will be rejected, as far as is known
-     * @throws Failure `rejects-exist`, `rejects-unwritable`
-     */
+    /** Checks that the rejects file can be written. @param needed true if something will be rejected, as far as is known */
     async checkRejects(needed: boolean): Promise<void> {
       if (rejectsFile !== undefined) await checkRejectsFree(rejectsFile, { written, needed });
     },
@@ -140,11 +133,7 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
   };
 };
 
-/**
- * Returns where rejected lines go; undefined if nothing is rejected.
- * @param input the first file, `-` for standard input
- * @throws Failure `rejects-needed`
- */
+/** Returns where rejected lines go; undefined if nothing is rejected. @throws Failure `rejects-needed` */
 export const rejectsPath = (
   input: string,
   { rejects, onInvalid, onRefused }: Pick<DeliverOptions, "rejects" | "onInvalid" | "onRefused">,

@@ -11,24 +11,15 @@ export type { SendProgress } from "./sent.ts";
 type DeliverModule = typeof import("./deliver.ts");
 type FollowModule = typeof import("./follow/follow.ts");
 
-/**
- * Delivers what was read. What the network or the service does is in the result.
- * @throws Failure, before anything is sent: `input-invalid`, `one-request-too-large`, `rejects-…`, code `storage`
- */
+/** Delivers what was read. The result has what the network and the service did. @throws Failure before that */
 export const deliverReading: DeliverModule["deliverReading"] = async (reading, options) =>
   await (await import("./deliver.ts")).deliverReading(reading, options);
 
-/**
- * Writes what is not valid in a reading to a new file, with the reasons in another; returns the file.
- * @throws Failure `rejects-exist`, `rejects-unwritable`, `option-needs`
- */
+/** Writes what is not valid to a new file, and the reasons to another; returns the file. @throws Failure `rejects-…` */
 export const writeRejected: DeliverModule["writeRejected"] = async (reading, options) =>
   await (await import("./deliver.ts")).writeRejected(reading, options);
 
-/**
- * Follows a file until a signal comes, or something stops it. What the network or the service does is in the result.
- * @throws Failure `follow-unfit`, `rejects-…`, `ledger-…`, and all of code `storage`, before anything is sent
- */
+/** Follows a file until a signal comes, or something stops it. @throws Failure, before anything is sent */
 export const followFile: FollowModule["followFile"] = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 

@@ -53,7 +53,7 @@ export const isHonored = (
   return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < honoredMs;
 };
 
-/** True if an unknown request of an earlier run is sent again: a person said so, or the service is known to honor its key. */
+/** True if an unknown request is sent again: a person said so, or the service is known to honor its key. */
 export const mayResend = (
   entry: Pick<RecordedRequest, "key" | "firstTried">,
   { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
@@ -86,10 +86,7 @@ interface RequestRun extends SendOptions {
   readonly onBytes: (bytes: number) => void;
 }
 
-/**
- * Attempts a request until it has an outcome. What the last attempt came to is recorded, unless the outcome is final.
- * @throws Failure of a body that changed, a credential, the ledger, or a signal between two attempts
- */
+/** Attempts a request until it has an outcome, and records attempts that are not final. */
 export const attemptUntilKnown = async (reading: Reading, sent: SentRequest, run: RequestRun): Promise<Attempt> => {
   const { host, runLedger, frame, compress: form } = run;
   const { request, recorded } = sent;

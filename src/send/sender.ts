@@ -226,10 +226,7 @@ export const openSender = (reading: Reading, options: SendOptions) => {
       },
       stop: sent.stop ?? (isInterrupted ? signalFailure(host) : undefined),
     }),
-    /**
-     * Sends a batch of jobs; none after a stop, unless it was a signal.
-     * @param isLast whether a signal left these to do: each is tried once, and the next signal ends it
-     */
+    /** Sends jobs; none after a stop, unless it was a signal. `isLast` ones are tried once. */
     async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
       until = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
       patience = client.patience();

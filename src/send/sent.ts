@@ -48,10 +48,7 @@ export interface SendResult {
   /** Requests that were logged. */
   readonly accepted: number;
   readonly refused: readonly RefusedGroup[];
-  /**
-   * The last request with an unknown outcome, how a later attempt of it ended, and whether the same command settles it,
-   * because the service is known to honor its key.
-   */
+  /** The last request with an unknown outcome, how a later attempt ended, and if its key is known to be honored. */
   readonly unknown: (SentRequest & { readonly again: Failure | undefined; readonly isHonored: boolean }) | undefined;
   /** What stopped the run before its end. */
   readonly stop: Failure | undefined;

@@ -12,7 +12,7 @@ export interface Completed {
   readonly isHalted: boolean;
 }
 
-/** Which groups are sent: after a signal (each request is tried once, and the next signal ends it), and in requests that are not full. */
+/** `isLast` after a signal: each request is tried once, and the next signal ends it. `isAll`: requests need not be full. */
 interface Sending {
   readonly isLast: boolean;
   readonly isAll: boolean;
@@ -45,7 +45,7 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
     await delivery.reject(rejected);
   };
 
-  /** Takes over what other runs did in the meantime. What became of a group in this run is not what became of it in others. */
+  /** Takes over what other runs did in the meantime, except for groups that this run sent. */
   const catchUp = async () => {
     await delivery.takeEarlier();
     open = open.filter(isOpen);

@@ -180,10 +180,7 @@ class Follow {
     }
   }
 
-  /**
-   * Reads what was written to a file; returns whether the file that took its name may be read.
-   * @throws Failure `input-changed` if it was rewritten before all of it was sent
-   */
+  /** Reads what was written; true if the file that took its name may be read. @throws Failure `input-changed` */
   async #look(file: FollowedFile, isLast: boolean): Promise<boolean> {
     const { host, groupIdleMs, file: name, onRead } = this.#options;
     const { growing, tail, index } = file;

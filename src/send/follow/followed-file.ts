@@ -115,11 +115,7 @@ export class FollowedFiles {
     onEvent(before.isGone ? "rewritten" : "moved", file);
   }
 
-  /**
-   * Reads the complete lines of a file.
-   * @param onLines called after each block of them
-   * @throws Failure `input-invalid`, `follow-unfit`, and what `onLines` throws
-   */
+  /** Reads complete lines, and calls `onLines` after each block. @throws Failure `input-invalid`, `follow-unfit` */
   async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
     const { parts } = this.reading.found;
     const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);

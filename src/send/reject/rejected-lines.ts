@@ -36,11 +36,7 @@ export interface RejectsSoFar {
 /** A rejects file without lines. */
 export const noRejects = (): RejectsSoFar => ({ lines: 0, isEnded: true, keys: new Map() });
 
-/**
- * The lines of rejected groups, each of which ends before the next begins, after those that were written so far.
- * @param onReason called with each reason, as a line of JSON
- * @throws Failure `input-changed`
- */
+/** The lines of rejected groups after those so far; each reason is a line of JSON. @throws Failure `input-changed` */
 export async function* rejectedLines(
   reading: Reading,
   {

@@ -83,7 +83,7 @@ interface Content {
   readonly mode: number;
 }
 
-/** Writes a file again, so that it is complete at any time. @throws Failure `rejects-exist` if another program wrote to it in the meantime */
+/** Writes a file again, so that it is complete at any time. @throws Failure `rejects-exist`, `rejects-unwritable` */
 const rewrite = async (path: string, { pieces, isBegun, written, mode }: Content): Promise<void> => {
   let draft: Draft | undefined;
   try {
