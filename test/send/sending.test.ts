@@ -27,7 +27,7 @@ import { nothingWritten, openRunLedger } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { frameOf, planRequests } from "../../src/send/plan.ts";
-import { writeRejects } from "../../src/send/reject/rejects-file.ts";
+import { writeRejects } from "../../src/send/rejects.ts";
 import { mayResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
 import {

@@ -3,7 +3,7 @@ import { isFailure } from "../../failure.ts";
 import { closeGroup, groupReporter, type Reading } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversized } from "../plan.ts";
-import type { Rejected } from "../reject/rejected-lines.ts";
+import type { Rejected } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
 /** A group that is complete. It is not sent if it came after an error that stops the run. */
