@@ -1,49 +1,49 @@
 /** What a run works with: the settings in force, and the service that they name, deployed or inside this program. */
 import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
-import type { Credential, CredentialUse } from "./contract/endpoint.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
-/** What the settings room reads of a run. */
-export const settingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => ({
-  host,
-  flags,
-  hide: screen.hide,
-  notice: screen.notice,
-  warn: screen.warn,
-  defaults,
-});
+/** What the settings module reads of a run. */
+export const settingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
+  const { hide, notice, warn } = screen;
+  return { host, flags, hide, notice, warn, defaults };
+};
 
 /** The settings in force. `own` are a command's own options that are settings too, such as `--split`. */
 export const settingsInForce = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
   await readSettings({ ...settingsSources(context), flags: { ...context.flags, ...own } });
 
-/** The settings of the profile `local`. What the environment says of other services is nobody's concern there. */
+/** The settings of the profile `local`, without notices of what the environment says of other services. */
 export const localSettings = async (
   context: Context,
   flags: SettingsSources["flags"],
   more: Partial<SettingsSources> = {},
-): Promise<Settings> =>
-  await readSettings({
-    ...settingsSources(context),
-    notice: () => undefined,
-    ...more,
-    flags: { ...context.flags, ...flags, local: true },
-  });
+): Promise<Settings> => {
+  const local = { ...context.flags, ...flags, local: true };
+  return await readSettings({ ...settingsSources(context), notice: () => undefined, ...more, flags: local });
+};
 
-/** Opens the service's client: of a deployed service, or of one inside this program where the profile is `local`. */
+/** Loads what a client is made of before it is opened, while there is time for it. */
+export const readyClient = () => import("./client/index.ts");
+
+/** Opens the client of a deployed service, or of one inside this program if the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const { host, screen, flags } = context;
-  const room = await readyClient();
+  const module = await readyClient();
   const own = settings.local ? await localService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.keep(
-    room.openClient({
+    module.openClient({
       host,
       address: (of) => own?.url ?? settings.address(of),
-      credential: async (use, about) =>
-        own === undefined ? await settings.credential(use, about) : localCredential(use, own.key),
+      credential: async (use, about) => {
+        if (own === undefined) return await settings.credential(use, about);
+        const from = "the local service";
+        return use === "calls"
+          ? { scheme: "basic", username: "api", password: own.key, from }
+          : { scheme: "bearer", token: own.key, from };
+      },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
       timeoutMs: settings.get("timeout"),
       // What is in this process does not come back by waiting for it.
@@ -54,11 +54,21 @@ export const openClient = async (context: Context, settings: Settings): Promise<
       trace: flags.debug ? screen.trace : undefined,
     }),
   );
-  return own === undefined ? client : withOwnTrouble(client, own);
+  if (own === undefined) return client;
+  // What a service in this process can't do is the run's own failure, not an answer.
+  return {
+    ...client,
+    send: async (endpoint, request) =>
+      await client.send(endpoint, request).catch((thrown: unknown) => {
+        throw own.trouble ?? thrown;
+      }),
+    attempt: async (endpoint, request) => {
+      const attempt = await client.attempt(endpoint, request);
+      if (own.trouble !== undefined) throw own.trouble;
+      return attempt;
+    },
+  };
 };
-
-/** Loads what a client is made of before it is opened, while there is time for it. */
-export const readyClient = () => import("./client/index.ts");
 
 /** The local services that runs have opened for themselves. */
 const localServices = new WeakMap<Context, Promise<Service>>();
@@ -72,16 +82,11 @@ export const localService = async (context: Context, settings: Settings): Promis
 
 const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
   const { openService } = await import("./service/index.ts");
-  const silent = { warn: () => undefined, trace: undefined };
-  const address = { address: "127.0.0.1", port: 0 };
-  const service = context.keep(await openService({ ...settings.service(), ...silent, ...address, host: context.host }));
+  const own = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
+  const service = context.keep(await openService({ ...settings.service(), ...own, host: context.host }));
   context.screen.hide(service.key);
   return service;
 };
-
-/** True if no address to log to is set. */
-export const isNowhere = (settings: Settings): boolean =>
-  !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
 /** What tells the place that a model's trajectories are logged to from others: its address, or the local store. */
 export const logDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
@@ -89,19 +94,21 @@ export const logDestination = async (context: Context, settings: Settings, model
     ? `store ${(await localService(context, settings)).store}`
     : (await deployedDestinations(settings))(modelId);
 
-/** Whether something was logged to the destination in force: by the address, or the local store, and the account. */
+/** True if no address to log to is set. */
+export const isNowhere = (settings: Settings): boolean =>
+  !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
+
+/** True if something was logged to the destination in force: by the address, or the local store, and the account. */
 export const isOfDestination = async (
-  context: Context,
+  { host }: Context,
   settings: Settings,
 ): Promise<(logged: { readonly destination: string; readonly account: string; readonly model: string }) => boolean> => {
   const account = settings.require("account");
-  const destinationOf = settings.local
-    ? await storeDestination(context, settings)
-    : await deployedDestinations(settings);
+  const destinationOf = settings.local ? await storeDestination(host, settings) : await deployedDestinations(settings);
   return (logged) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
-const storeDestination = async ({ host }: Context, settings: Settings): Promise<(model: string) => string> => {
+const storeDestination = async (host: Context["host"], settings: Settings): Promise<(model: string) => string> => {
   const { storeIdentity } = await import("./service/index.ts");
   const store = `store ${(await storeIdentity(settings.service(), { host })) ?? ""}`;
   return () => store;
@@ -113,24 +120,3 @@ const deployedDestinations = async (settings: Settings): Promise<(model: string)
   const address = settings.address(logTrajectories.host);
   return (model) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };
-
-/** A client whose service is in this process: what that can't do is the run's own failure, not an answer. */
-const withOwnTrouble = (client: Client, own: Service): Client => ({
-  ...client,
-  async send(endpoint, request) {
-    return await client.send(endpoint, request).catch((thrown: unknown) => {
-      throw own.trouble ?? thrown;
-    });
-  },
-  async attempt(endpoint, request) {
-    const attempt = await client.attempt(endpoint, request);
-    if (own.trouble !== undefined) throw own.trouble;
-    return attempt;
-  },
-});
-
-/** The credential that the service inside this process asks for. */
-const localCredential = (use: CredentialUse, key: string): Credential =>
-  use === "calls"
-    ? { scheme: "basic", username: "api", password: key, from: "the local service" }
-    : { scheme: "bearer", token: key, from: "the local service" };
