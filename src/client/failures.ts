@@ -47,7 +47,7 @@ export interface Asked extends Target {
 }
 
 /** A reply with its status. */
-export interface StatusReply {
+interface StatusReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /** Its body, decoded, as much as there is. */

@@ -2,7 +2,7 @@
 import { isObject, memberOf, parsedJson } from "../json/walk.ts";
 
 /** A body's kind, and its message; undefined if there is none to be found. */
-export interface ReplyMessage {
+interface ReplyMessage {
   readonly kind: "json" | "html" | "text" | "empty";
   readonly said: string | undefined;
 }

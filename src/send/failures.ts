@@ -59,7 +59,7 @@ export const rejectsUnwritable = (file: string, code: string, cause: unknown): F
   });
 
 /** How far logging came, in groups. */
-export interface LogFacts {
+interface LogFacts {
   readonly logged: number;
   readonly notSent: number;
   readonly unknown: number;

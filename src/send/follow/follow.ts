@@ -39,7 +39,7 @@ export interface FollowOptions
 }
 
 /** What was read, and what became of it. The reading must be closed. */
-export interface Followed {
+interface Followed {
   readonly reading: Reading;
   readonly result: LogResult;
 }
