@@ -11,9 +11,8 @@ import {
 } from "./atif-links.ts";
 import { replacesContext, stepsOf, turnsOf } from "./atif-steps.ts";
 import { type Built, list, type Member, object } from "./built.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, type Reasons, type Rollout, type SourceRecord, why } from "./format.ts";
 import { functionTools } from "./messages.ts";
-import { type Reasons, why } from "./reasons.ts";
 import { inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, type Members, measuredIn, Unfit, type Value } from "./value.ts";
 

@@ -23,11 +23,11 @@ export type Built = Value | OwnJson | Composed;
 export type Member = readonly [key: string, value: Built | undefined];
 
 /** JSON of our own, and the values that it stands for. */
-export const said = (data: unknown, ...of: readonly (Value | undefined)[]): OwnJson => ({
-  kind: "said",
-  json: JSON.stringify(data),
-  of: of.length === 0 ? none : of.filter((value) => value !== undefined),
-});
+export const said = (data: unknown, ...of: readonly (Value | undefined)[]): OwnJson =>
+  saidAs(JSON.stringify(data), of.length === 0 ? none : of.filter((value) => value !== undefined));
+
+/** The same of JSON as it is to be written. */
+export const saidAs = (json: string, of: readonly Value[]): OwnJson => ({ kind: "said", json, of });
 
 const none: readonly Value[] = [];
 
@@ -44,8 +44,10 @@ export const onOneDumpedLine = (json: string): string =>
 /** An object with these members in their order. Their keys are ours: those of a record go through `objectOf`. */
 export const object = (members: Readonly<Record<string, Built | undefined>>): Composed => {
   const keys = Object.keys(members);
-  const values = keys.map((key) => members[key]);
-  return withValues(keys, values);
+  return withValues(
+    keys,
+    keys.map((key) => members[key]),
+  );
 };
 
 /** An object with members that may come from a record. */
@@ -77,12 +79,16 @@ export const replaced = (value: Value, own: Readonly<Record<string, Built | unde
 
 export const list = (values: readonly Built[]): Composed => ({ kind: "list", keys: noKeys, values });
 
+/** The same; undefined if it has no values. */
+export const listUnlessEmpty = (values: readonly Built[]): Composed | undefined =>
+  values.length === 0 ? undefined : list(values);
+
 const noKeys: readonly string[] = [];
 
 /** The value of the record at a path of what was built, and the rest of the path; undefined if it is our own. */
 export const sourceAt = (built: Built, path: Path): { readonly value: Value; readonly rest: Path } | undefined => {
   if (built instanceof Value) return { value: built, rest: path };
-  if (built.kind === "said") return built.of[0] === undefined ? undefined : { value: built.of[0], rest: [] };
+  if (built.kind === "said") return built.of[0] && { value: built.of[0], rest: [] };
   const [key, ...rest] = path;
   const member = built.values[typeof key === "number" ? key : built.keys.indexOf(key ?? "")];
   if (member !== undefined) return sourceAt(member, rest);
@@ -96,7 +102,7 @@ export const sourceAt = (built: Built, path: Path): { readonly value: Value; rea
 
 /** What was built, as JSON on one line. */
 export const jsonOf = (built: Built): string => {
-  const writer = new LineWriter(shortText);
+  const writer = new LineWriter(2 ** 6);
   writer.write(built);
   return writer.take().toString("utf8");
 };
@@ -186,10 +192,8 @@ const keyJsons = new Map<string, string>();
 const maxKeyJsons = 2 ** 10;
 
 const keyJson = (key: string): string => {
-  let json = keyJsons.get(key);
-  if (json === undefined) {
-    json = `${JSON.stringify(key)}:`;
-    if (keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
-  }
+  const known = keyJsons.get(key);
+  const json = known ?? `${JSON.stringify(key)}:`;
+  if (known === undefined && keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
   return json;
 };

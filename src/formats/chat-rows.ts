@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/values.ts";
 import { type Built, list, type Member, object, said } from "./built.ts";
-import type { Format, FormatRun, Rollout } from "./format.ts";
+import { type Format, type FormatRun, type Reasons, type Rollout, why } from "./format.ts";
 import {
   choice,
   derivedFinish,
@@ -14,7 +14,6 @@ import {
   systemTurn,
   toolCall,
 } from "./messages.ts";
-import { type Reasons, why } from "./reasons.ts";
 import { inGroup, judge, type Reward, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 

@@ -30,13 +30,13 @@ export const convertForeign = async (choice: ForeignChoice, inputs: Convertible)
   await closeAll(left.filter(({ name }) => !isRemote(name)));
   reportWithout(folders, { others, problems });
   const [format] = used.flatMap(({ formats }) => formats);
-  const isOwn = used.every(({ formats }) => formats.length === 0 || formats.includes(ownFormat));
-  if (format === undefined || isOwn || isRefused(used, format, { choice, problems })) {
-    const isKept = format === undefined || isOwn;
-    await closeAll(isKept ? remotes : [...usedSources, ...remotes]);
-    return { sources: isKept ? usedSources : [], others };
+  if (format === undefined || used.every(({ formats }) => formats.length === 0 || formats.includes(ownFormat))) {
+    await closeAll(remotes);
+    return { sources: usedSources, others };
   }
-  const files = await openFiles(usedSources, format, { ...inputs, choice });
+  const isWrong = isRefused(used, format, { choice, problems });
+  if (isWrong) await closeAll(usedSources);
+  const files = isWrong ? [] : await openFiles(usedSources, format, { ...inputs, choice });
   if (files.length === 0) {
     await closeAll(remotes);
     return { sources: [], others };
@@ -70,8 +70,10 @@ const isRefused = (
     return true;
   }
   if (format.lossy !== true || choice.lossy) return false;
-  const file = used[0]?.source.name;
-  problems.report("format-lossy", { format: format.name }, () => (file === undefined ? {} : { file }));
+  const [first] = used;
+  problems.report("format-lossy", { format: format.name }, () =>
+    first === undefined ? {} : { file: first.source.name },
+  );
   return true;
 };
 

@@ -7,9 +7,9 @@ import { faultOf } from "../json/reader.ts";
 import { newline } from "../json/walk.ts";
 import type { Documents } from "./documents.ts";
 import type { Converter, Format, FormatOptions, FormatRun } from "./format.ts";
-import { type Group, GroupLines, type RecordPlace } from "./group-lines.ts";
+import { type Group, openLines, type RolloutPlace } from "./lines.ts";
 import { type ConvertedFile, convertRecord, originOf, placeIn, recordIn, recordsMade, spotIn } from "./origin.ts";
-import { Receipt } from "./receipt.ts";
+import { openReceipt, type Receipt } from "./receipt.ts";
 import { Unfit, Value } from "./value.ts";
 
 /** How inputs of other tools are read. */
@@ -34,17 +34,23 @@ export interface Conversion {
   readonly receipt: Receipt | undefined;
 }
 
-const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";
+/** What a conversion needs in addition to the files. */
+interface Converting {
+  readonly host: Host;
+  readonly choice: ForeignChoice;
+  readonly documents: Documents;
+}
 
 /** What is wrong with a record, or a part of it. */
 interface BrokenRecord {
-  readonly at: RecordPlace;
   /** Undefined if the record is not JSON. */
   readonly wrong: string | undefined;
   readonly spot: Spot;
   readonly of?: Value;
   readonly isUnplaced?: boolean | undefined;
 }
+
+const failedRollout = "a rollout that failed is counted among the exceptions of its group, and is no trajectory";
 
 /**
  * Converts files of a format, one after the other. Returns the source of their groups.
@@ -53,15 +59,15 @@ interface BrokenRecord {
 export const convertFiles = async (
   files: readonly ConvertedFile[],
   format: Format,
-  { host, choice, documents }: { readonly host: Host; readonly choice: ForeignChoice; readonly documents: Documents },
+  { host, choice, documents }: Converting,
 ): Promise<{ readonly source: Source; readonly conversion: Conversion }> => {
   const areAcross = format.groupsAcross === true;
   const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
-  const lines = new GroupLines(await openSpool(host), areAcross);
+  const lines = openLines(await openSpool(host), areAcross);
   const { groups } = lines;
   const unplaced = new Set<Group>();
   const notes = new Map<string, number>();
-  const receipt = choice.receipt ? new Receipt() : undefined;
+  const receipt = choice.receipt ? openReceipt(format, () => recordsMade({ files, groups })) : undefined;
   const broken = new Problems();
   const takenRewards = new Set<string>();
   const run: FormatRun = {
@@ -81,14 +87,15 @@ export const convertFiles = async (
   const converter = format.open(run);
 
   /** Breaks the group of a record. A record whose group is unknown is a group of its own. */
-  const breakGroup = (key: string | undefined, { at, wrong, spot, of, isUnplaced }: BrokenRecord): void => {
-    const group = lines.addBroken(key ?? `broken ${at.file} ${at.record}`, at, of?.span);
-    if (isUnplaced ?? key === undefined) unplaced.add(group);
+  const breakGroup = (key: string | undefined, place: RolloutPlace, about: BrokenRecord): void => {
+    const { wrong, spot, of, isUnplaced = key === undefined } = about;
+    const group = lines.addBroken(key ?? `broken ${place.file} ${place.record}`, place, of?.span);
+    if (isUnplaced) unplaced.add(group);
     const readAt = `${name}:${group.position + 1}`;
     broken.report("record-broken", { format: format.name, wrong }, () => ({ ...spot, readAt }));
   };
 
-  const take = (cut: Cut, at: RecordPlace, file: string): void => {
+  const take = (cut: Cut, at: RolloutPlace, file: string): void => {
     const record = cut.wrong === undefined ? recordIn(format, cut) : undefined;
     const fault = cut.wrong === undefined && record === undefined ? faultOf(cut.bytes) : undefined;
     // If only NaN is wrong, the record has its groups.
@@ -96,7 +103,7 @@ export const convertFiles = async (
     if (value === undefined) {
       const group = cut.member === undefined ? undefined : converter.groupOf?.(cut.member);
       const wrong = fault?.fault === "end" ? "it is cut off" : cut.wrong;
-      breakGroup(group, { at, wrong, spot: placeIn(cut, fault?.at ?? 0) });
+      breakGroup(group, at, { wrong, spot: placeIn(cut, fault?.at ?? 0) });
       return;
     }
     const made = convertRecord(converter, { value, file, position: at.record, member: cut.member });
@@ -104,22 +111,25 @@ export const convertFiles = async (
       const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
       const keys = made instanceof Unfit ? [made.group] : (made ?? []).map(({ group }) => group);
       for (const key of new Set(keys.length === 0 ? [undefined] : keys)) {
-        breakGroup(key, { at, wrong: `${word} is not JSON`, spot: placeIn(cut, fault.at) });
+        breakGroup(key, at, { wrong: `${word} is not JSON`, spot: placeIn(cut, fault.at) });
       }
-      receipt?.take(format, { file, value, rollouts: undefined });
+      receipt?.take({ file, value, rollouts: undefined });
       return;
     }
     if (made === undefined) return;
-    if (made instanceof Unfit) breakGroup(made.group, { at, wrong: made.message, spot: spotIn(cut, made.value) });
-    const rollouts = made instanceof Unfit ? undefined : made;
-    const withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
-    for (const [position, rollout] of rollouts?.entries() ?? []) {
-      const { unfit, isUnplaced, of = value } = rollout;
-      if (rollout.exception !== undefined) run.note(failedRollout);
-      if (unfit === undefined) lines.add(rollout, { record: value, at, position, withoutLines });
-      else breakGroup(rollout.group, { at, wrong: unfit.message, spot: spotIn(cut, unfit.value), of, isUnplaced });
+    if (made instanceof Unfit) {
+      breakGroup(made.group, at, { wrong: made.message, spot: spotIn(cut, made.value) });
+      receipt?.take({ file, value, rollouts: undefined });
+      return;
     }
-    receipt?.take(format, { file, value, rollouts });
+    const withoutLines = cut.isMade === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
+    for (const [position, rollout] of made.entries()) {
+      const { unfit, isUnplaced, of = value, group } = rollout;
+      if (rollout.exception !== undefined) run.note(failedRollout);
+      if (unfit === undefined) lines.add(rollout, value, { place: { ...at, position }, withoutLines });
+      else breakGroup(group, at, { wrong: unfit.message, spot: spotIn(cut, unfit.value), of, isUnplaced });
+    }
+    receipt?.take({ file, value, rollouts: made });
   };
 
   try {
@@ -129,30 +139,32 @@ export const convertFiles = async (
       for await (const batch of records.batches()) {
         for (const cut of batch) {
           host.signal.throwIfAborted();
-          take(cut, { file, record: record++ }, name);
-          if (lines.isFull) await lines.flush();
+          take(cut, { file, record: record++, position: -1 }, name);
+          if (lines.isFull()) await lines.flush();
         }
       }
     }
-    for (const { group, file, record } of breakDoubtful(groups, unplaced, areAcross)) {
+    for (const [group, { file, record }] of findDoubtful(groups, unplaced, areAcross)) {
+      group.isBroken = true;
       const { label, line } = files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
-      const spot = { file: name, line: group + 1, path: [] };
+      const spot = { file: name, line: group.position + 1, path: [] };
       broken.report("group-in-doubt", { place: `${label}:${line}` }, () => spot);
     }
     const { descriptor, ...bytes } = await lines.end(host);
     // Only this thread knows which lines stand for what could not be converted.
     const shared = broken.errors === 0 && descriptor !== undefined ? { descriptor } : {};
-    if (receipt !== undefined) receipt.records = () => recordsMade(files, groups);
     const close = async (): Promise<void> => {
       await bytes.close();
       for (const { records } of files) await records.close();
     };
     const origin = originOf({ files, groups, format, converter });
-    const source = { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin };
     noteUntakenRewards(run, takenRewards);
     // Records that are converted again, for the position of a problem, do not count twice.
     const counted = { files: files.length, notes: new Map(notes), unplaced: unplaced.size };
-    return { source, conversion: { ...counted, format, broken, receipt } };
+    return {
+      source: { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin },
+      conversion: { ...counted, format, broken, receipt },
+    };
   } catch (thrown) {
     await lines.discard();
     throw thrown;
@@ -183,25 +195,23 @@ const lookAt = async (
       for (const cut of batch) {
         const place = { file, position: position++, member: cut.member };
         if (cut.columns !== undefined) converter.lookAtColumns?.(cut.columns, place);
-        const value = converter.look === undefined ? undefined : recordIn(format, cut);
+        const value = converter.look && recordIn(format, cut);
         if (value !== undefined) converter.look?.({ value, ...place });
       }
     }
   }
 };
 
-/** Breaks the groups that records of unknown groups may belong to. Returns them, each with such a record. */
-const breakDoubtful = (
+/** Finds the groups that records of unknown groups may belong to, each with such a record. */
+const findDoubtful = (
   groups: readonly Group[],
   unplaced: ReadonlySet<Group>,
   areAcross: boolean,
-): readonly (RecordPlace & { readonly group: number })[] => {
+): readonly (readonly [Group, Pick<RolloutPlace, "file" | "record">])[] => {
   if (unplaced.size === 0) return [];
   const members = groups
-    .flatMap((group) =>
-      group.rollouts.map(({ file, record, span }) => ({ file, record, start: span?.start ?? 0, group })),
-    )
-    .sort((a, b) => a.file - b.file || a.record - b.record || a.start - b.start);
+    .flatMap((group) => group.rollouts.map((one) => ({ ...one, group })))
+    .sort((a, b) => a.file - b.file || a.record - b.record || (a.span?.start ?? 0) - (b.span?.start ?? 0));
   const doubtful = groupsInDoubt(members.length, {
     mayBeApart: true,
     standingAt: (at) => {
@@ -211,10 +221,7 @@ const breakDoubtful = (
     },
   });
   return Array.from(doubtful).flatMap(([position, at]) => {
-    const group = groups[position];
-    const { file = 0, record = 0 } = members[at] ?? {};
-    if (group === undefined || group.isBroken) return [];
-    group.isBroken = true;
-    return { group: position, file, record };
+    const [group, by] = [groups[position], members[at]];
+    return group === undefined || by === undefined || group.isBroken ? [] : [[group, by] as const];
   });
 };

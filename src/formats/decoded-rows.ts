@@ -1,9 +1,8 @@
 /** Rows of decoded text, whose special tokens are lost: OpenRLHF, verl, SkyRL and NeMo RL. */
 import { said } from "./built.ts";
 import { type ChatRows, chatRows, isTurns } from "./chat-rows.ts";
-import type { Format } from "./format.ts";
+import { type Format, why } from "./format.ts";
 import { sampledText, userTurn } from "./messages.ts";
-import { why } from "./reasons.ts";
 import { needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** Rows whose prompt and answer are decoded text: a turn of the user and one of the assistant. */

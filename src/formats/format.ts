@@ -2,7 +2,6 @@
 import type { Path } from "../check/rules/places.ts";
 import type { Columns, RecordKinds } from "../input/index.ts";
 import type { Built } from "./built.ts";
-import type { Reasons } from "./reasons.ts";
 import type { Unfit, Value } from "./value.ts";
 
 /** How files of other tools are read, as a person asked for it. */
@@ -84,6 +83,12 @@ export interface Converter {
   groupOf?(member: string): string | undefined;
 }
 
+/**
+ * Reasons why values have no place, each with paths that blanks separate; positions are `[]`. A path includes all below it,
+ * except what a longer path includes.
+ */
+export type Reasons = readonly (readonly [reason: string, paths: string])[];
+
 /** A format of another tool. */
 export interface Format {
   /** As `--from` takes it. */
@@ -118,3 +123,16 @@ export interface Format {
   open(run: FormatRun): Converter;
   readonly left?: Reasons;
 }
+
+/** Reasons that several formats have. */
+export const why = {
+  nested: "the trajectory's metadata holds no nested values",
+  noUsage: "the interface has no place for usage",
+  noDurations: "the interface has no place for durations",
+  onlyNumbers: "metrics are numbers",
+  onlyFunctions: "only function tools have a place",
+};
+
+/** The reasons for values in each element of a list. */
+export const within = (list: string, reasons: Reasons): Reasons =>
+  reasons.map(([reason, paths]) => [reason, paths.replaceAll(/\S+/g, `${list}.$&`)]);

@@ -1,6 +1,7 @@
-/** All formats of other tools, by the names that `--from` takes. None is loaded before a file may have it. */
+/** All formats of other tools, by the names that `--from` takes. */
 import type { Format } from "./format.ts";
 
+/** All formats, in the order in which files are compared with them. None is loaded before a file may have it. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,
@@ -21,7 +22,6 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   tau2: async () => (await import("./tau2.ts")).tau2,
 };
 
-/** The names, in the order in which files are compared with the formats. */
 export const formatNames: readonly string[] = Object.keys(formats);
 
 /** Loads the format of a name; undefined if there is none. */

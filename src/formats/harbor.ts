@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { type AtifReading, historyOf, leftOfAtif, readAtif } from "./atif.ts";
 import { Links } from "./atif-links.ts";
 import { type Member, said } from "./built.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { why } from "./reasons.ts";
+import { type Format, type FormatRun, type Rollout, type SourceRecord, why } from "./format.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
 

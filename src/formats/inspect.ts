@@ -1,8 +1,7 @@
 /** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are in an archive, or in one document. */
 import { type Built, type Member, said } from "./built.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, type Reasons, type Rollout, type SourceRecord, why, within } from "./format.ts";
 import { turnsOf } from "./inspect-messages.ts";
-import { type Reasons, why, within } from "./reasons.ts";
 import { asMessage, exceptionOf, judge, type Reward, rolloutApart, trajectoryOf } from "./rollout.ts";
 import { flatIn, Unfit, type Value } from "./value.ts";
 

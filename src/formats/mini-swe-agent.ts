@@ -1,9 +1,8 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, each with the response that it came from. */
 import { basename } from "node:path";
 import { type Built, replaced } from "./built.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, type Rollout, type SourceRecord, why } from "./format.ts";
 import { choice, derivedFinish, toolCalls } from "./messages.ts";
-import { why } from "./reasons.ts";
 import { givenItem, sampledItems } from "./responses.ts";
 import { inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, needed, Unfit, type Value } from "./value.ts";

@@ -1,9 +1,8 @@
 /** Rollouts of NeMo Gym: a line each, with a prompt and a response of the Responses API, and a verifier's verdict. */
 import { hash } from "node:crypto";
 import { said } from "./built.ts";
-import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { type Converter, type Format, type FormatRun, type Rollout, type SourceRecord, why } from "./format.ts";
 import { functionTools, systemTurn } from "./messages.ts";
-import { why } from "./reasons.ts";
 import { givenItems, sampledItems } from "./responses.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, measuredIn, needed, Unfit, type Value } from "./value.ts";

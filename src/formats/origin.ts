@@ -6,7 +6,7 @@ import { type Cut, type Origin, type Records, rowWithTexts, unitsBefore } from "
 import { onOneLine } from "../json/walk.ts";
 import { sourceAt } from "./built.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
-import type { Group, WrittenRollout } from "./group-lines.ts";
+import type { Group, WrittenRollout } from "./lines.ts";
 import type { RecordMade } from "./receipt.ts";
 import { Unfit, Value } from "./value.ts";
 
@@ -25,15 +25,12 @@ interface Made {
 }
 
 /** The value of a record; undefined if it is not JSON. */
-export const recordIn = (
-  { nonFinite, jsonColumns }: Pick<Format, "nonFinite" | "jsonColumns">,
-  cut: Cut,
-): Value | undefined => {
-  if (cut.columns !== undefined && jsonColumns !== undefined) {
-    const { bytes, texts } = rowWithTexts(cut.columns, jsonColumns);
-    return Value.of(bytes, { texts });
+export const recordIn = ({ nonFinite, jsonColumns }: Format, { bytes, columns }: Cut): Value | undefined => {
+  if (columns !== undefined && jsonColumns !== undefined) {
+    const row = rowWithTexts(columns, jsonColumns);
+    return Value.of(row.bytes, { texts: row.texts });
   }
-  return nonFinite === true ? Value.ofPython(cut.bytes) : Value.of(cut.bytes);
+  return nonFinite === true ? Value.ofPython(bytes) : Value.of(bytes);
 };
 
 /** Returns what becomes of a record, or what is wrong with it. */
@@ -64,8 +61,8 @@ export const originOf = (made: Made): Origin => {
     },
     placeOf: (line) => {
       const [first] = rolloutsOf(line);
-      const place = files[first?.file ?? 0]?.records.placeOf(first?.record ?? 0);
-      return { file: place?.label ?? "the input", line: place?.line ?? 1 };
+      const { label = "the input", line: own = 1 } = files[first?.file ?? 0]?.records.placeOf(first?.record ?? 0) ?? {};
+      return { file: label, line: own };
     },
     spotOf: async (line, path) => await spotOf(made, rolloutsOf(line), path),
     recordsOf: async (line) => await recordsOf(made, rolloutsOf(line)),
@@ -74,7 +71,7 @@ export const originOf = (made: Made): Origin => {
 };
 
 /** The records of groups, and what each became. */
-export function* recordsMade(files: readonly ConvertedFile[], groups: readonly Group[]): Generator<RecordMade, void> {
+export function* recordsMade({ files, groups }: Pick<Made, "files" | "groups">): Generator<RecordMade, void> {
   for (const [at, group] of groups.entries()) {
     let trajectories = 0;
     for (const { file, record, length } of group.rollouts) {
@@ -87,22 +84,30 @@ export function* recordsMade(files: readonly ConvertedFile[], groups: readonly G
 /** The position in its record of the value at a path of a group. */
 const spotOf = async (made: Made, rollouts: readonly WrittenRollout[], path: Path): Promise<Spot> => {
   const [key, position] = path;
-  const isException = key === "exceptions";
-  const alike = rollouts.filter((one) => one.isException === isException && one.position >= 0);
+  const alike = rollouts.filter((one) => one.isException === (key === "exceptions") && one.position >= 0);
   const one = (typeof position === "number" ? alike[position] : undefined) ?? rollouts[0];
-  const { cut, value, rollout } = (one === undefined ? undefined : await convertAgain(made, one)) ?? {};
+  const { cut, value, rollout } = one === undefined ? {} : await convertAgain(made, one);
   if (cut === undefined || value === undefined) return {};
   const built = rollout?.trajectory ?? rollout?.exception;
   const found = built === undefined || path.length < 2 ? undefined : sourceAt(built, path.slice(2));
   return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found.rest);
 };
 
-/** Reads the record of a rollout again, and converts it as far as that is possible. */
-const convertAgain = async ({ files, format, converter }: Made, { file, record, position }: WrittenRollout) => {
+/** A record that was read again, as far as that is possible. */
+interface Again {
+  readonly cut?: Cut;
+  readonly value?: Value;
+  readonly rollout?: Rollout | undefined;
+}
+
+/** Reads the record of a rollout again, and converts it. */
+const convertAgain = async ({ files, format, converter }: Made, one: WrittenRollout): Promise<Again> => {
+  const { file, record, position } = one;
   const own = files[file];
   const cut = await own?.records.again(record);
-  const value = cut === undefined ? undefined : recordIn(format, cut);
-  if (own === undefined || cut === undefined || value === undefined) return { cut };
+  if (own === undefined || cut === undefined) return {};
+  const value = recordIn(format, cut);
+  if (value === undefined) return { cut };
   const rollouts = convertRecord(converter, { value, file: own.name, position: record, member: cut.member }) ?? [];
   return { cut, value, rollout: rollouts instanceof Unfit ? undefined : rollouts[position] };
 };
@@ -117,9 +122,8 @@ const recordsOf = async (made: Made, rollouts: readonly WrittenRollout[]): Promi
     if (cut === undefined || cut.wrong !== undefined) continue;
     lines.push(onOneLine(Buffer.from(cut.bytes.subarray(one.span?.start, one.span?.end))));
     for (const { document = "", bytes } of rollout?.with ?? []) {
-      if (documents.has(document)) continue;
+      if (!documents.has(document)) lines.push(onOneLine(Buffer.from(bytes)));
       documents.add(document);
-      lines.push(onOneLine(Buffer.from(bytes)));
     }
   }
   return lines;
@@ -136,6 +140,6 @@ export const spotIn = (cut: Cut, value: Value, rest: Path = []): Spot => {
 /** The position of a byte of a record that is not JSON. */
 export const placeIn = ({ bytes, start, line, label, isMade, within }: Cut, offset: number): Spot => {
   if (isMade === true) return { file: label };
-  const before = within === undefined ? {} : { unitsBefore: () => unitsBefore(within, { start, line }) };
+  const before = within && { unitsBefore: () => unitsBefore(within, { start, line }) };
   return { file: label, ...new Places({ bytes, start, line, ...before }).of(offset) };
 };

@@ -1,7 +1,6 @@
 /** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
 import type { Built } from "./built.ts";
-import type { Format, Rollout } from "./format.ts";
-import { reasonFor } from "./reasons.ts";
+import type { Format, Reasons, Rollout } from "./format.ts";
 import { Value } from "./value.ts";
 
 /** Values of a file with the same path, except positions (`completion[].content`). */
@@ -54,98 +53,89 @@ interface Inherited {
   readonly reason: string | undefined;
 }
 
+/** A record, and what became of it; nothing if it could not be converted. */
+interface Taken {
+  readonly file: string;
+  readonly value: Value;
+  readonly rollouts: readonly Rollout[] | undefined;
+}
+
 const unconverted = "the record could not be converted";
-const saysNothing = "null says nothing";
 const atRoot: Inherited = { path: "", place: undefined, reason: undefined };
 
-/** Counts record by record. */
-export class Receipt {
-  /** Says what each record became. */
-  records: () => Iterable<RecordMade> = () => [];
-  readonly #left = new Map<string, LeftOutValues>();
-  readonly #changed = new Map<string, PlacedValues>();
-  readonly #carried = new Map<string, PlacedValues>();
-  readonly #counts = { read: 0, placed: 0, left_out: 0 };
+/** The counts of a run, record by record. */
+export type Receipt = ReturnType<typeof openReceipt>;
+
+/** Opens the receipt of a format. @param records what each record became */
+export const openReceipt = (format: Format, records: () => Iterable<RecordMade>) => {
+  const left = new Map<string, LeftOutValues>();
+  const changed = new Map<string, PlacedValues>();
+  const carried = new Map<string, PlacedValues>();
   /** Why parts of the next record have no place, by the ids of values. */
-  readonly #reasons = new Map<number, string>();
+  const reasons = new Map<number, string>();
   /** Documents next to records that were counted: several records can be made of one. */
-  readonly #documents = new Set<string>();
-
-  /** Is told why a part of the next record has no place. */
-  leave({ id }: Value, why: string): void {
-    if (!this.#reasons.has(id)) this.#reasons.set(id, why);
-  }
-
-  /** Counts a record and what became of it; nothing if it could not be converted. */
-  take(
-    format: Format,
-    record: { readonly file: string; readonly value: Value; readonly rollouts: readonly Rollout[] | undefined },
-  ): void {
-    const { rollouts } = record;
-    const places = new Map<number, Place>();
-    for (const { trajectory, exception, members = [], also, unfit, of = record.value } of rollouts ?? []) {
-      for (const [own, to] of also?.() ?? []) addPlace(places, own, { to, isChanged: true });
-      if (unfit !== undefined) this.leave(of, unconverted);
-      addPlaces(places, trajectory, "trajectory");
-      addPlaces(places, exception, "exception");
-      for (const [key, built] of members) addPlaces(places, built, `group.${key}`);
-    }
-    const reasonAt = (path: string): string => {
-      if (rollouts === undefined) return unconverted;
-      return rollouts.length === 0 ? "the record is no rollout by itself" : reasonFor(format.left, path);
-    };
-    const count = (file: string, value: Value, inherited: Inherited): void => {
-      const { path } = inherited;
-      const place = places.get(value.id) ?? inherited.place;
-      const reason = this.#reasons.get(value.id) ?? inherited.reason;
-      const [items, members] = [value.items(), value.members()];
-      const countBelow = (step: string, own: Value): void => {
-        const carried = place && !place.isChanged ? { ...place, to: joined(place.to, step) } : place;
-        count(file, own, { path: joined(path, step), place: carried, reason });
+  const documents = new Set<string>();
+  const leave = ({ id }: Value, why: string): void => {
+    if (!reasons.has(id)) reasons.set(id, why);
+  };
+  const sumOf = (...all: readonly ReadonlyMap<string, ValueCount>[]): number =>
+    all.flatMap((one) => [...one.values()]).reduce((sum, { count }) => sum + count, 0);
+  return {
+    records,
+    /** Is told why a part of the next record has no place. */
+    leave,
+    take({ file, value, rollouts }: Taken): void {
+      const places = new Map<number, Place>();
+      for (const { trajectory, exception, members = [], also, unfit, of = value } of rollouts ?? []) {
+        for (const [own, to] of also?.() ?? []) addPlace(places, own, { to, isChanged: true });
+        if (unfit !== undefined) leave(of, unconverted);
+        addPlaces(places, trajectory, "trajectory");
+        addPlaces(places, exception, "exception");
+        for (const [key, built] of members) addPlaces(places, built, `group.${key}`);
+      }
+      const reasonAt = (path: string): string => {
+        if (rollouts === undefined) return unconverted;
+        return rollouts.length === 0 ? "the record is no rollout by itself" : reasonFor(format.left, path);
       };
-      for (const item of items) countBelow("[]", item);
-      for (const [key, member] of members) countBelow(key, member);
-      if (items.length > 0 || members.length > 0) return;
-      // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
-      const inner = place === undefined ? value.innerSeen : undefined;
-      if (inner !== undefined) count(file, inner, { ...inherited, reason });
-      else if (place !== undefined) this.#countPlaced(file, path, place);
-      else this.#countLeft({ file, path, reason: reason ?? (value.isNull ? saysNothing : reasonAt(path)) });
-    };
-    count(record.file, record.value, atRoot);
-    for (const document of rollouts?.flatMap((rollout) => rollout.with ?? []) ?? []) {
-      const name = document.document ?? "";
-      if (!this.#documents.has(name)) count(name, document, atRoot);
-      this.#documents.add(name);
-    }
-    this.#reasons.clear();
-  }
-
-  /** The counts, the largest first. */
-  data(format: Format): ReceiptData {
-    const sorted = <One extends ValueCount>(counts: ReadonlyMap<string, One>): readonly One[] =>
-      [...counts.values()].sort((a, b) => b.count - a.count);
-    return {
-      format: format.name,
-      leaves: { ...this.#counts },
-      left_out: sorted(this.#left),
-      changed: sorted(this.#changed),
-      carried: sorted(this.#carried),
-    };
-  }
-
-  #countLeft({ file, path, reason }: Omit<LeftOutValues, "count">): void {
-    this.#counts.read++;
-    this.#counts.left_out++;
-    countIn(this.#left, `${file} ${path} ${reason}`, () => ({ file, path, reason, count: 0 }));
-  }
-
-  #countPlaced(file: string, path: string, { to, isChanged }: Place): void {
-    this.#counts.read++;
-    this.#counts.placed++;
-    countIn(isChanged ? this.#changed : this.#carried, `${file} ${path} ${to}`, () => ({ file, path, to, count: 0 }));
-  }
-}
+      const countAll = (file: string, own: Value, inherited: Inherited): void => {
+        const { path } = inherited;
+        const place = places.get(own.id) ?? inherited.place;
+        const reason = reasons.get(own.id) ?? inherited.reason;
+        const inside = [...own.items().map((item) => ["[]", item] as const), ...own.members()];
+        for (const [step, one] of inside) {
+          const below = place && !place.isChanged ? { ...place, to: joined(place.to, step) } : place;
+          countAll(file, one, { path: joined(path, step), place: below, reason });
+        }
+        if (inside.length > 0) return;
+        // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
+        const inner = place === undefined ? own.innerSeen : undefined;
+        if (inner !== undefined) countAll(file, inner, { ...inherited, reason });
+        else if (place !== undefined) {
+          const { to, isChanged } = place;
+          countIn(isChanged ? changed : carried, `${file} ${path} ${to}`, () => ({ file, path, to, count: 0 }));
+        } else {
+          const why = reason ?? (own.isNull ? "null says nothing" : reasonAt(path));
+          countIn(left, `${file} ${path} ${why}`, () => ({ file, path, reason: why, count: 0 }));
+        }
+      };
+      countAll(file, value, atRoot);
+      for (const document of rollouts?.flatMap((rollout) => rollout.with ?? []) ?? []) {
+        const name = document.document ?? "";
+        if (!documents.has(name)) countAll(name, document, atRoot);
+        documents.add(name);
+      }
+      reasons.clear();
+    },
+    /** The counts, the largest first. */
+    data(): ReceiptData {
+      const sorted = <One extends ValueCount>(counts: ReadonlyMap<string, One>): readonly One[] =>
+        [...counts.values()].sort((a, b) => b.count - a.count);
+      const leaves = { read: sumOf(left, changed, carried), placed: sumOf(changed, carried), left_out: sumOf(left) };
+      const lists = { left_out: sorted(left), changed: sorted(changed), carried: sorted(carried) };
+      return { format: format.name, leaves, ...lists };
+    },
+  };
+};
 
 const countIn = <One extends ValueCount>(into: Map<string, One>, key: string, make: () => One): void => {
   const one = into.get(key) ?? make();
@@ -172,4 +162,16 @@ const addPlaces = (places: Map<number, Place>, built: Built | undefined, to: str
 /** If a value has several places, the first counts. */
 const addPlace = (places: Map<number, Place>, { id }: Value, place: Place): void => {
   if (!places.has(id)) places.set(id, place);
+};
+
+/** The reason for a value: that of the longest path that includes it. */
+const reasonFor = (reasons: Reasons = [], path: string): string => {
+  let found = { reason: "the interface has no place for it", length: 0 };
+  for (const [reason, paths] of reasons) {
+    for (const own of paths.split(" ")) {
+      const includes = path.startsWith(own) && ["", ".", "["].includes(path.charAt(own.length));
+      if (includes && own.length > found.length) found = { reason, length: own.length };
+    }
+  }
+  return found.reason;
 };

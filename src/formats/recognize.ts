@@ -19,10 +19,9 @@ import type { Format } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
 
-/** The formats that a file can have. */
+/** The formats that a file can have, and why nothing of it can be read, so that its format is unknown. */
 interface Possible {
   readonly formats: readonly Format[];
-  /** Why nothing of it can be read, so that its format is unknown. */
   readonly unreadable?: string | undefined;
 }
 
@@ -66,21 +65,22 @@ export const recognize = async (
 };
 
 const look = async (source: Source, given: Format | undefined, looking: RecognizeOptions): Promise<RecognizedInput> => {
+  const { isNamed, maxUnpackedBytes } = looking;
   const sniffed = sniff(await readHead(source.bytes, sniffedBytes));
   const { container, data } = sniffed?.rule === "not-json" ? sniffed : {};
-  if (given !== undefined && looking.isNamed(source.name)) {
+  if (given !== undefined && isNamed(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;
-    return isReadable ? { source, formats: [given] } : { source, formats: [], wrong: data };
+    return { source, formats: isReadable ? [given] : [], wrong: isReadable ? undefined : data };
   }
-  const { maxUnpackedBytes } = looking;
-  const { formats, unreadable } =
-    container === undefined
-      ? await formatsOf(source, maxUnpackedBytes)
-      : await formatsIn(source, container, maxUnpackedBytes);
+  const find =
+    container === undefined ? formatsOf(source, maxUnpackedBytes) : formatsIn(source, container, maxUnpackedBytes);
+  const { formats, unreadable } = await find;
   const own = given === undefined ? formats : formats.filter(({ name }) => name === given.name);
-  const kind = `${data?.kind} that can't be read (${unreadable})`;
-  const isBroken = data !== undefined && unreadable !== undefined;
-  const wrong = isBroken ? { kind, instead: "write it again, or copy it again" } : data;
+  const broken = {
+    kind: `${data?.kind} that can't be read (${unreadable})`,
+    instead: "write it again, or copy it again",
+  };
+  const wrong = data !== undefined && unreadable !== undefined ? broken : data;
   const damaged = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: own, wrong: own.length === 0 ? wrong : undefined, damaged };
 };
@@ -89,10 +89,10 @@ const look = async (source: Source, given: Format | undefined, looking: Recogniz
 const withNamesakes = (looked: readonly RecognizedInput[], given: Format | undefined): readonly RecognizedInput[] => {
   const [one, ...more] = new Set(given === undefined ? looked.flatMap(({ formats }) => formats) : [given]);
   if (one === undefined || more.length > 0) return looked;
-  const hasIt = ({ source, wrong, damaged }: RecognizedInput): boolean =>
-    damaged === undefined
-      ? wrong === undefined && one.files?.test(source.name) === true
-      : one.records[damaged] !== undefined;
+  const hasIt = ({ source, wrong, damaged }: RecognizedInput): boolean => {
+    if (damaged !== undefined) return one.records[damaged] !== undefined;
+    return wrong === undefined && one.files?.test(source.name) === true;
+  };
   return looked.map((own) =>
     own.formats.length === 0 && hasIt(own) ? { ...own, formats: [one], wrong: undefined } : own,
   );

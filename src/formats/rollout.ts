@@ -2,7 +2,7 @@
 import type { Path } from "../check/rules/places.ts";
 import { shortName } from "../check/rules/values.ts";
 import { nearestFirst } from "../nearest.ts";
-import { type Built, list, type Member, object, objectUnlessEmpty, said } from "./built.ts";
+import { type Built, list, listUnlessEmpty, type Member, object, objectUnlessEmpty, said, saidAs } from "./built.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import { Unfit, type Value } from "./value.ts";
 
@@ -19,13 +19,10 @@ export const inGroup = <Made>(group: string | undefined, make: () => Made): Made
 /** Makes a rollout of a part of a record: if it is unfit, the other parts are read without it. */
 export const rolloutApart = (
   of: Value,
-  {
-    group,
-    missing,
-    otherwise,
-  }: { readonly group: string | undefined; readonly missing: string; readonly otherwise: string },
+  about: { readonly group: string | undefined; readonly missing: string; readonly otherwise: string },
   make: (group: string) => Partial<Rollout>,
 ): Rollout => {
+  const { group, missing, otherwise } = about;
   try {
     if (group === undefined) throw new Unfit(missing, of);
     return { group, of, ...make(group) };
@@ -61,7 +58,7 @@ export const trajectoryOf = (parts: Parts): Pick<Rollout, "identity" | "trajecto
   const trajectory = object({
     messages_and_choices: list(turns),
     tools,
-    additional_histories: histories.length === 0 ? undefined : list(histories),
+    additional_histories: listUnlessEmpty(histories),
     reward: judged.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
@@ -79,22 +76,16 @@ export const exceptionOf = (message: Built, type?: Built, traceback?: Built): Bu
 /** A value as a text: another value as its JSON. */
 export const asMessage = (value: Value): Built => (value.isText ? value : said(value.raw, value));
 
-/**
- * Returns the reward of a rollout: from where the person asked for it, otherwise the format's own.
- * @throws Unfit if there is none
- */
-export const judge = (
-  { options: { rewardFrom, rewards }, rewardTaken }: FormatRun,
-  {
-    record,
-    ids,
-    own,
-  }: {
-    readonly record: Value;
-    readonly ids: readonly (Value | string | undefined)[];
-    readonly own?: Built | undefined;
-  },
-): Reward => {
+/** What is judged: a record, the ids that `--rewards` may have of it, and the format's own reward. */
+interface Judged {
+  readonly record: Value;
+  readonly ids: readonly (Value | string | undefined)[];
+  readonly own?: Built | undefined;
+}
+
+/** Returns the reward of a rollout: from where the person asked for it, otherwise the format's own. @throws Unfit if there is none */
+export const judge = ({ options, rewardTaken }: FormatRun, { record, ids, own }: Judged): Reward => {
+  const { rewardFrom, rewards } = options;
   if (rewardFrom !== undefined) {
     const value = record.at(rewardFrom);
     const path = rewardFrom.join(".");
@@ -107,9 +98,11 @@ export const judge = (
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
     const found = names.find((name) => rewards.has(name));
     const json = found === undefined ? undefined : rewards.get(found);
-    if (found !== undefined) rewardTaken(found);
-    if (json === undefined) throw new Unfit(`--rewards has no reward of ${names.join(" or ") || "it"}`, record);
-    return { reward: { kind: "said", json, of: [] }, identity: `reward ${json}` };
+    if (found === undefined || json === undefined) {
+      throw new Unfit(`--rewards has no reward of ${names.join(" or ") || "it"}`, record);
+    }
+    rewardTaken(found);
+    return { reward: saidAs(json, []), identity: `reward ${json}` };
   }
   if (own === undefined) {
     throw new Unfit("it records no reward: say --reward-from <path>, or --rewards <file>", record);
@@ -126,23 +119,20 @@ const maxNamed = 4;
 
 /** Names the numbers of a record, or its lists of numbers if the path ends with a position; the most similar first. */
 const numbersText = (record: Value, path: Path): string => {
-  const last = path.at(-1);
-  const isSought = (value: Value): boolean =>
-    typeof last === "number" ? value.get(0)?.isNumber === true : value.isNumber;
+  const isOfList = typeof path.at(-1) === "number";
   const found: string[] = [];
   let level = record.members();
   for (let depth = 0, seen = 0; depth < maxDepth && seen < maxSeen; depth++) {
-    const next: (readonly [string, Value])[] = [];
-    for (const [name, value] of level.slice(0, maxSeen - seen)) {
-      seen++;
-      if (isSought(value)) found.push(name);
-      for (const [key, inner] of value.members()) next.push([`${name}.${key}`, inner]);
-    }
-    level = next;
+    const looked = level.slice(0, maxSeen - seen);
+    seen += looked.length;
+    for (const [name, value] of looked) if ((isOfList ? value.get(0) : value)?.isNumber === true) found.push(name);
+    level = looked.flatMap(([name, value]) =>
+      value.members().map(([key, inner]) => [`${name}.${key}`, inner] as const),
+    );
   }
-  const typed = path.slice(0, typeof last === "number" ? -1 : undefined).join(".");
+  const typed = path.slice(0, isOfList ? -1 : undefined).join(".");
   const named = nearestFirst(typed, found).slice(0, maxNamed).map(shortName);
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";
   if (named.length === 0) return "; there is no number in it";
-  return `; there is ${typeof last === "number" ? "a list of numbers" : "a number"} at ${named.join(", ")}${more}`;
+  return `; there is ${isOfList ? "a list of numbers" : "a number"} at ${named.join(", ")}${more}`;
 };

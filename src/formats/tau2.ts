@@ -1,9 +1,8 @@
 /** Results of tau2-bench: a simulation is a rollout, the trials of a task are a group; in one file or a file each. */
 import { basename, dirname, join } from "node:path";
 import { type Built, type Member, object, said } from "./built.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { type Format, type FormatRun, type Reasons, type Rollout, type SourceRecord, why, within } from "./format.ts";
 import { choice, derivedFinish, toolCalls } from "./messages.ts";
-import { type Reasons, why, within } from "./reasons.ts";
 import { exceptionOf, judge, rolloutApart, trajectoryOf } from "./rollout.ts";
 import { flatIn, neededItems, Unfit, type Value } from "./value.ts";
 

@@ -1,8 +1,7 @@
 /** Results of verifiers v0: a rollout per line, with its prompt and completion as chat messages or text. */
 import { type Built, said } from "./built.ts";
-import type { Format, FormatRun, Rollout } from "./format.ts";
+import { type Format, type FormatRun, type Rollout, why } from "./format.ts";
 import { functionTools, givenTurns, parsed, sampledTurns } from "./messages.ts";
-import { why } from "./reasons.ts";
 import { asMessage, exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
 

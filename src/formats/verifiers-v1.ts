@@ -1,8 +1,7 @@
 /** Traces of verifiers v1 and prime-rl: an episode per line, with a graph of messages for each agent. */
 import { type Built, list, type Member, object, said } from "./built.ts";
-import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { type Converter, type Format, type FormatRun, type Rollout, type SourceRecord, why } from "./format.ts";
 import { chatMessage, choice, derivedFinish, functionTools, logprobsOf, toolCalls } from "./messages.ts";
-import { why } from "./reasons.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
 import { flatIn, type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 

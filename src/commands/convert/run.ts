@@ -33,7 +33,7 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
     const { failure, groups, trajectories, problems, leftOut, unreadable } = checkResult(reading);
     await sayWarnings(context, reading, problems);
     if (failure !== undefined && !goesOn) throw await ended(failure);
-    const receipt = conversion?.receipt?.data(conversion.format);
+    const receipt = conversion?.receipt?.data();
     const { leaves = null, left_out = [], format = null } = receipt ?? {};
     if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
     if (typed.exact && leaves !== null && leaves.left_out > 0)

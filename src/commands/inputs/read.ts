@@ -166,7 +166,7 @@ export const writeReceipt = ({ screen }: Context, file: string, { conversion, so
 
 function* receiptPieces(conversion: Reading["conversion"], redact: (json: string) => string): Generator<string, void> {
   if (conversion?.receipt === undefined) return yield "null\n";
-  const counts = redact(JSON.stringify(conversion.receipt.data(conversion.format), null, 2));
+  const counts = redact(JSON.stringify(conversion.receipt.data(), null, 2));
   yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;
   let between = "";
   for (const record of conversion.receipt.records()) {
