@@ -3,18 +3,18 @@ import { basename, dirname, join } from "node:path";
 import {
   continuationOf,
   embeddedIn,
-  Links,
+  type Links,
   type LocatedDocument,
+  openLinks,
   type Reference,
   referenceText,
   subagentsOf,
 } from "./atif-links.ts";
-import { replacesContext, stepsOf, turnsOf } from "./atif-steps.ts";
-import { type Built, list, type Member, object } from "./built.ts";
+import { type Built, list, type Member, object, said } from "./built.ts";
 import { type Format, type FormatRun, type Reasons, type Rollout, type SourceRecord, why } from "./format.ts";
-import { functionTools } from "./messages.ts";
+import { argumentsOf, choice, derivedFinish, functionTools, logprobsOf } from "./messages.ts";
 import { inGroup, judge, trajectoryOf } from "./rollout.ts";
-import { flatIn, type Members, measuredIn, Unfit, type Value } from "./value.ts";
+import { flatIn, itemsAt, type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
 const part = "a history has no place for it: the trajectory has its first part's";
 
@@ -40,7 +40,7 @@ export const atif: Format = {
   recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {
-    const links = new Links(run);
+    const links = openLinks(run);
     return {
       look: (record) => links.look(record),
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
@@ -86,22 +86,19 @@ export interface AtifReading {
 export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links): AtifReading => {
   const { document } = located;
   requireVersion(run, document);
-  const reading = new Reading(run, links, modelOf(document));
-  const parts = reading.partsOf(located);
-  const [main, ...more] = reading.historiesOf(parts);
-  const others = [...more, ...parts.flatMap((one) => reading.subagentHistories(one))];
-  const agent = document.get("agent")?.members() ?? [];
+  const { documents, partsOf, historiesOf, subagentHistories } = openReading(run, links, modelOf(document));
+  const parts = partsOf(located);
+  const [main = { turns: [], tools: undefined }, ...more] = historiesOf(parts);
+  const others = [...more, ...parts.flatMap(subagentHistories)];
+  const agent = (document.get("agent")?.members() ?? []).filter(([, { isScalar }]) => isScalar);
   return {
-    main: main ?? { turns: [], tools: undefined },
+    main,
     others,
     metrics: measuredIn((parts.at(-1)?.document ?? document).get("final_metrics")),
-    metadata: [
-      ...flatIn(document),
-      ...agent.flatMap(([key, value]) => (value.isScalar ? [[`agent.${key}`, value] as const] : [])),
-    ],
+    metadata: [...flatIn(document), ...agent.map(([key, value]) => [`agent.${key}`, value] as const)],
     startTime: startTimeOf(document),
     form: run.options.histories && parts.length > 1 ? " in parts" : "",
-    documents: reading.documents,
+    documents,
   };
 };
 
@@ -124,48 +121,59 @@ const startTimeOf = (document: Value): Value | undefined => {
 
 const modelOf = (document: Value | undefined): string | undefined => document?.get("agent", "model_name")?.text;
 
-/** Reads documents that belong to one trajectory. */
-class Reading {
+/** Opens the reading of documents that belong to one trajectory. @param model the model whose trajectory it is */
+const openReading = (run: FormatRun, links: Links, model: string | undefined) => {
   /** Documents in addition to the first, in the order in which they were found. */
-  readonly documents: Value[] = [];
-  readonly #run: FormatRun;
-  readonly #links: Links;
-  /** The model whose trajectory it is. */
-  readonly #model: string | undefined;
-  readonly #seen = new Set<string>();
+  const documents: Value[] = [];
+  const seen = new Set<string>();
 
-  constructor(run: FormatRun, links: Links, model: string | undefined) {
-    this.#run = run;
-    this.#links = links;
-    this.#model = model;
-  }
-
-  /** A document and its continuations. */
-  partsOf(located: LocatedDocument): readonly LocatedDocument[] {
-    this.#seen.add(join(located.file));
-    const parts = [located];
-    for (let next = this.#continued(located); next !== undefined; next = this.#continued(next)) parts.push(next);
-    return parts;
-  }
-
-  #continued({ document, file }: LocatedDocument): LocatedDocument | undefined {
+  /** The document that a file refers to; undefined if it is missing, or was read before. */
+  const follow = (reference: Reference, from: string, missing: string): LocatedDocument | undefined => {
+    const found = links.find(reference, from);
+    if (found === undefined) run.note(missing);
+    if (found === undefined || seen.has(found.file)) return undefined;
+    seen.add(found.file);
+    documents.push(found.document);
+    return found;
+  };
+  const continued = ({ document, file }: LocatedDocument): LocatedDocument | undefined => {
     const reference = continuationOf(document);
-    return (
-      reference &&
-      this.#follow(reference, file, () => {
-        const looked = join(dirname(file), referenceText(reference));
-        this.#run.note(`${file} goes on in ${looked}, which is not there: the trajectory ends before it`);
-      })
-    );
-  }
-
+    if (reference === undefined) return undefined;
+    const looked = join(dirname(file), referenceText(reference));
+    return follow(reference, file, `${file} goes on in ${looked}, which is not there: the trajectory ends before it`);
+  };
+  /** A document and its continuations. */
+  const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
+    seen.add(join(located.file));
+    const parts = [located];
+    for (let next = continued(located); next !== undefined; next = continued(next)) parts.push(next);
+    return parts;
+  };
+  const isOfModel = (document: Value | undefined): boolean => {
+    const own = modelOf(document);
+    const isOwn = own === undefined || model === undefined || own === model;
+    if (!isOwn) run.note("a subagent's model is another: its turns are plain messages");
+    return isOwn;
+  };
+  /** The steps of a continuation without copies: those that are marked or, if none is, those of the beginning. */
+  const withoutCopies = (steps: readonly Value[], first: Value | undefined): readonly Value[] => {
+    const before = itemsAt(first, "steps");
+    const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
+    const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
+    const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
+    const repeated = different < 0 ? steps.length : different;
+    const isCopied = (step: Value, at: number): boolean =>
+      isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
+    for (const step of steps.filter(isCopied)) run.leave(step, "a continuation repeats what it continues");
+    return steps.filter((step, at) => !isCopied(step, at));
+  };
   /** The parts of a trajectory as one history, or each as its own. @throws Unfit */
-  historiesOf(parts: readonly LocatedDocument[]): readonly History[] {
+  const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.document;
-    const isSampled = this.#isSampled(first);
-    const isOne = parts.length > 1 && !this.#run.options.histories;
+    const isSampled = isOfModel(first);
+    const isOne = parts.length > 1 && !run.options.histories;
     if (isOne) {
-      this.#run.note(
+      run.note(
         "a continued trajectory is put together: its later turns follow a context that the model did not see " +
           "(--histories keeps its parts apart)",
       );
@@ -173,58 +181,128 @@ class Reading {
     const histories = parts.map(({ document }, at) => {
       const steps = stepsOf(document);
       if (steps.some(replacesContext)) {
-        this.#run.note(
-          "a summary or an edit replaced the context: the turns behind it follow what the model did not see",
-        );
+        run.note("a summary or an edit replaced the context: the turns behind it follow what the model did not see");
       }
-      const own = isOne && at > 0 ? this.#withoutCopies(steps, first) : steps;
-      const turns = own.flatMap((step) => turnsOf(this.#run, step, isSampled));
+      const own = isOne && at > 0 ? withoutCopies(steps, first) : steps;
+      const turns = own.flatMap((step) => turnsOf(run, step, isSampled));
       return { turns, tools: functionTools(document.get("agent", "tool_definitions")) };
     });
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
-  }
-
+  };
   /** The histories of the subagents of a document, and of theirs. @throws Unfit */
-  subagentHistories({ document, file }: LocatedDocument): readonly History[] {
+  const subagentHistories = ({ document, file }: LocatedDocument): readonly History[] => {
     const embedded = embeddedIn(document).map((own) => ({ document: own, file }));
     const files = subagentsOf(document).flatMap((reference) => {
-      const missing = () =>
-        this.#run.note(`a subagent's trajectory is not there: looked for ${referenceText(reference)}`);
-      return this.#follow(reference, file, missing) ?? [];
+      const missing = `a subagent's trajectory is not there: looked for ${referenceText(reference)}`;
+      return follow(reference, file, missing) ?? [];
     });
     return [...embedded, ...files].flatMap((own) => {
-      const parts = this.partsOf(own);
-      return [...this.historiesOf(parts), ...parts.flatMap((one) => this.subagentHistories(one))];
+      const parts = partsOf(own);
+      return [...historiesOf(parts), ...parts.flatMap(subagentHistories)];
     });
-  }
+  };
+  return { documents, partsOf, historiesOf, subagentHistories };
+};
 
-  /** The document that a file refers to; undefined if it is missing, or was read before. */
-  #follow(reference: Reference, from: string, onMissing: () => void): LocatedDocument | undefined {
-    const found = this.#links.find(reference, from);
-    if (found === undefined) onMissing();
-    if (found === undefined || this.#seen.has(found.file)) return undefined;
-    this.#seen.add(found.file);
-    this.documents.push(found.document);
-    return found;
-  }
+/** Returns the steps of a document. @throws Unfit */
+const stepsOf = (document: Value): readonly Value[] => {
+  const steps = needed(document, "steps");
+  const items = steps.items();
+  if (items.length === 0) throw new Unfit("steps has none", steps);
+  const broken = items.find(({ isObject }) => !isObject);
+  if (broken !== undefined) throw new Unfit("a step is no object", broken);
+  return items;
+};
 
-  #isSampled(document: Value | undefined): boolean {
-    const model = modelOf(document);
-    const isSampled = model === undefined || this.#model === undefined || model === this.#model;
-    if (!isSampled) this.#run.note("a subagent's model is another: its turns are plain messages");
-    return isSampled;
-  }
+/**
+ * Returns the turns of a step: what it says, and its results.
+ * @param isSampled true if the agent's steps are those of the model that is trained; other steps are plain messages
+ * @throws Unfit
+ */
+const turnsOf = (run: FormatRun, step: Value, isSampled: boolean): readonly Built[] => [
+  ...ownTurn(run, step, isSampled),
+  ...resultsOf(step),
+];
 
-  /** The steps of a continuation without copies: those that are marked or, if none is, those of the beginning. */
-  #withoutCopies(steps: readonly Value[], first: Value | undefined): readonly Value[] {
-    const before = first?.get("steps")?.items() ?? [];
-    const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
-    const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
-    const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
-    const repeated = different < 0 ? steps.length : different;
-    const isCopied = (step: Value, at: number): boolean =>
-      isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
-    for (const step of steps.filter(isCopied)) this.#run.leave(step, "a continuation repeats what it continues");
-    return steps.filter((step, at) => !isCopied(step, at));
+/** Roles by the source of a step. */
+const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
+
+/** What a step itself says: nothing if it only has results. */
+const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Built[] => {
+  const source = needed(step, "source");
+  const role = roles[source.text ?? ""];
+  if (role === undefined) throw new Unfit("source is none of system, user and agent", source);
+  const message = step.get("message");
+  const calls = callsOf(step);
+  if (message === undefined && calls === undefined) {
+    if (role !== "assistant" && step.get("observation") !== undefined) return [];
+    throw new Unfit("message is missing", step);
   }
-}
+  const turn = object({
+    role: said(role, source, ...["step_id", "is_copied_context", "llm_call_count"].map((key) => step.get(key))),
+    content: message === undefined ? said(null) : contentOf(message),
+    reasoning_content: step.get("reasoning_content"),
+    tool_calls: calls,
+  });
+  const isGiven = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
+  if (role !== "assistant" || isGiven || !isSampled) return [turn];
+  const logprobs = logprobsIn(step);
+  return [choice(turn, derivedFinish(run, calls !== undefined), logprobs)];
+};
+
+const callsOf = (step: Value): Built | undefined => {
+  const calls = itemsAt(step, "tool_calls");
+  if (calls.length === 0) return undefined;
+  return list(
+    calls.map((call) => {
+      const name = needed(call, "function_name");
+      const fn = object({ name, arguments: argumentsOf(call.get("arguments")) });
+      return object({ id: needed(call, "tool_call_id"), type: said("function"), function: fn });
+    }),
+  );
+};
+
+const logprobsIn = (step: Value): Built | undefined => {
+  const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
+  if (logprobs === undefined || ids === undefined || logprobs.items().length === 0) return undefined;
+  return logprobsOf(logprobs, ids.items(), [ids]);
+};
+
+/** Results: messages of a tool if calls asked for them, otherwise messages of the user; nothing if they say nothing. */
+const resultsOf = (step: Value): readonly Built[] => {
+  const observation = step.get("observation");
+  if (observation === undefined) return [];
+  return neededItems(observation, "results").flatMap((result) => {
+    const [id, own] = [result.get("source_call_id"), result.get("content")];
+    const content = own && contentOf(own);
+    if (id !== undefined) return object({ role: said("tool"), tool_call_id: id, content: content ?? said("") });
+    return content === undefined ? [] : object({ role: said("user"), content });
+  });
+};
+
+/** A text, or parts as chat messages have them. */
+const contentOf = (content: Value): Built => {
+  if (content.isText) return content;
+  if (!content.isList) throw new Unfit("it is neither text nor parts", content);
+  return list(
+    content.items().map((part) => {
+      const [type, path] = [part.get("type"), part.get("source", "path")];
+      if (type?.text !== "image" || path === undefined) return part;
+      return object({ type: said("image_url", type), image_url: object({ url: path }) });
+    }),
+  );
+};
+
+/** True if later steps have a new context: after a summary, or after edits that the agent records. */
+const replacesContext = (step: Value): boolean => {
+  const holders = [step, step.get("observation"), ...itemsAt(step, "observation", "results")];
+  const isEdit = (holder: Value | undefined): boolean =>
+    (holder?.get("context_management") ?? holder?.get("extra", "context_management")) !== undefined;
+  if (holders.some(isEdit)) return true;
+  const text = step.textAt("source") === "system" ? (step.textAt("message") ?? "") : "";
+  const isSummary = /summari[sz]|compact|condens/i.test(text) && /context|histor|conversation/i.test(text);
+  return text.length < maxNotice && isSummary;
+};
+
+/** Length in characters of the longest message about the context: a longer message of the system is a prompt. */
+const maxNotice = 2000;

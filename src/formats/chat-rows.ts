@@ -18,7 +18,7 @@ import { inGroup, judge, type Reward, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** What the rows of a tool have, and under which keys. */
-export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy"> {
+export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy" | "left"> {
   /** The key of the reward, and the name for people if that is more than the key. */
   readonly reward: string;
   readonly rewardName?: string;
@@ -30,12 +30,9 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "los
   readonly id?: string;
   /** True if rows can have tools and metrics, and a file can be Parquet. */
   readonly isWhole: boolean;
-  readonly left?: Format["left"];
   recognizes(row: Value): boolean;
   /** The values that say the same in all rows of a prompt. @throws Unfit */
   prompt(row: Value): readonly Value[];
-  /** Checks what else the turns need, before the reward is looked for. @throws Unfit */
-  check?(run: FormatRun, row: Value): void;
   /** @throws Unfit */
   turns(run: FormatRun, row: Value): readonly Built[];
   /** The reward, if it is more than a number. @throws Unfit */
@@ -78,7 +75,6 @@ const rolloutsOf = (
   if (whole !== undefined) return whole;
   const group = key ?? `${stepOf(row)} prompt ${digestOf(prompt)}`;
   return inGroup(group, () => {
-    rows.check?.(run, row);
     const own = rows.rewardIn === undefined ? numberOf(row, rows.reward) : rows.rewardIn(run, row);
     const judged = judge(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
     return [{ group, ...rolloutOf(row, { rows, judged, turns: rows.turns(run, row) }) }];
@@ -115,23 +111,23 @@ const notNumber = (key: string, value: Value): string => {
   return `${key} is text, no number${/\d/.test(value.text) ? ": it stands without quotes" : ""}`;
 };
 
+/** What becomes of a row, and of a value of it for one of several completions. */
+interface Made {
+  readonly rows: ChatRows;
+  readonly judged: Reward;
+  readonly turns: readonly Built[];
+  readonly more?: Members;
+}
+
 /** A rollout of a row: its turns, and what else the row says under the names that such rows have in common. */
-const rolloutOf = (
-  row: Value,
-  {
-    rows: { placed, isWhole },
-    judged,
-    turns,
-    more = [],
-  }: { readonly rows: ChatRows; readonly judged: Reward; readonly turns: readonly Built[]; readonly more?: Members },
-): Partial<Rollout> => {
-  const top = row.members().filter(([key]) => !placed.includes(key));
+const rolloutOf = (row: Value, { rows, judged, turns, more = [] }: Made): Partial<Rollout> => {
+  const top = row.members().filter(([key]) => !rows.placed.includes(key));
   const metadata = [...top, ...more, ...(row.get("metadata")?.members() ?? [])].filter(([, { isFlat }]) => isFlat);
   return trajectoryOf({
     judged,
     turns,
-    tools: isWhole ? functionTools(parsed(row.get("tools"))) : undefined,
-    metrics: isWhole ? measuredIn(row.get("metrics")) : [],
+    tools: rows.isWhole ? functionTools(parsed(row.get("tools"))) : undefined,
+    metrics: rows.isWhole ? measuredIn(row.get("metrics")) : [],
     metadata: new Map<string, Member[1]>(metadata),
   });
 };
@@ -208,29 +204,21 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
   if (rewards !== undefined && rewards.items().length !== count) {
     throw new Unfit(`rewards is no list of ${count}, one for each of completions`, rewards);
   }
+  const { options } = run;
+  const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.placed.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
-    const judged = judgeAt(run, row, { own: rewards?.items()[at], at });
+    const own = rewards?.items()[at];
+    if (own?.isNumber === false) throw new Unfit(`rewards[${at}] is no number`, own);
+    // If the person says where rewards are, that is a list of them.
+    const ofOne = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
+    const judged = judge(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const more = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const prompt = givenTurns(run, needed(row, "prompt"), "prompt");
     const turns = [...prompt, ...sampledTurns(run, completion, { name: `completions[${at}]` })];
     return rolloutOf(row, { rows: trlRows, judged, turns, more });
   });
-};
-
-/** The reward of one of several completions. If the person says where rewards are, that is a list of them. */
-const judgeAt = (
-  run: FormatRun,
-  row: Value,
-  { own, at }: { readonly own: Value | undefined; readonly at: number },
-): Reward => {
-  const { options } = run;
-  if (own?.isNumber === false) throw new Unfit(`rewards[${at}] is no number`, own);
-  const rewardFrom = options.rewardFrom && [...options.rewardFrom, at];
-  const id = row.get("id");
-  const ids = [id && `${id.text ?? id.raw}/${at}`];
-  return judge({ ...run, options: { ...options, rewardFrom } }, { record: row, ids, own });
 };
 
 /** Roles by the names that turns of ShareGPT have. */
@@ -267,7 +255,7 @@ export const shareGpt = chatRows({
   },
   turns: (run, row) => {
     const system = row.get("system");
-    return [...(system === undefined ? [] : [systemTurn(system)]), ...shareGptTurns(run, row)];
+    return [system === undefined ? [] : systemTurn(system), ...shareGptTurns(run, row)].flat();
   },
 });
 

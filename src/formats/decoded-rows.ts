@@ -26,7 +26,6 @@ const decodedRows = ({
     lossy: true,
     recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
     prompt: (row) => [neededText(row, prompt)],
-    check: (_, row) => void neededText(row, answer),
     turns: (run, row) => [userTurn(neededText(row, prompt)), sampledText(run, neededText(row, answer), finish?.(row))],
     left: [[why.nested, "metadata"], ...(rows.left ?? [])],
   });
@@ -67,15 +66,13 @@ export const skyrl = decodedRows({
   rewardIn: (run, row) => {
     const score = row.get("score");
     if (score === undefined || score.isNumber) return score;
-    const parts = score.items().map(({ number }) => number);
-    if (!score.isList || parts.includes(undefined)) {
+    const parts = score.items();
+    if (!score.isList || parts.some(({ isNumber }) => !isNumber)) {
       throw new Unfit("score is neither a number nor a list of them", score);
     }
     run.note("score is a list of rewards, one for each token: their sum is the reward");
-    return said(
-      parts.reduce<number>((sum, part = 0) => sum + part, 0),
-      score,
-    );
+    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
+    return said(sum, score);
   },
   finish: (row) => {
     const reason = row.get("stop_reason");
@@ -109,15 +106,15 @@ export const nemoRl = chatRows({
       content,
     );
   },
-  check: (run, row) => {
+  turns: (run, row) => {
     const turns = neededItems(row, "content");
     const other = turns.find(({ isText }) => !isText);
     if (other !== undefined) throw new Unfit("content holds something else than texts", other);
-    if (turns.length <= 2) return;
-    run.note("roles are not recorded: of more than two texts, every second one is taken as the assistant's");
+    if (turns.length > 2) {
+      run.note("roles are not recorded: of more than two texts, every second one is taken as the assistant's");
+    }
+    return turns.map((turn, at) => (at % 2 === 0 ? userTurn(turn) : sampledText(run, turn)));
   },
-  turns: (run, row) =>
-    neededItems(row, "content").map((turn, at) => (at % 2 === 0 ? userTurn(turn) : sampledText(run, turn))),
   left: [
     ["tokens have no place without their texts", "token_ids token_loss_mask generation_logprobs prev_logprobs"],
     ["advantages are computed anew of the rewards", "advantages"],

@@ -1,7 +1,7 @@
 /** Trials of Harbor: a folder each, with its result, and what the agent did as an ATIF document. */
 import { dirname } from "node:path";
 import { type AtifReading, historyOf, leftOfAtif, readAtif } from "./atif.ts";
-import { Links } from "./atif-links.ts";
+import { openLinks } from "./atif-links.ts";
 import { type Member, said } from "./built.ts";
 import { type Format, type FormatRun, type Rollout, type SourceRecord, why } from "./format.ts";
 import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
@@ -127,7 +127,7 @@ const partsOf = (run: FormatRun, record: SourceRecord): readonly Part[] => {
 const partAt = (run: FormatRun, record: SourceRecord, file: string): Part | undefined => {
   const document = run.beside(record, file);
   if (document?.document === undefined) return undefined;
-  const atif = readAtif(run, { document, file: document.document }, new Links(run));
+  const atif = readAtif(run, { document, file: document.document }, openLinks(run));
   return { document, atif, metrics: atif.metrics };
 };
 

@@ -1,8 +1,8 @@
 /** The messages of a sample of Inspect → messages, choices of what was sampled, and the tools. */
-import { asText, type Built, list, object, objectOf, onOneDumpedLine, said } from "./built.ts";
+import { asText, type Built, list, listUnlessEmpty, object, objectOf, onOneDumpedLine, said, saidAs } from "./built.ts";
 import type { FormatRun } from "./format.ts";
 import { choice, derivedFinish, toolCall } from "./messages.ts";
-import { Unfit, type Value } from "./value.ts";
+import { itemsAt, Unfit, type Value } from "./value.ts";
 
 /** Returns the turns of a sample, and its tools. @throws Unfit */
 export const turnsOf = (
@@ -12,10 +12,11 @@ export const turnsOf = (
   const messages = sample.get("messages");
   if (messages?.isList !== true) throw new Unfit("messages are missing", messages ?? sample);
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
-  const outputs = outputsOf(sample, events);
   const all = messages.items();
-  const turns = all.map((message) => turnOf(run, message, { sample, outputs }));
-  return { turns, tools: toolsOf(sample, events, new Set(all.map(idOf))) };
+  const attachments = openAttachments(sample);
+  const outputOf = openOutputs(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
+  const turns = all.map((message) => turnOf(run, message, { attachments, outputOf }));
+  return { turns, tools: toolsOf(attachments, events, new Set(all.map(idOf))) };
 };
 
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
@@ -26,50 +27,41 @@ const modelEvents = (events: Value | undefined): readonly Value[] =>
     event.textAt("event") === "model" ? [event] : modelEvents(event.get("events")),
   );
 
-const choicesOf = (output: Value | undefined): readonly Value[] => output?.get("choices")?.items() ?? [];
-
-/** Choices that models gave, by the ids of their messages; by what the messages say if they have no ids. */
-interface Outputs {
-  readonly byId: ReadonlyMap<string, Value>;
-  readonly byContent: ReadonlyMap<string, Value>;
-}
-
-const outputsOf = (sample: Value, events: readonly Value[]): Outputs => {
+/** Opens what finds the choice that a model gave as a message: by its id, or by what it says if it has none. */
+const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
-  for (const output of [...events.map((event) => event.get("output")), sample.get("output")]) {
-    for (const one of choicesOf(output)) {
-      const message = one.get("message");
-      const id = idOf(message);
-      if (id === undefined) byContent.set(contentKey(sample, message), one);
-      else if (!byId.has(id)) byId.set(id, one);
-    }
+  const contentKey = (message: Value | undefined): string => {
+    const content = message?.get("content");
+    return JSON.stringify([(content && (find(content) ?? content))?.data, message?.get("tool_calls")?.data]);
+  };
+  for (const one of outputs.flatMap((output) => itemsAt(output, "choices"))) {
+    const message = one.get("message");
+    const id = idOf(message);
+    if (id === undefined) byContent.set(contentKey(message), one);
+    else if (!byId.has(id)) byId.set(id, one);
   }
-  return { byId, byContent };
+  return (message: Value): Value | undefined => {
+    const id = idOf(message);
+    return id === undefined ? byContent.get(contentKey(message)) : byId.get(id);
+  };
 };
 
-const contentKey = (sample: Value, message: Value | undefined): string => {
-  const content = message?.get("content");
-  const own = content && (attachmentOf(sample, content) ?? content);
-  return JSON.stringify([own?.data, message?.get("tool_calls")?.data]);
-};
+/** What the messages of a sample have in common. */
+interface Sampled {
+  readonly attachments: Attachments;
+  readonly outputOf: ReturnType<typeof openOutputs>;
+}
 
-const turnOf = (
-  run: FormatRun,
-  message: Value,
-  { sample, outputs }: { readonly sample: Value; readonly outputs: Outputs },
-): Built => {
+const turnOf = (run: FormatRun, message: Value, { attachments, outputOf }: Sampled): Built => {
   const role = message.textAt("role");
   if (role === undefined) throw new Unfit("a message has no role", message);
-  const whole = wholeMessage(run, message, { sample, role });
-  const id = idOf(message);
-  const hasOutput = outputs.byId.has(id ?? "");
-  const isSampled = role === "assistant" && (message.textAt("source") === "generate" || hasOutput);
-  if (!isSampled) return whole;
-  const output = id === undefined ? outputs.byContent.get(contentKey(sample, message)) : outputs.byId.get(id);
-  const callsTools = (message.get("tool_calls")?.items() ?? []).length > 0;
-  const logprobs = logprobsIn(output);
-  return choice(whole, finishOf(output?.get("stop_reason")) ?? derivedFinish(run, callsTools), logprobs);
+  const whole = wholeMessage(run, message, { attachments, role });
+  const isGenerated = message.textAt("source") === "generate";
+  const output = role === "assistant" && (isGenerated || idOf(message) !== undefined) ? outputOf(message) : undefined;
+  if (role !== "assistant" || (!isGenerated && output === undefined)) return whole;
+  const finish = finishOf(output?.get("stop_reason"));
+  return choice(whole, finish ?? derivedFinish(run, itemsAt(message, "tool_calls").length > 0), logprobsIn(output));
 };
 
 const finishOf = (stop: Value | undefined): Built | undefined => {
@@ -94,153 +86,148 @@ const logprobsIn = (output: Value | undefined): Built | undefined => {
 const wholeMessage = (
   run: FormatRun,
   message: Value,
-  { sample, role }: { readonly sample: Value; readonly role: string },
+  { attachments, role }: { readonly attachments: Attachments; readonly role: string },
 ): Built => {
-  const { content, reasoning } = contentOf(sample, message);
-  const calls = message.get("tool_calls")?.items() ?? [];
+  const { resolved } = attachments;
+  const { content, reasoning } = contentOf(attachments, message);
   const saysNothing = role === "tool" && (content === undefined || message.textAt("content") === "");
   const error = saysNothing ? message.get("error", "message") : undefined;
   if (error !== undefined) run.note("a tool failed and said nothing: its message has the error's words");
   return objectOf(
     new Map<string, Built | undefined>([
       ...message.members().filter(([, { isNull }]) => !isNull),
-      ["content", error === undefined ? content : resolved(sample, error)],
+      ["content", error === undefined ? content : resolved(error)],
       ["reasoning", undefined],
       ["reasoning_content", reasoning],
-      ["tool_calls", calls.length === 0 ? undefined : list(calls.map((call) => callOf(sample, call)))],
+      ["tool_calls", listUnlessEmpty(itemsAt(message, "tool_calls").map((call) => callOf(attachments, call)))],
     ]),
   );
 };
 
-const callOf = (sample: Value, call: Value): Built => {
+const callOf = ({ resolved, json }: Attachments, call: Value): Built => {
   const [name, args] = [call.get("function"), call.get("arguments")];
   if (name?.isText !== true) return toolCall(call);
+  const argumentsOf = (value: Value): Built => {
+    if (value.isText) return resolved(value);
+    const whole = json(value);
+    return whole.of.length === 1 ? asText(value) : said(onOneDumpedLine(whole.json), ...whole.of);
+  };
   return object({
     id: call.get("id"),
     type: call.get("type") ?? said("function"),
-    function: object({ name, arguments: args === undefined ? said("{}") : argumentsOf(sample, args) }),
+    function: object({ name, arguments: args === undefined ? said("{}") : argumentsOf(args) }),
   });
 };
 
-const argumentsOf = (sample: Value, args: Value): Built => {
-  const { json, of } = resolvedJson(sample, args);
-  if (args.isText) return resolved(sample, args);
-  return of.length === 1 ? asText(args) : said(onOneDumpedLine(json), ...of);
-};
-
-interface Content {
-  readonly content: Built | undefined;
-  readonly reasoning: Built | undefined;
-}
-
 /** The content of a message, and the reasoning before it, which has a key of its own. */
-const contentOf = (sample: Value, message: Value): Content => {
-  const content = message.get("content");
-  const given = message.get("reasoning");
-  if (content?.isList !== true) {
-    return { content: content && resolved(sample, content), reasoning: given && resolved(sample, given) };
-  }
-  const items = content.items();
+const contentOf = (
+  attachments: Attachments,
+  message: Value,
+): { readonly content: Built | undefined; readonly reasoning: Built | undefined } => {
+  const { find, json, resolved } = attachments;
+  const [content, given] = [message.get("content"), message.get("reasoning")];
+  if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
   const isReasoning = (part: Value): boolean => part.textAt("type") === "reasoning";
-  const parts = items.filter((part) => !isReasoning(part));
-  const thoughts = items.filter(isReasoning).flatMap((part) => thoughtOf(sample, part) ?? []);
-  const thought = thoughts.map(({ text }) => text).join("\n");
-  const reasoning = thoughts.length === 0 ? given : said(thought, ...thoughts.flatMap(({ of }) => of));
+  const parts = content.items().filter((part) => !isReasoning(part));
+  // If nobody may read reasoning, its summary is it.
+  const thoughts = content
+    .items()
+    .filter(isReasoning)
+    .flatMap((part) => {
+      const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
+      return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
+    });
+  const thought = thoughts.map(({ thought, attachment }) => (attachment ?? thought).text ?? thought.raw).join("\n");
+  const of = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
+  const reasoning = thoughts.length === 0 ? given : said(thought, ...of);
   const [first] = parts;
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
   if (text === undefined || type === undefined) {
-    return { content: parts.length === 0 ? said("") : list(parts.map((part) => partOf(sample, part))), reasoning };
+    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? said(""), reasoning };
   }
-  const { json, of } = resolvedJson(sample, text);
-  return { content: { kind: "said", json, of: [...of, type] }, reasoning };
+  const whole = json(text);
+  return { content: saidAs(whole.json, [...whole.of, type]), reasoning };
 };
 
-/** Reasoning; its summary if nobody may read it. */
-const thoughtOf = (
-  sample: Value,
-  part: Value,
-): { readonly text: string; readonly of: readonly Value[] } | undefined => {
-  const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
-  if (thought === undefined) return undefined;
-  const attachment = attachmentOf(sample, thought);
-  const of = [thought, attachment, part.get("type")].filter((value) => value !== undefined);
-  return { text: (attachment ?? thought).text ?? thought.raw, of };
-};
-
-const partOf = (sample: Value, part: Value): Built => {
+const partOf = ({ find, resolved }: Attachments, part: Value): Built => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image !== undefined) {
-    const image_url = object({ url: resolved(sample, image), detail: part.get("detail") });
+    const image_url = object({ url: resolved(image), detail: part.get("detail") });
     return object({ type: said("image_url", type), image_url });
   }
-  const sound = audio && (attachmentOf(sample, audio) ?? audio);
+  const sound = audio && (find(audio) ?? audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
   if (type?.text === "audio" && data !== undefined) {
     const input_audio = object({ data: said(data, sound, audio), format: part.get("format") });
     return object({ type: said("input_audio", type), input_audio });
   }
-  return resolved(sample, part);
+  return resolved(part);
 };
 
-/** Texts that stand for an attachment of the sample; in older logs, for one of the contents of its transcript. */
-const reference = /"(?:attachment|tc):\/\/([0-9a-f]{32})"/g;
+/** The attachments of a sample. */
+type Attachments = ReturnType<typeof openAttachments>;
 
 /** Length in bytes of the longest reference, with its quotes. */
 const maxReference = 64;
 
-/** Returns the attachment that a text stands for. @throws Unfit if it is missing */
-const attachmentOf = (sample: Value, value: Value): Value | undefined => {
-  const { start, end } = value.span;
-  if (!value.isText || end - start > maxReference) return undefined;
-  const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
-  return id === undefined ? undefined : attachment(sample, id, value);
-};
-
-const attachment = (sample: Value, id: string, at: Value): Value => {
-  const found = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
-  if (found?.isText !== true) throw new Unfit(`the attachment ${id} is missing`, at);
-  return found;
-};
-
-/** A value as JSON with its attachments in place, and the values that it stands for. @throws Unfit if one is missing */
-const resolvedJson = (sample: Value, value: Value): { readonly json: string; readonly of: readonly Value[] } => {
-  const whole = attachmentOf(sample, value);
-  if (whole !== undefined) return { json: whole.raw, of: [value, whole] };
-  const of = [value];
-  const { raw } = value;
-  if (value.isScalar || !/"(?:attachment|tc):/.test(raw)) return { json: raw, of };
-  const json = raw.replaceAll(reference, (_, id: string) => {
-    const found = attachment(sample, id, value);
-    of.push(found);
-    return found.raw;
-  });
-  return { json, of };
-};
-
-/** A value with its attachments in place. @throws Unfit if one is missing */
-const resolved = (sample: Value, value: Value): Built => {
-  if (value.isScalar && value.span.end - value.span.start > maxReference) return value;
-  const { json, of } = resolvedJson(sample, value);
-  return of.length === 1 ? value : { kind: "said", json: json.replaceAll("\n", " "), of };
+/** Opens what puts attachments in place of the texts that stand for them; in older logs, contents of the transcript. */
+const openAttachments = (sample: Value) => {
+  const attachment = (id: string, at: Value): Value => {
+    const found = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
+    if (found?.isText !== true) throw new Unfit(`the attachment ${id} is missing`, at);
+    return found;
+  };
+  const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReference;
+  /** Returns the attachment that a text stands for. @throws Unfit if it is missing */
+  const find = (value: Value): Value | undefined => {
+    if (!value.isText || isLong(value)) return undefined;
+    const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
+    return id === undefined ? undefined : attachment(id, value);
+  };
+  /** A value as JSON with its attachments in place, and the values that it stands for. @throws Unfit if one is missing */
+  const json = (value: Value): { readonly json: string; readonly of: readonly Value[] } => {
+    const whole = find(value);
+    if (whole !== undefined) return { json: whole.raw, of: [value, whole] };
+    const of = [value];
+    const { raw } = value;
+    if (value.isScalar || !/"(?:attachment|tc):/.test(raw)) return { json: raw, of };
+    const own = raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
+      const found = attachment(id, value);
+      of.push(found);
+      return found.raw;
+    });
+    return { json: own, of };
+  };
+  /** A value with its attachments in place. @throws Unfit if one is missing */
+  const resolved = (value: Value): Built => {
+    if (value.isScalar && isLong(value)) return value;
+    const whole = json(value);
+    return whole.of.length === 1 ? value : saidAs(whole.json.replaceAll("\n", " "), whole.of);
+  };
+  return { find, json, resolved };
 };
 
 /** The tools of the models whose messages are in the sample, each once. */
-const toolsOf = (sample: Value, events: readonly Value[], ids: ReadonlySet<string | undefined>): Built | undefined => {
+const toolsOf = (
+  { resolved }: Attachments,
+  events: readonly Value[],
+  ids: ReadonlySet<string | undefined>,
+): Built | undefined => {
   const tools = new Map<string, Built>();
   for (const event of events) {
-    const isOwn = choicesOf(event.get("output")).some((one) => ids.has(idOf(one.get("message"))));
-    for (const tool of isOwn ? (event.get("tools")?.items() ?? []) : []) {
+    const isOwn = itemsAt(event, "output", "choices").some((one) => ids.has(idOf(one.get("message"))));
+    for (const tool of isOwn ? itemsAt(event, "tools") : []) {
       const name = tool.get("name");
       if (name?.text === undefined || tools.has(name.text)) continue;
       const [description, parameters] = [tool.get("description"), tool.get("parameters")];
       const fn = object({
         name,
-        description: description && resolved(sample, description),
-        parameters: parameters && resolved(sample, parameters),
+        description: description && resolved(description),
+        parameters: parameters && resolved(parameters),
       });
       tools.set(name.text, object({ type: said("function"), function: fn }));
     }
   }
-  return tools.size === 0 ? undefined : list([...tools.values()]);
+  return listUnlessEmpty([...tools.values()]);
 };
