@@ -23,13 +23,16 @@ export type Built = Value | OwnJson | Composed;
 export type Member = readonly [key: string, value: Built | undefined];
 
 /** JSON of our own, and the values that it stands for. */
-export const said = (data: unknown, ...of: readonly (Value | undefined)[]): OwnJson =>
-  saidAs(JSON.stringify(data), of.length === 0 ? none : of.filter((value) => value !== undefined));
+export const said = (data: unknown, ...of: readonly (Value | undefined)[]): OwnJson => ({
+  kind: "said",
+  json: JSON.stringify(data),
+  of: of.length === 0 ? none : of.filter((value) => value !== undefined),
+});
+
+const none: readonly Value[] = [];
 
 /** The same of JSON as it is to be written. */
 export const saidAs = (json: string, of: readonly Value[]): OwnJson => ({ kind: "said", json, of });
-
-const none: readonly Value[] = [];
 
 /**
  * A string that contains a value as JSON, as it was written: the arguments of a call. Indented JSON loses its line
@@ -44,10 +47,8 @@ export const onOneDumpedLine = (json: string): string =>
 /** An object with these members in their order. Their keys are ours: those of a record go through `objectOf`. */
 export const object = (members: Readonly<Record<string, Built | undefined>>): Composed => {
   const keys = Object.keys(members);
-  return withValues(
-    keys,
-    keys.map((key) => members[key]),
-  );
+  const values = keys.map((key) => members[key]);
+  return withValues(keys, values);
 };
 
 /** An object with members that may come from a record. */
@@ -88,7 +89,7 @@ const noKeys: readonly string[] = [];
 /** The value of the record at a path of what was built, and the rest of the path; undefined if it is our own. */
 export const sourceAt = (built: Built, path: Path): { readonly value: Value; readonly rest: Path } | undefined => {
   if (built instanceof Value) return { value: built, rest: path };
-  if (built.kind === "said") return built.of[0] && { value: built.of[0], rest: [] };
+  if (built.kind === "said") return built.of[0] === undefined ? undefined : { value: built.of[0], rest: [] };
   const [key, ...rest] = path;
   const member = built.values[typeof key === "number" ? key : built.keys.indexOf(key ?? "")];
   if (member !== undefined) return sourceAt(member, rest);
@@ -102,7 +103,7 @@ export const sourceAt = (built: Built, path: Path): { readonly value: Value; rea
 
 /** What was built, as JSON on one line. */
 export const jsonOf = (built: Built): string => {
-  const writer = new LineWriter(2 ** 6);
+  const writer = new LineWriter(shortText);
   writer.write(built);
   return writer.take().toString("utf8");
 };
@@ -192,8 +193,10 @@ const keyJsons = new Map<string, string>();
 const maxKeyJsons = 2 ** 10;
 
 const keyJson = (key: string): string => {
-  const known = keyJsons.get(key);
-  const json = known ?? `${JSON.stringify(key)}:`;
-  if (known === undefined && keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
+  let json = keyJsons.get(key);
+  if (json === undefined) {
+    json = `${JSON.stringify(key)}:`;
+    if (keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
+  }
   return json;
 };

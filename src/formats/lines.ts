@@ -131,7 +131,18 @@ export const openLines = (spool: Spool, areAcross: boolean) => {
       const { known = [of, ...(rollout.with ?? [])], identity = "" } = rollout;
       const digest = `${known.map(digestOf).join("")}${identity}`;
       const isException = exception !== undefined;
-      group.rollouts.push({ ...place, start, length, span: rollout.of?.span, isException, digest, index });
+      const { file, record: own, position } = place;
+      group.rollouts.push({
+        file,
+        record: own,
+        position,
+        start,
+        length,
+        span: rollout.of?.span,
+        isException,
+        digest,
+        index,
+      });
     },
 
     /** Adds a record, or a part of one, that could not be converted, so that its group is broken. Returns the group. */

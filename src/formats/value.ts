@@ -20,12 +20,12 @@ interface Text {
   readonly id: number;
   readonly table: Tabled;
   /** The name of a document beside the record; undefined of the record itself. */
-  readonly document?: string | undefined;
+  readonly document: string | undefined;
   /** The value whose text this is, or whose numbers: an array of numbers is one node of its own table. */
-  readonly holder?: Value;
-  readonly isNumbers?: boolean;
+  readonly holder: Value | undefined;
+  readonly isNumbers: boolean;
   /** Texts that are empty in the table, by their nodes. */
-  readonly texts?: ReadonlyMap<number, Buffer>;
+  readonly texts: ReadonlyMap<number, Buffer> | undefined;
   /** The texts in its values, by their nodes: JSON in strings, and numbers of arrays. */
   inside?: Map<number, Text | undefined>;
 }
@@ -34,22 +34,22 @@ interface Text {
 const maxTexts = 2 ** 20;
 let count = 0;
 
-const textFrom = (own: Omit<Text, "id" | "inside">): Text => {
+const textFrom = (own: Pick<Text, "table"> & Partial<Text>): Text => {
   count = (count + 1) % maxTexts;
-  return { ...own, id: count };
+  return { document: undefined, holder: undefined, isNumbers: false, texts: undefined, ...own, id: count };
 };
 
-/** First bytes of values, which tell their kinds; numbers begin with digits, and the minus before these. */
+/** First bytes of values, which tell their kinds. */
 const firstOfNull = 0x6e;
 const firstOfTrue = 0x74;
+
+/** The last of the bytes that numbers begin with: digits, and the minus before them. */
 const digitNine = 0x39;
 
 type Step = Path[number];
 
 /** Members of an object, in their order. */
 export type Members = readonly (readonly [key: string, value: Value])[];
-
-const none: readonly Value[] = [];
 
 /** A value of a record. */
 export class Value {
@@ -72,8 +72,9 @@ export class Value {
     const read = tableOf(bytes);
     if (read === undefined) return undefined;
     const table = tabled(document === undefined ? read : alone(read), bytes);
-    const byNode = Array.from(texts ?? [], ([key, text]) => [nodeOfKey(table, 0, key) ?? 0, text] as const);
-    return new Value(textFrom({ table, document, ...(texts && { texts: new Map(byNode) }) }), 0);
+    const nodes = texts && new Map<number, Buffer>();
+    for (const [key, text] of texts ?? []) nodes?.set(nodeOfKey(table, 0, key) ?? 0, text);
+    return new Value(textFrom({ table, document, texts: nodes }), 0);
   }
 
   /** Reads a record whose writer puts NaN and Infinity into JSON, as Python does: each becomes an empty object. */
@@ -136,10 +137,6 @@ export class Value {
     return node !== undefined && firstOf(this.#in.table, node) === firstOfNull;
   }
 
-  get #first(): number {
-    return firstOf(this.#in.table, this.#node);
-  }
-
   get isList(): boolean {
     return this.#first === openBracket;
   }
@@ -164,6 +161,11 @@ export class Value {
     return this.#first <= digitNine && this.#first !== quote;
   }
 
+  /** True of numbers and truth values: metrics can be these. */
+  get isMeasured(): boolean {
+    return this.isScalar && !this.isText;
+  }
+
   /** True of all but arrays and objects: metadata can be these. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
@@ -173,15 +175,10 @@ export class Value {
     return this.isFlat && !this.isNull;
   }
 
-  /** True of numbers and truth values: metrics can be these. */
-  get isMeasured(): boolean {
-    return this.isScalar && !this.isText;
-  }
-
   /** The value at a path; undefined if there is none, or null. Of a key that appears twice, the last counts. */
   at(path: Path): Value | undefined {
     let found: Value | undefined = this;
-    for (const key of path) found = found?.get(key);
+    for (const key of path) found = found === undefined ? undefined : found.#child(key);
     return found;
   }
 
@@ -206,9 +203,9 @@ export class Value {
 
   /** The elements of an array that is one node: it has only numbers, or nothing. */
   #numbers(): readonly Value[] {
-    const text = this.#inside(() =>
-      textFrom({ table: numbersOf(this.#in.table, this.#node), holder: this, isNumbers: true }),
-    );
+    const text = this.#inside(() => {
+      return textFrom({ table: numbersOf(this.#in.table, this.#node), holder: this, isNumbers: true });
+    });
     const count = (text?.table.words.length ?? 0) / nodeSize - 1;
     return text === undefined ? none : Array.from({ length: count }, (_, at) => new Value(text, (at + 1) * nodeSize));
   }
@@ -245,8 +242,12 @@ export class Value {
   /** Its path from the record. The path of a value in a string's JSON continues that of the string. */
   get path(): Path {
     const { table, holder, isNumbers } = this.#in;
-    const own = isNumbers === true ? [this.#node / nodeSize - 1] : pathTo(table, { from: 0, node: this.#node });
+    const own = isNumbers ? [this.#node / nodeSize - 1] : pathTo(table, { from: 0, node: this.#node });
     return [...(holder?.path ?? []), ...own];
+  }
+
+  get #first(): number {
+    return firstOf(this.#in.table, this.#node);
   }
 
   #child(key: Step): Value | undefined {
@@ -269,6 +270,8 @@ export class Value {
     return inside.get(this.#node);
   }
 }
+
+const none: readonly Value[] = [];
 
 /** Up to as many members, comparing all keys is faster than a set. */
 const fewMembers = 8;
