@@ -61,4 +61,10 @@ export const expected = [
     old: /versions|folders?|proxy variable|how to fix what is wrong|no secret is shown/,
     why: "doctor examines settings, credentials, addresses, ledger and store, and no versions, proxies or folders",
   },
+  {
+    line: /^view /,
+    path: /^stderr/,
+    shape: /order/,
+    why: "all sources are read without blocking, so view may say where its page is before it says what it reads",
+  },
 ];

@@ -32,6 +32,8 @@ import { anything, checkElements, type Report, reportWrongType, required, typeOf
 /** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
 export interface Block {
   readonly text: Tabled;
+  /** The reader that wrote the table. */
+  readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
   readonly start: number;
   readonly places: Pick<Places, "mark" | "of">;
 }
@@ -50,8 +52,6 @@ interface CheckerOptions {
   readonly file: string;
   readonly index: number;
   readonly groupBy: string | undefined;
-  /** The reader that wrote the tables. */
-  readonly reader: () => JsonReader;
 }
 
 /** Values whose inside is of no rule, and texts that rules ask for. */
@@ -110,7 +110,12 @@ export class Checker {
   readonly found: Found;
   readonly #options: CheckerOptions;
   readonly #groupKeyOf: ReturnType<typeof groupKeyFinder>;
-  #block: Block = { text: noText, start: 0, places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) } };
+  #block: Block = {
+    text: noText,
+    reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
+    start: 0,
+    places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
+  };
   #unit: Unit = { text: noText, node: 0, path: [] };
   #line = 0;
   /** True if a finding makes the value that is checked invalid. */
@@ -281,7 +286,7 @@ export class Checker {
   #measure(count: number): Measured {
     const { extremes, parts, tally } = this.found;
     const { text } = this.#unit;
-    const reader = this.#options.reader();
+    const { reader } = this.#block;
     let newest = Number.NaN;
     let training = 0;
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -346,7 +351,7 @@ export class Checker {
   }
 
   readonly #findRun = (from: number, end: number, length: number): number =>
-    this.#options.reader().findRun(from, end, length);
+    this.#block.reader.findRun(from, end, length);
 
   /** Reports what looks like a secret in the bytes of the unit, at the values that contain it. */
   #reportSecrets(): void {

@@ -10,42 +10,38 @@ export const maxTextBytes = 2 ** 29 - 24;
 /** Takes what is wrong. */
 export type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
+/** A fault, and the text that has it. */
+interface FaultOptions {
+  readonly fault: Pick<SyntaxFault, "at" | "fault">;
+  /** True if these are the last bytes of the source. */
+  readonly last: boolean;
+  readonly isDocument: boolean;
+  readonly report: ReportFault;
+}
+
 const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
-/** Says by which rule a fault is one. */
-export const reportFault = (
-  bytes: Buffer,
-  {
-    fault: { at, fault },
-    last,
-    isDocument,
-    report,
-  }: { fault: SyntaxFault; last: boolean; isDocument: boolean; report: ReportFault },
-): void => {
-  const word = wordAt(bytes, at);
+/** Reports a fault by its rule. */
+export const reportFault = (bytes: Buffer, { fault: { at, fault }, last, isDocument, report }: FaultOptions): void => {
+  const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
+  /** The word that starts there, its sign included: `-Infinity`. */
+  const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
+  /** The key whose value begins there. */
+  const key = /"([^"\\]*)"\s*:\s*$/.exec(around(at - maxKeyBytes, at))?.[1];
   if (fault === "end") report("json-cut-off", { last, isDocument });
   else if (fault === "more") report("json-after", { lacksBrace: isKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
-  else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key: keyBefore(bytes, at) });
-  else if (fault === "word" && /^-?inf(inity)?$/i.test(word))
-    report("json-infinity", { word, key: keyBefore(bytes, at) });
+  else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
+  else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
   else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
   else report("json-syntax", { fault, word, text: characterAt(bytes, at), before: characterBefore(bytes, at) });
 };
 
-/** The key whose value begins at an offset; undefined if there is none close before it. */
-const keyBefore = (bytes: Buffer, at: number): string | undefined =>
-  /"([^"\\]*)"\s*:\s*$/.exec(bytes.toString("latin1", Math.max(0, at - maxKeyBytes), at))?.[1];
+const maxWordLength = 40;
 
 /** Bytes before a value that are looked at for its key. */
 const maxKeyBytes = 80;
-
-/** The word that starts at an offset, its sign included: `-Infinity`. */
-const wordAt = (bytes: Buffer, at: number): string =>
-  /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength))?.[0] ?? "";
-
-const maxWordLength = 40;
 
 /** The last byte before an offset that is not white space; undefined if there is none. */
 const characterBefore = (bytes: Buffer, at: number): string | undefined => {
@@ -63,13 +59,12 @@ const characterAt = (bytes: Buffer, at: number): string => {
 
 /** Offset of the first byte that is not UTF-8. */
 export const firstBadByte = (bytes: Buffer): number => {
-  let low = 0;
-  let high = bytes.length;
-  // A prefix may end inside a character: it is whole where up to three bytes more or fewer make it so.
-  const whole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
+  let [low, high] = [0, bytes.length];
+  // A prefix may end inside a character: it is whole if up to three bytes fewer make it so.
+  const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (whole(middle)) low = middle;
+    if (isWhole(middle)) low = middle;
     else high = middle - 1;
   }
   while (low > 0 && !isUtf8(bytes.subarray(0, low))) low--;

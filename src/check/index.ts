@@ -14,5 +14,5 @@ export {
   warningRules,
 } from "./rules/rules.ts";
 export { blotSecrets } from "./rules/secrets.ts";
-export type { Sharing } from "./sharing.ts";
+export type { Sharing } from "./threads.ts";
 export { isTrajectory } from "./trajectory.ts";

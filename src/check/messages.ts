@@ -33,17 +33,6 @@ export interface Turns {
   callsTools: boolean;
 }
 
-export const noTurns: Turns = { turns: 0, characters: 0, choices: 0, scored: 0, speaks: false, callsTools: false };
-
-const clear = (turns: Turns, count: number): void => {
-  turns.turns = count;
-  turns.characters = 0;
-  turns.choices = 0;
-  turns.scored = 0;
-  turns.speaks = false;
-  turns.callsTools = false;
-};
-
 /** What follows from the keys, kinds and role of a message or choice. */
 interface MessageFacts {
   /** True if it is a choice: its message is inside of it. */
@@ -99,7 +88,14 @@ interface MessagesOptions {
 /** Reports what is unusual in messages; says what they come to. */
 export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesOptions, report: Report): void => {
   checkElements(text, list, messages, report);
-  if (turns !== undefined) clear(turns, numbersIn(text, list));
+  if (turns !== undefined) {
+    turns.turns = numbersIn(text, list);
+    turns.characters = 0;
+    turns.choices = 0;
+    turns.scored = 0;
+    turns.speaks = false;
+    turns.callsTools = false;
+  }
   eventCount = 0;
   /** Where the calls of the last message begin. */
   let last: number | undefined;

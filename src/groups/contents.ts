@@ -99,7 +99,7 @@ export const partValue = async (source: Source, part: Part): Promise<unknown> =>
 export const checkAgain = (bytes: Buffer, { problems: { judgement } }: Pick<Found, "problems">): Found => {
   const source = { name: "", bytes: memoryBytes([]), touched: async () => false };
   const found = nothingFound(judgement, { isMarked: false });
-  const scan = new Scan(source, { index: 0, groupBy: undefined, judgement, found });
+  const scan = new Scan(source, { index: 0, groupBy: undefined, found });
   scan.takeLines({ kind: "lines", bytes: onOneLine(bytes), start: 0, last: false });
   return found;
 };

@@ -5,8 +5,7 @@ import { checkAgreement, ownSplit, splitsOf } from "../check/requests.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { type Judgement, lenient } from "../check/rules/rules.ts";
 import { shortName } from "../check/rules/values.ts";
-import { isSmallSource, scanSource } from "../check/scan-source.ts";
-import type { Sharing } from "../check/sharing.ts";
+import { type Sharing, scanSource } from "../check/threads.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
 import type { Failure } from "../failure.ts";
 import { type Conversion, conversionAs, type ForeignChoice } from "../formats/index.ts";
@@ -148,6 +147,9 @@ export const invalidInput = (
     problems.sorted(files).filter(({ severity }) => severity === "error"),
   );
 
+/** Bytes of the largest source whose rewards are all kept to find the outlying ones. */
+const maxExactBytes = 2 ** 18;
+
 /** Reads open sources to their end. @throws Failure `split-missing`, `input-changed`; the signal's reason */
 export const readSources = async (
   sources: readonly Source[],
@@ -180,12 +182,13 @@ export const readSources = async (
       options.onProgress({ bytes: before + bytes, of });
     };
     problems.of(source.name);
-    const isSmall = isSmallSource(source, sharing);
+    const isSmall = source.bytes.size <= maxExactBytes;
     const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
-    const how = { index, found: own, groupBy, judgement, isMarked, sharing, meanwhile, signal };
-    await scanSource(source, { ...how, onRead }).catch((thrown: unknown) => {
-      throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
-    });
+    await scanSource(source, { index, found: own, groupBy, sharing, meanwhile, signal, onRead }).catch(
+      (thrown: unknown) => {
+        throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
+      },
+    );
     if (isMarked) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
     outside.push(...outsideOf(own));

@@ -278,7 +278,7 @@ const openRecheck = (judgement: Judgement) => {
   ): readonly Problem[] => {
     const problems = new Problems(judgement);
     const source = { name, bytes: memoryBytes([]), touched: async () => false };
-    const scan = new Scan(source, { index: 0, groupBy: undefined, judgement, found: { ...found, problems } });
+    const scan = new Scan(source, { index: 0, groupBy: undefined, found: { ...found, problems } });
     scan.takeLines({ kind: "lines", bytes, start: 0, last: false });
     const errors = problems.sorted([name]).filter(({ severity }) => severity === "error");
     // Columns are those of the file only if the bytes are the whole line.

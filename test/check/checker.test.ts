@@ -17,7 +17,7 @@ import { itHolds } from "../support/property.ts";
 /** All that is found in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), touched: async () => false };
-  const scan = new Scan(source, { index: 0, groupBy, judgement: lenient, found: nothingFound(lenient) });
+  const scan = new Scan(source, { index: 0, groupBy, found: nothingFound(lenient) });
   scan.takeLines({ kind: "lines", bytes, start: 0, last: true });
   const { parts, tally, problems } = scan.found;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));

@@ -5,9 +5,8 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Sharing } from "../../src/check/index.ts";
-import { cutsOf, type RangeResult } from "../../src/check/ranges.ts";
 import { lenient } from "../../src/check/rules/rules.ts";
-import { type HelperTask, minSharedBytes } from "../../src/check/sharing.ts";
+import { type HelperTask, minSharedBytes, type RangeResult } from "../../src/check/threads.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
@@ -67,14 +66,21 @@ describe("the program of a helping thread", () => {
     const task: HelperTask = {
       descriptor,
       name: file,
-      options: { index: 0, groupBy: undefined, judgement: lenient },
-      cuts: cutsOf({ start: 0, size, stepBytes: 2 ** 10, threads: 1 }),
+      index: 0,
+      groupBy: undefined,
+      judgement: lenient,
+      isMarked: true,
+      start: 0,
+      size,
+      stepBytes: 2 ** 10,
       next: new Int32Array(new SharedArrayBuffer(4)),
     };
     helper.postMessage(task);
     await once(helper, "exit");
-    expect(results).toHaveLength(task.cuts.length - 1);
-    expect(results.map(({ range }) => range?.lines ?? 0).reduce((sum, count) => sum + count)).toBe(lines.length);
+    expect(results).toHaveLength(Math.ceil(size / task.stepBytes));
+    expect(
+      results.map((result) => (result.found === undefined ? 0 : result.lines)).reduce((sum, count) => sum + count),
+    ).toBe(lines.length);
   });
 });
 

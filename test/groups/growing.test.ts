@@ -5,6 +5,7 @@ import { Scan } from "../../src/check/scan.ts";
 import { assignDedupKeys, DedupKeys } from "../../src/groups/dedup-keys.ts";
 import { openGrowingGroups } from "../../src/groups/growing.ts";
 import { Digests, DigestTable } from "../../src/groups/parts/column.ts";
+import { nothingFound } from "../../src/groups/parts/found.ts";
 import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 
@@ -39,7 +40,7 @@ const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const openScan = (byKey: boolean): Scan => {
   const source = { name: "run.jsonl", bytes: memoryBytes([]), touched: async () => false };
-  return new Scan(source, { index: 0, groupBy: byKey ? "group_id" : undefined, judgement: lenient });
+  return new Scan(source, { index: 0, groupBy: byKey ? "group_id" : undefined, found: nothingFound(lenient) });
 };
 
 const takeLines = (scan: Scan, lines: readonly Line[]): void =>

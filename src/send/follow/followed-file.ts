@@ -88,7 +88,7 @@ export class FollowedFiles {
 
   /** Opens the file that has the name now, unless it is open. @throws Failure `follow-unfit`, `input-invalid` */
   async open({ dedupKeys, ...gathering }: Gathering): Promise<void> {
-    const { host, file, onEvent, judgement, groupBy } = this.#options;
+    const { host, file, onEvent, groupBy } = this.#options;
     const before = this.all.at(-1);
     if (before !== undefined && !before.isGone && !(await before.tail.isMoved())) return;
     const identity = await identityOf(file);
@@ -99,7 +99,7 @@ export class FollowedFiles {
     try {
       const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
-      const scan = new Scan(tail.source, { index, groupBy, judgement, found });
+      const scan = new Scan(tail.source, { index, groupBy, found });
       const own = { file: tail.source.name, keys: dedupKeys.addInput() };
       const growing = openGrowingGroups({ ...gathering, ...own, found, groups });
       this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isOver: false, isGone: false });
