@@ -1,85 +1,91 @@
 /** Shows and changes the settings of a profile. */
-import type { Problem } from "../failure.ts";
+import type { Problem, Where } from "../failure.ts";
 import { optionsContradict } from "../failures.ts";
 import { codeOf } from "../files.ts";
 import type { Host } from "../host.ts";
 import { nearest } from "../nearest.ts";
-import { readStdin } from "./ask.ts";
-import { importBroken, importRefused, importUnreadable, settingUnknown } from "./failures.ts";
+import {
+  importBroken,
+  importRefused,
+  importUnreadable,
+  settingSecret,
+  settingUnknown,
+  settingWrong,
+} from "./failures.ts";
 import {
   findLayers,
   findValue,
   type Layers,
   localProfile,
-  positionIn,
   resolveSetting,
-  type SettingSource,
   type SettingsSources,
   savedText,
-  valueWrong,
-  wrongProblem,
 } from "./layers.ts";
+import { readStdin } from "./login.ts";
 import { addTo, changeSaved, type Members, parseDocument } from "./saved.ts";
-import { readBounded, secretVariables } from "./secrets.ts";
-import { type SettingName, settingNamed, settingNames, settings, showText, variableOf } from "./values.ts";
+import { readBounded } from "./secrets.ts";
+import {
+  type SettingName,
+  settingNamed,
+  settingNames,
+  settings,
+  showText,
+  type Unparsed,
+  variableOf,
+} from "./values.ts";
 
 type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
-/** A setting as it is shown. */
-export interface SettingRow {
-  readonly name: SettingName;
-  /** As written; null if it is not set and has no default. */
-  readonly value: string | null;
-  readonly source: SettingSource | null;
-  /** The option, variable or file; null for a default. */
-  readonly from: string | null;
-  /** Null if the value is valid. */
-  readonly problem: Problem | null;
-}
+/** A setting as it is shown: its text, its source, the option, variable or file, and the problem of an invalid one. */
+export type SettingRow = ReturnType<typeof toRow>;
 
-/** All settings, valid or not, and names of the profile that are not settings of this version. */
-export interface SettingList {
-  readonly profile: string;
-  readonly rows: readonly SettingRow[];
-  readonly unknown: readonly string[];
-}
-
-/** @throws Failure `profile-unknown`, `settings-broken`, `place-unusable` */
-export const listSettings = (sources: ChangeSources): SettingList => {
+/** Every setting, and names in the profile that are not settings of this version. @throws Failure `profile-unknown`, `settings-broken`, `place-unusable` */
+export const listSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile } = layers;
-  return { profile, rows: settingNames.map((name) => rowOf(layers, name)), unknown: unknownIn(layers) };
+  return { profile, rows: settingNames.map((name) => toRow(layers, name)), unknown: unknownIn(layers) };
 };
 
 /** @throws Failure `setting-unknown`, `setting-wrong`, and as `listSettings` */
-export const showSetting = (sources: ChangeSources, typed: string): { row: SettingRow; profile: string } => {
+export const showSetting = (sources: ChangeSources, typed: string) => {
   const name = findSetting(typed);
   const layers = findLayers(sources);
   findValue(layers, name);
-  return { row: rowOf(layers, name), profile: layers.profile };
+  return { row: toRow(layers, name), profile: layers.profile };
 };
 
-const rowOf = (layers: Layers, name: SettingName): SettingRow => {
+const toRow = (layers: Layers, name: SettingName) => {
   const found = resolveSetting(layers, name);
-  if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
-  const { text, source } = found;
-  const where = found.where();
+  const { text = "", source = null } = found ?? {};
+  const where = found?.where() ?? {};
   const parsed = settings[name].parse(text, layers);
-  const from = where.option ?? where.environment ?? where.file ?? null;
-  const problem: Problem | null = parsed.ok
+  const isValid = found === undefined || parsed.ok;
+  const problem: Problem | null = isValid
     ? null
-    : { ...positionIn(where), severity: "warning", ...wrongProblem(name, text, parsed) };
-  return { name, value: showText(name, text), source, from, problem };
+    : { ...positionIn(where), severity: "warning", ...problemOf(name, text, parsed) };
+  const from = where.option ?? where.environment ?? where.file ?? null;
+  return { name, value: found === undefined ? null : showText(name, text), source, from, problem };
 };
+
+type Found = Pick<Problem, "rule" | "message" | "advice">;
+
+const problemOf = (name: SettingName, text: string, { wanted, suggestion }: Unparsed): Found => {
+  const correct = `\`rollcall config set ${name} …\`, or correct it where it stands`;
+  const advice = suggestion === undefined ? correct : `did you mean ${suggestion}?`;
+  return { rule: "setting-wrong", message: `${name} can't be "${showText(name, text)}": it takes ${wanted}`, advice };
+};
+
+const positionIn = ({ file, line, column }: Where): Pick<Problem, "file" | "line" | "column"> => ({
+  ...(file === undefined ? {} : { file }),
+  ...(line === undefined ? {} : { line }),
+  ...(column === undefined ? {} : { column }),
+});
 
 const unknownIn = ({ saved }: Layers): readonly string[] =>
   Object.keys(saved).filter((name) => settingNamed(name) === undefined);
 
 /** Names that people use for a secret, or for what belongs to one. */
-const secretNames: readonly string[] = [
-  ...secretVariables.map((variable) => variable.replace("ROLLCALL_", "").toLowerCase()),
-  ...["key", "apikey", "secret", "username"],
-];
+const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
 
 /** A name in the spelling of an option or a variable, as that of a setting. */
 const toName = (typed: string): string =>
@@ -93,25 +99,18 @@ const isSecretName = (name: string): boolean => secretNames.includes(toName(name
 const findSetting = (typed: string): SettingName => {
   const name = settingNamed(typed) ?? settingNamed(toName(typed));
   if (name !== undefined) return name;
-  const suggestion = nearest(typed.replaceAll("-", "_"), settingNames);
-  throw settingUnknown(typed, { isSecret: isSecretName(typed), suggestion });
+  if (isSecretName(typed)) throw settingSecret(typed);
+  throw settingUnknown(typed, nearest(typed.replaceAll("-", "_"), settingNames));
 };
 
-/** A change of settings. */
-export interface Changed {
-  readonly profile: string;
-  readonly isNew: boolean;
-  readonly file: string;
-  readonly names: readonly string[];
-  /** Variables of the environment that override what was saved. */
-  readonly overriding: readonly string[];
-}
+/** A change of settings; `overriding` are variables of the environment that override it. */
+export type Changed = Awaited<ReturnType<typeof setSetting>>;
 
 /** Saves one setting. @throws Failure `setting-unknown`, `setting-wrong`, `options-contradict`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
-): Promise<Changed> => {
+) => {
   const name = findSetting(typed);
   const layers = findLayers({ ...sources, mayBeNew: true });
   if (layers.local && settings[name].isDeployed) {
@@ -119,18 +118,19 @@ export const setSetting = async (
     throw optionsContradict({ first: `the profile ${localProfile}`, second: name, why });
   }
   const parsed = settings[name].parse(text, layers);
-  if (!parsed.ok) throw valueWrong(name, text, { ...parsed, where: { setting: name } });
-  const value = typeof parsed.value === "boolean" ? parsed.value : text;
-  return await save(sources.host, layers, { [name]: value });
+  if (!parsed.ok) {
+    throw settingWrong({ ...parsed, setting: name, value: showText(name, text), where: { setting: name } });
+  }
+  return await save(sources.host, layers, { [name]: typeof parsed.value === "boolean" ? parsed.value : text });
 };
 
 /** Saves the settings of a file, or with `-` of standard input: all or none. @throws Failure `import-…`, and as `changeSaved` */
-export const importSettings = async (sources: ChangeSources, from: string): Promise<Changed> => {
+export const importSettings = async (sources: ChangeSources, from: string) => {
   const layers = findLayers({ ...sources, mayBeNew: true });
   return await save(sources.host, layers, await readImport(sources.host, from, layers));
 };
 
-const save = async (host: Host, layers: Layers, added: Members): Promise<Changed> => {
+const save = async (host: Host, layers: Layers, added: Members) => {
   const { profile, isNew } = layers;
   const file = await changeSaved(host, "settings", addTo(profile, added));
   const after = { ...layers, saved: added, flags: {} };
@@ -159,12 +159,7 @@ export const exportSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;
   const names = settingNames.filter((name) => saved[name] !== undefined && saved[name] !== null);
-  for (const name of names) {
-    const text = savedText(saved[name]);
-    const parsed = settings[name].parse(text, layers);
-    const where = { setting: name, ...layers.where(name) };
-    if (!parsed.ok) throw valueWrong(name, text, { ...parsed, where, profile });
-  }
+  for (const name of names) findValue({ ...layers, flags: {}, env: {} }, name);
   return {
     profile,
     settings: Object.fromEntries(names.map((name) => [name, saved[name]])),
@@ -180,10 +175,10 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Mem
   const bytes = await (from === "-" ? readStdin(host, maxImportBytes) : readBounded(from, maxImportBytes, host)).catch(
     (cause: unknown) => {
       host.signal.throwIfAborted();
-      throw importUnreadable({ from: name, code: codeOf(cause), cause });
+      throw importUnreadable(name, codeOf(cause), cause);
     },
   );
-  if (bytes === undefined) throw importUnreadable({ from: name, code: "EFBIG" });
+  if (bytes === undefined) throw importUnreadable(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, importBroken);
   const problems = Object.entries(members).flatMap(([key, value]): Problem[] => {
     const problem = importProblem(key, value, layers);
@@ -198,7 +193,7 @@ export const importProblem = (
   key: string,
   value: unknown,
   layers: Pick<Layers, "local" | "windows">,
-): Pick<Problem, "rule" | "message" | "advice"> | undefined => {
+): Found | undefined => {
   const name = settingNamed(key);
   if (name === undefined && isSecretName(key)) {
     const advice = "take it out of the file, and save it with `rollcall auth login`";
@@ -219,5 +214,5 @@ export const importProblem = (
   }
   const text = savedText(value);
   const parsed = settings[name].parse(text, layers);
-  return parsed.ok ? undefined : wrongProblem(name, text, parsed);
+  return parsed.ok ? undefined : problemOf(name, text, parsed);
 };

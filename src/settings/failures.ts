@@ -4,8 +4,8 @@ import { type About, Failure, type Problem, type Where } from "../failure.ts";
 import { nearest } from "../nearest.ts";
 import { didYouMean, systemWords } from "../sentences.ts";
 
-/** The location of a value in brackets or before a colon; empty if it has none. */
-const originOf = ({ option, environment, file, line, column }: Where, profile?: string): string => {
+/** The location of a value in a sentence; empty if it has none. */
+const sayWhere = ({ option, environment, file, line, column }: Where, profile?: string): string => {
   const named = option ?? environment;
   if (named !== undefined || file === undefined) return named ?? "";
   const position = line === undefined ? "" : `:${line}:${column ?? 1}`;
@@ -19,64 +19,53 @@ export const settingUnset = (setting: string, ways: readonly string[], isLocal: 
   return new Failure("usage", "setting-missing", `no ${setting} is set`, about);
 };
 
-/** @param value without its secrets @param profile the profile that it is saved in */
-export const settingWrong = ({
-  setting,
-  value,
-  wanted,
-  suggestion,
-  where,
-  profile,
-}: {
+/** A value that a setting does not take, without its secrets, and the profile that it is saved in. */
+interface WrongValue {
   setting: string;
   value: string;
   wanted: string;
   suggestion?: string | undefined;
   where: Where;
   profile?: string | undefined;
-}): Failure => {
-  const from = originOf(where, profile);
+}
+
+export const settingWrong = ({ setting, value, wanted, suggestion, where, profile }: WrongValue): Failure => {
+  const from = sayWhere(where, profile);
   const message = `${setting} can't be "${value}"${from === "" ? "" : ` (${from})`}: it takes ${wanted}`;
   return new Failure("usage", "setting-wrong", message, { ...didYouMean(suggestion), where });
 };
 
-export const settingUnknown = (
-  name: string,
-  { isSecret, suggestion }: { isSecret: boolean; suggestion: string | undefined },
-): Failure =>
-  isSecret
-    ? new Failure("usage", "setting-unknown", `${name} is a secret, not a setting`, {
-        hint: "`rollcall auth login` saves a key",
-      })
-    : new Failure("usage", "setting-unknown", `there is no setting "${name}"`, {
-        ...didYouMean(suggestion, "`rollcall config list` lists what there is"),
-      });
+export const settingUnknown = (name: string, suggestion: string | undefined): Failure => {
+  const hint = didYouMean(suggestion, "`rollcall config list` lists what there is");
+  return new Failure("usage", "setting-unknown", `there is no setting "${name}"`, hint);
+};
 
-export const importUnreadable = ({ from, code, cause }: { from: string; code: string; cause?: unknown }): Failure =>
-  new Failure("invalid_input", "import-unreadable", `can't read ${from}: ${systemWords(code)}`, {
+export const settingSecret = (name: string): Failure =>
+  new Failure("usage", "setting-unknown", `${name} is a secret, not a setting`, {
+    hint: "`rollcall auth login` saves a key",
+  });
+
+export const importUnreadable = (file: string, code: string, cause?: unknown): Failure =>
+  new Failure("invalid_input", "import-unreadable", `can't read ${file}: ${systemWords(code)}`, {
     hint: "give a file that `rollcall config export` wrote, or - for standard input",
-    where: { file: from },
+    where: { file },
     cause,
   });
 
-/** A file that is not a JSON object of the expected form. */
-type Broken = { wrong: string; where: Where };
-
-export const importBroken = ({ wrong, where }: Broken): Failure =>
-  new Failure("invalid_input", "import-broken", `${originOf(where)} can't be imported: ${wrong}`, {
+export const importBroken = (wrong: string, where: Where): Failure =>
+  new Failure("invalid_input", "import-broken", `${sayWhere(where)} can't be imported: ${wrong}`, {
     hint: "give a file that `rollcall config export` wrote; nothing was saved",
     where,
   });
 
 export const importRefused = (from: string, problems: readonly Problem[]): Failure => {
   const count = problems.length === 1 ? "one setting" : `${problems.length} settings`;
-  const hint = "correct the file; nothing was saved";
-  const message = `${from} can't be imported: ${count} can't be used`;
-  return new Failure("invalid_input", "import-refused", message, { hint, problems });
+  const about = { hint: "correct the file; nothing was saved", problems };
+  return new Failure("invalid_input", "import-refused", `${from} can't be imported: ${count} can't be used`, about);
 };
 
-export const settingsBroken = ({ wrong, where }: Broken): Failure =>
-  new Failure("usage", "settings-broken", `${originOf(where)} can't be used: ${wrong}`, {
+export const settingsBroken = (wrong: string, where: Where): Failure =>
+  new Failure("usage", "settings-broken", `${sayWhere(where)} can't be used: ${wrong}`, {
     hint: "correct it, or move it away; rollcall leaves it as it is",
     where,
   });
@@ -86,22 +75,15 @@ export const profileExists = (profile: string): Failure =>
     hint: `give another name, or \`rollcall profile delete ${profile}\` first`,
   });
 
-/** @param where it is named: a saved choice of it has to go @param how it can be made */
-export const profileUnknown = ({
-  profile,
-  known,
-  where,
-  how = "login",
-}: {
-  profile: string;
-  known: readonly string[];
-  where: Where;
-  how?: "login" | "create";
-}): Failure => {
-  const hints = { login: `\`rollcall auth login --profile ${profile}\` makes it`, create: "--create makes it" };
-  const hint = where.file === undefined ? hints[how] : "`rollcall profile use default` goes back to the default";
-  const about = { ...didYouMean(nearest(profile, known), hint), detail: profile, where };
+/** @param where it is named: if that is a file, the saved choice has to go @param way to make it */
+export const profileUnknown = (
+  profile: string,
+  { known, where, way }: { known: readonly string[]; where: Where; way?: string },
+): Failure => {
+  const make = way ?? `\`rollcall auth login --profile ${profile}\` makes it`;
+  const hint = where.file === undefined ? make : "`rollcall profile use default` goes back to the default";
   const message = `there is no profile "${profile}"; there are ${known.join(", ")}`;
+  const about = { ...didYouMean(nearest(profile, known), hint), detail: profile, where };
   return new Failure("usage", "profile-unknown", message, about);
 };
 
@@ -115,26 +97,22 @@ export const secretFaults = {
   long: "it is longer than 64 KiB",
 };
 
-export type SecretFault = keyof typeof secretFaults;
-
-export const credentialUnusable = ({ from, wrong }: { from: string; wrong: SecretFault }, about: About = {}): Failure =>
-  new Failure("usage", "credential-unusable", `the key from ${from} can't be used: ${secretFaults[wrong]}`, {
-    hint:
-      wrong === "control" || wrong === "white-space" || wrong === "not-ascii"
-        ? "give the key alone; such characters can be in a password for call read: ROLLCALL_PASSWORD, or `rollcall auth login --for calls`"
-        : "give the key alone, on one line",
-    ...about,
-  });
+export const credentialUnusable = (from: string, wrong: keyof typeof secretFaults, where: Where = {}): Failure => {
+  const isPassword = wrong === "control" || wrong === "white-space" || wrong === "not-ascii";
+  const forCalls = "ROLLCALL_PASSWORD, or `rollcall auth login --for calls`";
+  const hint = isPassword
+    ? `give the key alone; such characters can be in a password for call read: ${forCalls}`
+    : "give the key alone, on one line";
+  const message = `the key from ${from} can't be used: ${secretFaults[wrong]}`;
+  return new Failure("usage", "credential-unusable", message, { hint, where });
+};
 
 export const credentialTwice = (variable: string, fileVariable: string): Failure =>
   new Failure("usage", "credential-twice", `${variable} and ${fileVariable} are both set`, {
     hint: "unset one of them",
   });
 
-export const credentialFileUnreadable = (
-  { variable, file, code }: { variable: string; file: string; code: string },
-  about: About = {},
-): Failure => {
+export const credentialFileUnreadable = (variable: string, file: string, code: string, about: About = {}): Failure => {
   const message = `the file that ${variable} names can't be read: ${file} (${systemWords(code)})`;
   const hint = `let ${variable} name a file that holds the key`;
   return new Failure("usage", "credential-file-unreadable", message, { hint, ...about });
@@ -145,7 +123,7 @@ export const credentialCommandFailed = (program: string, why: string): Failure =
     hint: "run it by hand to see what it says: rollcall shows nothing of it",
   });
 
-/** The requests of a use that have no credential. */
+/** The requests of a use. */
 interface Target {
   use: CredentialUse;
   origin: string;
@@ -158,7 +136,7 @@ export const credentialMissing = ({ use, origin, profile }: Target): Failure =>
   });
 
 /** @param boundTo the origin of the saved credential */
-export const credentialElsewhere = ({ use, origin, boundTo, profile }: Target & { boundTo: string }): Failure => {
+export const credentialElsewhere = ({ use, origin, profile }: Target, boundTo: string): Failure => {
   const message = `the credential for ${use} in the profile ${profile} belongs to ${boundTo} and does not go to ${origin}`;
   const hint = `to log in there: ${loginCommand(profile, use, origin)}`;
   return new Failure("auth", "credential-elsewhere", message, { hint });
@@ -182,21 +160,18 @@ export const placeMissing = (what: "settings" | "data"): Failure => {
   return new Failure("storage", "place-missing", message, { hint: `${variable}=<folder>` });
 };
 
-export const placeUnusable = (
-  place: string,
-  { doing, code, cause }: { doing: "read" | "write"; code: string; cause?: unknown },
-): Failure =>
-  new Failure("storage", "place-unusable", `can't ${doing} ${place}: ${systemWords(code)}`, {
+export const placeUnusable = (doing: "read" | "write", file: string, code: string, cause?: unknown): Failure =>
+  new Failure("storage", "place-unusable", `can't ${doing} ${file}: ${systemWords(code)}`, {
     hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
-    where: { file: place },
+    where: { file },
     cause,
   });
 
 /** Others write to the same file all the time. */
-export const placeBusy = (lock: string): Failure =>
-  new Failure("storage", "place-busy", `other processes keep holding the lock ${lock}`, {
+export const placeBusy = (file: string): Failure =>
+  new Failure("storage", "place-busy", `other processes keep holding the lock ${file}`, {
     hint: "run it again when they are done",
-    where: { file: lock },
+    where: { file },
     retryable: true,
   });
 

@@ -1,5 +1,5 @@
 /** Settings and credentials: command line > environment > profile > default, resolved in one function. */
-export { askLine, canAsk } from "./ask.ts";
+
 export {
   type Changed,
   exportSettings,
@@ -13,7 +13,7 @@ export {
 } from "./changes.ts";
 export { credentialUses } from "./credentials.ts";
 export { profileNames, type SettingFlags, type SettingsSources, savedTexts } from "./layers.ts";
-export { type LoginPlan, originOf, planLogin, saveLogin, triedFor } from "./login.ts";
+export { askLine, canAsk, type LoginPlan, originOf, planLogin, saveLogin, triedFor } from "./login.ts";
 export { ledgerFile } from "./places.ts";
 export {
   deleteProfile,

@@ -11,7 +11,6 @@ import {
   type SettingValues,
   settings,
   showText,
-  type Unparsed,
   variableOf,
 } from "./values.ts";
 
@@ -106,18 +105,7 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 };
 
 /** What the settings of a run are resolved from. */
-export interface Layers extends Pick<SettingsSources, "flags" | "defaults"> {
-  readonly env: Host["env"];
-  readonly windows: boolean;
-  readonly profile: string;
-  /** True if the command line named the profile: its addresses and credentials then override those of the environment. */
-  readonly isNamed: boolean;
-  readonly local: boolean;
-  /** True if nothing is saved in the profile yet. */
-  readonly isNew: boolean;
-  readonly saved: Members;
-  readonly where: (name: string) => Where;
-}
+export type Layers = ReturnType<typeof findLayers>;
 
 /** Finds the layers of a run. @throws Failure `options-contradict`, `profile-unknown`, `setting-wrong` */
 export const findLayers = ({
@@ -126,7 +114,7 @@ export const findLayers = ({
   warn,
   defaults,
   mayBeNew = false,
-}: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>): Layers => {
+}: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
   const file = readSaved(host, "settings", warn);
   const { profile, where, isNamed } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
@@ -135,15 +123,21 @@ export const findLayers = ({
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
     throw optionsContradict({ first, second: optionOf(typed), why: "the local service has its own address" });
   }
-  const saved = file.profiles.get(profile);
+  const saved: Members | undefined = file.profiles.get(profile);
   const isNew = saved === undefined && !builtIn.includes(profile);
-  if (isNew && !mayBeNew) throw profileUnknown({ profile, known: knownProfiles(file), where });
+  if (isNew && !mayBeNew) throw profileUnknown(profile, { known: knownProfiles(file), where });
   return {
-    ...{ flags, defaults, profile, isNamed, local, isNew },
+    flags,
     env: host.env,
-    windows: host.platform === "win32",
     saved: saved ?? {},
-    where: (name) => file.where(["profiles", profile, name]),
+    defaults,
+    profile,
+    /** True if the command line named the profile: its addresses and credentials then override those of the environment. */
+    isNamed,
+    local,
+    isNew,
+    windows: host.platform === "win32",
+    where: (name: string): Where => file.where(["profiles", profile, name]),
   };
 };
 
@@ -189,39 +183,12 @@ export const resolveSetting = (layers: Layers, name: SettingName): Resolved | un
 export const findValue = <Name extends SettingName>(layers: Layers, name: Name): SettingValues[Name] | undefined => {
   const found = resolveSetting(layers, name);
   if (found === undefined) return undefined;
+  const { text, source } = found;
   const { madeOf, parse } = settings[name];
   // A default is wrong only if the setting that it is made of is wrong: the failure names that setting.
-  if (found.source === "default" && madeOf !== undefined) findValue(layers, madeOf);
-  const parsed = parse(found.text, layers);
+  if (source === "default" && madeOf !== undefined) findValue(layers, madeOf);
+  const parsed = parse(text, layers);
   if (parsed.ok) return parsed.value;
-  const profile = found.source === "profile" ? layers.profile : undefined;
-  throw valueWrong(name, found.text, { ...parsed, where: found.where(), profile });
+  const profile = source === "profile" ? layers.profile : undefined;
+  throw settingWrong({ ...parsed, setting: name, value: showText(name, text), where: found.where(), profile });
 };
-
-/** The failure of a text that a setting does not take. */
-export const valueWrong = (
-  name: SettingName,
-  text: string,
-  { wanted, suggestion, where, profile }: Unparsed & { readonly where: Where; readonly profile?: string | undefined },
-) => settingWrong({ setting: name, value: showText(name, text), wanted, suggestion, where, profile });
-
-/** The same as one problem of several. */
-export const wrongProblem = (
-  name: SettingName,
-  text: string,
-  { wanted, suggestion }: Unparsed,
-): Pick<Problem, "rule" | "message" | "advice"> => ({
-  rule: "setting-wrong",
-  message: `${name} can't be "${showText(name, text)}": it takes ${wanted}`,
-  advice:
-    suggestion === undefined
-      ? `\`rollcall config set ${name} …\`, or correct it where it stands`
-      : `did you mean ${suggestion}?`,
-});
-
-/** The position of a problem. */
-export const positionIn = ({ file, line, column }: Where): Pick<Problem, "file" | "line" | "column"> => ({
-  ...(file === undefined ? {} : { file }),
-  ...(line === undefined ? {} : { line }),
-  ...(column === undefined ? {} : { column }),
-});

@@ -1,9 +1,9 @@
-/** Plans and saves a login: takes a key, and asks for what else is missing. */
+/** Asks a person, and plans and saves a login: takes a key, and asks for what else is missing. */
+import { addAbortSignal, Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { optionsContradict } from "../failures.ts";
+import { interrupted, optionsContradict } from "../failures.ts";
 import type { Host } from "../host.ts";
-import { askHidden, askLine, canAsk, readStdin } from "./ask.ts";
-import { checkUsername, credentialUses, findOverriding, toCredential, uses } from "./credentials.ts";
+import { checkUsername, credentialUses, findSecretVariables, toCredential, uses } from "./credentials.ts";
 import { credentialUnusable, loginKeyMissing } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { addressOf, readSettings, type Settings } from "./read.ts";
@@ -11,24 +11,84 @@ import { addTo, changeSaved, type Members, readSaved } from "./saved.ts";
 import { checkSecret, maxSecretBytes, withoutLineEnd } from "./secrets.ts";
 import { addressNames, type SettingName, settings as table } from "./values.ts";
 
+/** Reads all of standard input; undefined for more than `maxBytes`. */
+export const readStdin = async ({ stdin, signal }: Host, maxBytes: number): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of addAbortSignal(signal, stdin)) {
+      const piece: unknown = chunk;
+      const bytes = piece instanceof Uint8Array ? Buffer.from(piece) : Buffer.from(String(piece));
+      length += bytes.length;
+      if (length > maxBytes) return undefined;
+      chunks.push(bytes);
+    }
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw thrown;
+  }
+  return Buffer.concat(chunks);
+};
+
+/** True if a person can be asked. */
+export const canAsk = (host: Host): boolean => host.terminal.stdin;
+
+/** Asks for a line, which the terminal shows; undefined if the person ended the input (Ctrl-D). */
+export const askLine = async (host: Host, label: string): Promise<string | undefined> => {
+  let lines: readonly string[] | undefined;
+  try {
+    lines = await readLines(host, label, { isHidden: false });
+  } finally {
+    // The next output starts on its own line.
+    if (lines === undefined) host.stderr.write("\n");
+  }
+  return lines?.[0]?.trim();
+};
+
+/** Asks for a secret, and shows nothing of it; undefined if the person ended the input. @throws Failure `interrupted` */
+const askHidden = async (host: Host, label: string): Promise<string | undefined> => {
+  if (!("setRawMode" in host.stdin)) throw loginKeyMissing("no-terminal");
+  try {
+    // Pasted lines stay together: a key of two lines is refused, and not its first line taken.
+    return (await readLines(host, label, { isHidden: true }))?.join("\n");
+  } finally {
+    host.stderr.write("\n");
+  }
+};
+
+/** Reads a line, and the lines that were pasted with it. */
+const readLines = async (
+  { stdin, stderr, signal }: Host,
+  label: string,
+  { isHidden }: { readonly isHidden: boolean },
+): Promise<readonly string[] | undefined> => {
+  signal.throwIfAborted();
+  if (stdin.readableEnded) return undefined;
+  const { createInterface } = await import("node:readline");
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // The terminal is silent before the label appears, so that it does not show the first key of a fast typist.
+  const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
+  stderr.write(label);
+  const lines: string[] = [];
+  try {
+    await new Promise<void>((resolve, reject) => {
+      reader.on("line", (line) => {
+        lines.push(line);
+        setImmediate(resolve);
+      });
+      reader.on("close", resolve);
+      reader.on("SIGINT", () => reject(interrupted({ signal: "SIGINT" })));
+    });
+    signal.throwIfAborted();
+  } finally {
+    reader.close();
+  }
+  const [first, ...others] = lines;
+  return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
+};
+
 /** A login that is ready to be saved. */
-export interface LoginPlan {
-  /** The settings of the run with all answers; each credential is the new key. */
-  readonly settings: Settings;
-  readonly key: string;
-  /** The user name of call reads; undefined for the usual one. */
-  readonly username: string | undefined;
-  /** The uses with an address, and the origin that each one's key is bound to. */
-  readonly targets: readonly { readonly use: CredentialUse; readonly origin: string }[];
-  /** The uses without an address. */
-  readonly without: readonly CredentialUse[];
-  /** Addresses, project and providers that were given or asked for, and are saved with the key. */
-  readonly given: Members;
-  /** Settings that commands at these addresses need, and that are not set. */
-  readonly lacking: readonly SettingName[];
-  /** Variables of the environment that override the saved key. */
-  readonly overriding: readonly string[];
-}
+export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
 
 /** A person waits: a read that tries a key ends after this time. */
 export const triedFor = "5s";
@@ -42,6 +102,12 @@ export const originOf = (settings: Settings, use: CredentialUse): string | undef
   return settings.get(addressOf(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
+/** A use with an address, and the origin that its key is bound to. */
+interface Target {
+  readonly use: CredentialUse;
+  readonly origin: string;
+}
+
 /**
  * Plans a login for one use, or for all of them. It takes the key as soon as an address is known.
  * @throws Failure `setting-missing` if no use has an address, `setting-wrong`, `options-contradict`, `login-key-missing`,
@@ -54,10 +120,12 @@ export const planLogin = async (
     username,
     withToken,
   }: { readonly only: CredentialUse | undefined; readonly username?: string | undefined; readonly withToken: boolean },
-): Promise<LoginPlan> => {
-  const { host, hide } = sources;
-  if (username !== undefined) checkUsernameFor(username, only);
-  const some = only === undefined ? credentialUses : [only];
+) => {
+  const { host } = sources;
+  if (username !== undefined && only !== undefined && only !== "calls") {
+    throw optionsContradict({ first: "--username", second: `--for ${only}`, why: "only call read takes a user name" });
+  }
+  if (username !== undefined) checkUsername(username, { option: "--username" });
   // Settings are resolved when they are used: an answer counts as an option from then on.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: triedFor }, mayBeNew: true });
@@ -65,20 +133,20 @@ export const planLogin = async (
     const why = "the local service makes its own key";
     throw optionsContradict({ first: `the profile ${localProfile}`, second: "auth login", why });
   }
-  const targets = (): LoginPlan["targets"] =>
+  const some = only === undefined ? credentialUses : [only];
+  const without = (): readonly CredentialUse[] => some.filter((use) => originOf(settings, use) === undefined);
+  const targets = (): readonly Target[] =>
     some.flatMap((use) => {
       const origin = originOf(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
-  const without = (): readonly CredentialUse[] => some.filter((use) => originOf(settings, use) === undefined);
-  const missing = (): readonly SettingName[] => [
-    ...new Set(without().map((use) => (use === "inference" ? "inference_base_url" : "base_url"))),
-  ];
-  const isNeeded = (name: SettingName): boolean => (name === "project" ? some.includes("calls") : only === undefined);
-  const lacking = (): readonly SettingName[] =>
-    originOf(settings, "calls") === undefined
-      ? []
-      : besideAddresses.filter((name) => settings.get(name) === undefined && isNeeded(name));
+  const missing = (): readonly SettingName[] =>
+    without().map((use) => (use === "inference" ? "inference_base_url" : "base_url"));
+  const lacking = (): readonly SettingName[] => {
+    if (originOf(settings, "calls") === undefined) return [];
+    const isNeeded = (name: SettingName) => (name === "project" ? some.includes("calls") : only === undefined);
+    return besideAddresses.filter((name) => settings.get(name) === undefined && isNeeded(name));
+  };
   const asked = new Set<SettingName>();
   const ask = async (names: readonly SettingName[], key?: string): Promise<void> => {
     for (const name of names) {
@@ -92,32 +160,29 @@ export const planLogin = async (
   const known = targets();
   // Fails with the name of the missing setting.
   if (known.length === 0) settings.address(uses[only ?? "log"].host);
-  const label = `key for ${known.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
-  const key = await readKey({ host, hide, label, withToken, some: known.map(({ use }) => use) });
+  const key = await readKey(sources, known, withToken);
   await ask(missing(), key);
   await ask(lacking(), key);
+  const credential: Settings["credential"] = async (use) =>
+    toCredential(use, { text: key, from: "this login", username });
   const given = [...addressNames, ...besideAddresses].filter((name) => flags[name] !== undefined);
   return {
-    settings: {
-      ...settings,
-      credential: async (use) => toCredential(use, { text: key, from: "this login" }, username),
-    },
-    ...{ key, username, targets: targets(), without: without(), lacking: lacking() },
+    /** The settings of the run with all answers; each credential is the new key. */
+    settings: { ...settings, credential },
+    key,
+    username,
+    targets: targets(),
+    /** The uses without an address. */
+    without: without(),
+    /** Addresses, project and providers that were given or asked for, and are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
-    overriding: findOverriding(
+    /** Settings that commands at these addresses need, and that are not set. */
+    lacking: lacking(),
+    overriding: findSecretVariables(
       host,
       targets().map(({ use }) => use),
     ),
   };
-};
-
-/** @throws Failure `setting-wrong`, `options-contradict` */
-const checkUsernameFor = (username: string, only: CredentialUse | undefined): void => {
-  if (only === undefined || only === "calls") checkUsername(username, { option: "--username" });
-  else {
-    const why = "only call read takes a user name";
-    throw optionsContradict({ first: "--username", second: `--for ${only}`, why });
-  }
 };
 
 /** Asks until the answer is valid, or empty. It does not repeat the answer, which may be a key. */
@@ -135,26 +200,22 @@ const askSetting = async (host: Host, name: SettingName, key: string | undefined
 };
 
 /** Reads the key from the terminal, hidden, or from standard input. */
-const readKey = async ({
-  host,
-  hide,
-  label,
-  withToken,
-  some,
-}: Pick<SettingsSources, "host" | "hide"> & {
-  readonly label: string;
-  readonly withToken: boolean;
-  readonly some: readonly CredentialUse[];
-}): Promise<string> => {
+const readKey = async (
+  { host, hide }: SettingsSources,
+  targets: readonly Target[],
+  withToken: boolean,
+): Promise<string> => {
   // A terminal shows what is typed on standard input, so that even then the key is asked for.
   const isTyped = canAsk(host);
   if (!withToken && !isTyped) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
+  const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
   const text = isTyped ? await askHidden(host, label) : (await readStdin(host, maxSecretBytes))?.toString("utf8");
-  if (text === undefined && !isTyped) throw credentialUnusable({ from, wrong: "long" });
+  if (text === undefined && !isTyped) throw credentialUnusable(from, "long");
   const key = withoutLineEnd(text ?? "");
   if (key.trim() === "") throw loginKeyMissing("empty");
   hide(key);
+  const some = targets.map(({ use }) => use);
   checkSecret({ text: key, from, where: {} }, some);
   return key;
 };

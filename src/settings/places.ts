@@ -106,7 +106,7 @@ const readVariable = ({ env }: Machine, { variable }: Kind): string | undefined 
   try {
     return withoutLineEnd(readFileSync(file, "utf8"));
   } catch (thrown) {
-    throw credentialFileUnreadable({ variable: `${variable}_FILE`, file, code: codeOf(thrown) });
+    throw credentialFileUnreadable(`${variable}_FILE`, file, codeOf(thrown));
   }
 };
 

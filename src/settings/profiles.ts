@@ -2,7 +2,7 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { optionsContradict } from "../failures.ts";
-import { credentialUses, findOverriding, usesSaved } from "./credentials.ts";
+import { credentialUses, findSecretVariables, usesSaved } from "./credentials.ts";
 import { profileExists, profileUnknown } from "./failures.ts";
 import {
   checkProfileName,
@@ -39,13 +39,13 @@ export const listProfiles = (sources: ProfileSources) => {
 export const newProfile = (sources: ProfileSources): Failure | undefined => {
   const { settings, known } = readBoth(sources);
   const { profile, where } = findProfileName(sources.flags, sources.host.env, settings);
-  return known.includes(profile) ? undefined : profileUnknown({ profile, known, where, how: "create" });
+  return known.includes(profile) ? undefined : profileUnknown(profile, { known, where, way: "--create makes it" });
 };
 
 /** The names of a profile's settings, and the uses of its keys. @throws Failure `profile-unknown` */
 export const findProfile = (sources: ProfileSources, profile: string) => {
   const { settings, known, keysOf } = readBoth(sources);
-  if (!known.includes(profile)) throw profileUnknown({ profile, known, where: {} });
+  if (!known.includes(profile)) throw profileUnknown(profile, { known, where: {} });
   return { settings: Object.keys(settings.profiles.get(profile) ?? {}), keys: keysOf(profile) };
 };
 
@@ -88,7 +88,7 @@ export const logout = async (sources: ProfileSources, { only }: { readonly only:
       else saved.delete(profile);
     });
   }
-  return { profile, removed, left: findOverriding(host, only === undefined ? credentialUses : [only]) };
+  return { profile, removed, left: findSecretVariables(host, only === undefined ? credentialUses : [only]) };
 };
 
 /**

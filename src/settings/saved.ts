@@ -12,46 +12,40 @@ import { homeMissing, placeBusy, placeMissing, placeUnusable, settingsBroken } f
 /** The part of a host that decides where files are. */
 export type Machine = Pick<Host, "env" | "platform">;
 
-interface FolderNames {
-  readonly variable: string;
-  readonly xdg: string;
-  readonly home: string;
-  readonly mac: string;
-  readonly windows: { readonly variable: string; readonly home: string; readonly name: string };
-}
-
-const findFolder = ({ env, platform }: Machine, names: FolderNames): string | undefined => {
-  const named = env[names.variable];
-  if (named) return resolve(named);
-  const base = env[names.xdg];
-  // The base directory specification has relative paths ignored.
-  if (base && isAbsolute(base)) return join(base, "rollcall");
-  const below = (folder: string | undefined, ...parts: readonly string[]) =>
-    folder ? join(folder, ...parts) : undefined;
-  if (platform !== "win32") return below(env.HOME, platform === "darwin" ? names.mac : names.home, "rollcall");
-  const { variable, home, name } = names.windows;
-  return below(env[variable] || below(env.USERPROFILE, home), "rollcall", name);
-};
-
-/** The folder of settings and credentials; undefined without `ROLLCALL_CONFIG_DIR` and a home. */
-export const configFolder = (host: Machine): string | undefined =>
-  findFolder(host, {
+const folders = {
+  config: {
     variable: "ROLLCALL_CONFIG_DIR",
     xdg: "XDG_CONFIG_HOME",
     home: ".config",
     mac: "Library/Preferences",
     windows: { variable: "APPDATA", home: "AppData/Roaming", name: "Config" },
-  });
-
-/** The folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
-export const dataFolder = (host: Machine): string | undefined =>
-  findFolder(host, {
+  },
+  data: {
     variable: "ROLLCALL_DATA_DIR",
     xdg: "XDG_DATA_HOME",
     home: ".local/share",
     mac: "Library/Application Support",
     windows: { variable: "LOCALAPPDATA", home: "AppData/Local", name: "Data" },
-  });
+  },
+};
+
+const findFolder = ({ env, platform }: Machine, kind: keyof typeof folders): string | undefined => {
+  const { variable, xdg, home, mac, windows } = folders[kind];
+  const named = env[variable];
+  if (named) return resolve(named);
+  const base = env[xdg];
+  // The base directory specification has relative paths ignored.
+  if (base && isAbsolute(base)) return join(base, "rollcall");
+  const below = (folder: string | undefined, ...parts: readonly string[]) => folder && join(folder, ...parts);
+  if (platform !== "win32") return below(env.HOME, platform === "darwin" ? mac : home, "rollcall") || undefined;
+  return below(env[windows.variable] || below(env.USERPROFILE, windows.home), "rollcall", windows.name) || undefined;
+};
+
+/** The folder of settings and credentials; undefined without `ROLLCALL_CONFIG_DIR` and a home. */
+const configFolder = (host: Machine): string | undefined => findFolder(host, "config");
+
+/** The folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
+export const dataFolder = (host: Machine): string | undefined => findFolder(host, "data");
 
 /** True if a file can be created: the nearest folder above it that exists can be written. */
 export const isCreatable = (path: string): boolean => {
@@ -125,14 +119,14 @@ const readIfExists = (file: string): Buffer | undefined => {
     if (cause instanceof Failure) throw cause;
     const code = codeOf(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw placeUnusable(file, { doing: "read", code, cause });
+    throw placeUnusable("read", file, code, cause);
   }
-  throw placeUnusable(file, { doing: "read", code: "not-a-file" });
+  throw placeUnusable("read", file, "not-a-file");
 };
 
 /** Reads a JSON object from a file's bytes. @throws the failure that `broken` makes */
 export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof settingsBroken): JsonDocument => {
-  if (!isUtf8(bytes)) throw broken({ wrong: "it is not UTF-8", where: { file } });
+  if (!isUtf8(bytes)) throw broken("it is not UTF-8", { file });
   const text = Buffer.from(bytes)
     .toString("utf8")
     .replace(/^\ufeff/, "");
@@ -140,11 +134,9 @@ export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof se
   const whereAt = (at: number): Where => ({ file, ...positionOf(own, at) });
   // A message of JSON.parse would quote the text, which may have keys in it.
   const fault = faultIn(own);
-  if (fault !== undefined) {
-    throw broken({ wrong: text.trim() === "" ? "it is empty" : "it is not JSON", where: whereAt(fault.at) });
-  }
+  if (fault !== undefined) throw broken(text.trim() === "" ? "it is empty" : "it is not JSON", whereAt(fault.at));
   const members: unknown = JSON.parse(text);
-  if (!isObject(members)) throw broken({ wrong: "it is not a JSON object", where: { file } });
+  if (!isObject(members)) throw broken("it is not a JSON object", { file });
   const where = (path: readonly string[]): Where => {
     const span = spanAt(own, path);
     return span === undefined ? { file } : whereAt(span.start);
@@ -154,12 +146,11 @@ export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof se
 
 const profilesOf = ({ members, where }: JsonDocument): ReadonlyMap<string, Members> => {
   const { profiles = {} } = members;
-  if (!isObject(profiles)) throw settingsBroken({ wrong: "`profiles` is not an object", where: where(["profiles"]) });
+  if (!isObject(profiles)) throw settingsBroken("`profiles` is not an object", where(["profiles"]));
   return new Map(
     Object.entries(profiles).map(([name, saved]): [string, Members] => {
       if (isObject(saved)) return [name, saved];
-      const wrong = `the profile "${name}" is not an object`;
-      throw settingsBroken({ wrong, where: where(["profiles", name]) });
+      throw settingsBroken(`the profile "${name}" is not an object`, where(["profiles", name]));
     }),
   );
 };
@@ -204,7 +195,7 @@ export const changeSaved = async (
   } catch (cause) {
     const code = codeOf(cause);
     if (cause instanceof Failure || code === "unknown") throw cause;
-    throw placeUnusable(file, { doing: "write", code, cause });
+    throw placeUnusable("write", file, code, cause);
   }
   return file;
 };

@@ -18,43 +18,21 @@ const parsed = <Value>(value: Value): Parsed<Value> => ({ ok: true, value });
 
 const refused = (wanted: string, suggestion?: string): Unparsed => ({ ok: false, wanted, suggestion });
 
-/** The factor of each unit. */
-type Units = ReadonlyMap<string, number>;
-
-/** Parses a number with a unit. If the unit is unknown, `unitMeant` finds the one that it was probably meant to be. */
-const parseQuantity = (text: string, units: Units, unitMeant: (spelling: string) => string | undefined) => {
+/** Parses a number with a unit; NaN if it is not one. */
+const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
-  const factor = digits === undefined ? undefined : units.get(unit);
-  if (factor !== undefined) return { quantity: Number(digits) * factor };
-  const [, number, spelling = ""] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(text.trim().toLowerCase()) ?? [];
-  const meant = number === undefined ? undefined : unitMeant(spelling);
-  return { suggestion: meant === undefined ? undefined : `${number}${meant}` };
+  return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
 };
-
-const timeUnits: Units = new Map(Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
-
-const timeSpellings = Object.entries({
-  ms: /^(ms|msec|millis|milliseconds?)$/,
-  s: /^(|s|secs?|seconds?)$/,
-  m: /^(m|mins?|minutes?)$/,
-  h: /^(h|hrs?|hours?)$/,
-});
 
 /** Timers count milliseconds in 31 bits: about 24 days and 20 hours. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Parses a duration, in whole milliseconds. */
 export const parseDuration = (text: string, minMs = 0): Parsed<number> => {
-  const { quantity, suggestion } = parseQuantity(
-    text,
-    timeUnits,
-    (spelling) => timeSpellings.find(([, pattern]) => pattern.test(spelling))?.[0],
-  );
-  if (quantity === undefined) {
-    const unit = /^\d+(\.\d+)?$/.test(text) ? ", with its unit" : "";
-    return refused(`a duration such as 500ms, 30s, 2m or 1h${unit}`, suggestion);
-  }
-  const ms = Math.round(quantity);
+  const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
+  const wanted = "a duration such as 500ms, 30s, 2m or 1h";
+  if (Number.isNaN(ms))
+    return /^[\d.]+$/.test(text) ? refused(`${wanted}, with its unit`, `${text}s`) : refused(wanted);
   if (ms < minMs) return refused(`a duration of at least ${minMs}ms`);
   return ms > maxTimerMs ? refused("a duration of at most 596h") : parsed(ms);
 };
@@ -62,19 +40,15 @@ export const parseDuration = (text: string, minMs = 0): Parsed<number> => {
 const parseWait = (text: string): Parsed<number> => parseDuration(text);
 const parseTimeout = (text: string): Parsed<number> => parseDuration(text, 1);
 
-const sizeUnits: Units = new Map([
-  ...Object.entries({ "": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 }),
-  ...Object.entries({ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 }),
-]);
+const sizeUnits = {
+  ...{ "": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 },
+  ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
+};
 
 /** Parses a size in whole bytes. */
 const parseSize = (text: string): Parsed<number> => {
-  const { quantity, suggestion } = parseQuantity(text.toLowerCase(), sizeUnits, (spelling) => {
-    if (/^[kmgt]$/.test(spelling)) return `${spelling.toUpperCase()}iB`;
-    return spelling !== "" && sizeUnits.has(spelling) ? spelling : undefined;
-  });
-  if (quantity === undefined) return refused("a size such as 500KB, 8MiB or plain bytes", suggestion);
-  const bytes = Math.floor(quantity);
+  const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
+  if (Number.isNaN(bytes)) return refused("a size such as 500KB, 8MiB or plain bytes");
   if (bytes < 1) return refused("a size of at least 1 byte");
   return Number.isSafeInteger(bytes) ? parsed(bytes) : refused("a size below 8192TiB");
 };

@@ -34,9 +34,7 @@ describe("a duration", () => {
 
   it.each([
     ["30", "30s"],
-    ["30 S", "30s"],
-    ["2min", "2m"],
-    ["10seconds", "10s"],
+    ["1.5", "1.5s"],
   ])("cannot be %j, for which %j is suggested", async (text, meant) => {
     expect(await refusalOf("timeout", text)).toMatchObject({ hint: `did you mean ${meant}?` });
   });
@@ -66,13 +64,6 @@ describe("a size", () => {
 
   it.each(["", "0", "0.1B", "-1", "1e9", "MB", "8 MiB", "9999999TiB", "1XB"])("cannot be %j", async (text) => {
     await refusalOf("max_request_size", text);
-  });
-
-  it.each([
-    ["8M", "8MiB"],
-    ["8 MB", "8mb"],
-  ])("cannot be %j, for which %j is suggested", async (text, meant) => {
-    expect(await refusalOf("max_request_size", text)).toMatchObject({ hint: `did you mean ${meant}?` });
   });
 });
 
