@@ -1,6 +1,7 @@
 /** What a run works with: the settings in force, and the service that they name, deployed or inside this program. */
 import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
+import type { Failure } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
@@ -27,15 +28,25 @@ export const localSettings = async (
 /** Loads what a client is made of before it is opened, while there is time for it. */
 export const readyClient = () => import("./client/index.ts");
 
+/** How long a run waits for others, and what it prints of that. */
+export const requestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
+  host,
+  timeoutMs: settings.get("timeout"),
+  maxWaitMs: settings.require("max_wait"),
+  waitsForHost: settings.source("max_wait") === "command line",
+  insecureHttp: settings.get("insecure_http") === true,
+  onAgain: (why: Failure, maxWaitMs: number) => void screen.again(why, maxWaitMs),
+  trace: flags.debug ? screen.trace : undefined,
+});
+
 /** Opens the client of a deployed service, or of one inside this program if the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
-  const { host, screen, flags } = context;
   const module = await readyClient();
   const own = settings.local ? await localService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.keep(
     module.openClient({
-      host,
+      ...requestOptions(context, settings),
       address: (of) => own?.url ?? settings.address(of),
       credential: async (use, about) => {
         if (own === undefined) return await settings.credential(use, about);
@@ -45,13 +56,8 @@ export const openClient = async (context: Context, settings: Settings): Promise<
           : { scheme: "bearer", token: own.key, from };
       },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
-      timeoutMs: settings.get("timeout"),
       // What is in this process does not come back by waiting for it.
-      maxWaitMs: own === undefined ? settings.require("max_wait") : 0,
-      waitsForHost: settings.source("max_wait") === "command line",
-      insecureHttp: settings.get("insecure_http") === true,
-      onAgain: (why, maxWaitMs) => void screen.again(why, maxWaitMs),
-      trace: flags.debug ? screen.trace : undefined,
+      ...(own === undefined ? {} : { maxWaitMs: 0 }),
     }),
   );
   if (own === undefined) return client;

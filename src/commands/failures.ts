@@ -47,7 +47,6 @@ export const notConfirmed = (asked: { what: string; option: string }, isDeclined
 export const optionOfTwoMissing = (first: string, second: string, way = "give one of them"): Failure =>
   new Failure("usage", "option-of-two-missing", `neither ${first} nor ${second} is given`, { hint: way });
 
-/** No use has a credential. */
 export const credentialsNone = (profile: string, uses: readonly string[]): Failure => {
   const message = `there is no credential in the profile ${profile} for ${uses.join(", ")}`;
   return new Failure("auth", "credentials-none", message, {
@@ -144,7 +143,6 @@ export interface CallsUnread {
   readonly stopped: "in-a-row" | "at-once" | undefined;
 }
 
-/** Some of several calls could not be read. */
 export const callsUnread = (
   code: "auth" | "refused" | "unavailable",
   { ids, why, advice, asked, stopped }: CallsUnread,
@@ -191,7 +189,6 @@ export const usageMissing = (): Failure =>
     hint: "give it: --prompt-tokens 10k --completion-tokens 2k; or take it from --from-call <id>",
   });
 
-/** A call records no usage. */
 export const usageUnrecorded = (by: string): Failure =>
   new Failure("invalid_input", "usage-unrecorded", `${by} records no usage`, {
     hint: "it stands in `usage` objects with prompt_tokens and completion_tokens; else give it with --prompt-tokens and --completion-tokens",
@@ -242,7 +239,6 @@ export const catalogsDiffer = (changes: number): Failure => {
   });
 };
 
-/** Why a traced call can't become a trajectory or messages. */
 const unfitReasons = {
   running: "it is still running",
   deleted: "it was deleted",

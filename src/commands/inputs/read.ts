@@ -1,6 +1,7 @@
 /** How `log`, `check`, `convert`, `view` and `ledger` read their inputs, and what they print about them. */
 import { judgementOf } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
+import { requestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
 import { writeOut, writeWhole } from "../../files.ts";
@@ -28,9 +29,10 @@ interface InputsAsked extends Partial<Omit<ReadOptions, "host" | "foreign" | "re
  * @throws Failure `option-value-wrong`, `options-contradict`, `where-wrong`, `input-invalid`
  */
 export const openInputs = async (
-  { host, screen, flags }: Context,
+  context: Context,
   { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsAsked,
 ): Promise<() => Promise<Reading>> => {
+  const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
   if (where !== undefined) await checkWhere(where);
   const isChosen = [where, best, sample, shard].some((value) => value !== undefined);
@@ -47,17 +49,7 @@ export const openInputs = async (
     foreign: foreignIn(typed, receipt),
     isOnlyLookedAt: !isChosen && asked.isOnlyLookedAt === true,
     maxUnpackedBytes: settings.require("max_unpacked_size"),
-    remote: {
-      host,
-      timeoutMs: settings.get("timeout"),
-      maxWaitMs: settings.require("max_wait"),
-      waitsForHost: settings.source("max_wait") === "command line",
-      insecureHttp: settings.get("insecure_http") === true,
-      hide: screen.hide,
-      onAgain: (why, maxWaitMs) => void screen.again(why, maxWaitMs),
-      trace: flags.debug ? screen.trace : undefined,
-      onFetched,
-    },
+    remote: { ...requestOptions(context, settings), hide: screen.hide, onFetched },
   };
   return async () => {
     const reading = await readTrajectories(options);

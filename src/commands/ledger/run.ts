@@ -17,25 +17,12 @@ import {
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
-import {
-  entriesMissing,
-  forgetUnconfirmed,
-  ledgerDiffers,
-  ledgerFilterMissing,
-  ledgerPlaceless,
-  optionOfTwoMissing,
-} from "../failures.ts";
+import * as failures from "../failures.ts";
 import { withFrames } from "../inputs/problems.ts";
 import { readInputs, withReading } from "../inputs/read.ts";
 import type { Moment } from "../lists/options.ts";
 import { printOwn } from "../lists/own.ts";
-import type {
-  LedgerEntry,
-  LedgerForgotten,
-  LedgerResolved,
-  LedgerVerified,
-  LoggedCall,
-} from "../schema/trajectories.ts";
+import type * as documents from "../schema/trajectories.ts";
 import type { TypedCalls, TypedFiles, TypedForget, TypedPlace, TypedResolve } from "./command.ts";
 
 /** Lists the requests of the ledger, or those that hold groups of files. */
@@ -63,17 +50,22 @@ export const resolve = async (context: Context, typed: TypedResolve): Promise<vo
   if (!assumeLogged && !resend) {
     const settles = "the same `rollcall log` command settles it within 24 hours";
     const where = "where the service honours Idempotency-Key";
-    throw optionOfTwoMissing(first, second, `${settles}, ${where}; else look into the service, and give one of them`);
+    throw failures.optionOfTwoMissing(
+      first,
+      second,
+      `${settles}, ${where}; else look into the service, and give one of them`,
+    );
   }
   if (assumeLogged && resend) throw contradiction(first, second, "a request was logged or it was not");
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
     const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
     const missing = typed.id.filter((id) => !unknown.has(id));
-    if (ledger === undefined || missing.length > 0) throw entriesMissing(missing);
+    if (ledger === undefined || missing.length > 0) throw failures.entriesMissing(missing);
     const state = resend ? "released" : "assumed_logged";
     const resolved = [...new Set(typed.id)];
     for (const id of resolved) await ledger.resolve(id, state);
-    if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state } satisfies LedgerResolved);
+    if (context.screen.isForProgram)
+      await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
     else context.screen.notice(`settled: ${resolved.join(", ")}`);
   });
 };
@@ -90,7 +82,7 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
       groups: countsOf(standing),
       files,
       problems: problems.map(problemFacts),
-    } satisfies LedgerVerified);
+    } satisfies documents.LedgerVerified);
   } else {
     for (const run of files.length > 1 ? standingRuns(files) : []) {
       const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
@@ -102,7 +94,7 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
   if (isSame) return;
   const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
   // Nothing is wrong with the lines: their positions say enough.
-  throw await withFrames(context, [], ledgerDiffers(differs, { problems }), problemCounts);
+  throw await withFrames(context, [], failures.ledgerDiffers(differs, { problems }), problemCounts);
 };
 
 /** States that are settled, so that they can be forgotten. */
@@ -115,7 +107,7 @@ const maxShown = 10;
 export const forget = async (context: Context, typed: TypedForget): Promise<void> => {
   const { host, screen } = context;
   const { model, batch, before, yes } = typed;
-  if ((model ?? batch ?? before) === undefined) throw ledgerFilterMissing();
+  if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
     const meant = yes ? [] : await entriesOf({ ...filter, states: settled });
     for (const { id, state, groups, scope, input, lastTried } of meant.slice(0, maxShown)) {
@@ -125,7 +117,7 @@ export const forget = async (context: Context, typed: TypedForget): Promise<void
     }
     if (meant.length > maxShown) screen.notice(`and ${meant.length - maxShown} more`);
     if (meant.length > 0) {
-      if (!canAsk(host)) throw forgetUnconfirmed(meant.length);
+      if (!canAsk(host)) throw failures.forgetUnconfirmed(meant.length);
       await screen.settled();
       const them = meant.length === 1 ? "it" : `these ${meant.length}`;
       const answer = await askLine(host, `forget ${them}? A rerun logs their groups again (y/N) `);
@@ -133,7 +125,8 @@ export const forget = async (context: Context, typed: TypedForget): Promise<void
     }
     const forgotten = (await ledger?.forget(filter)) ?? 0;
     const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
-    if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies LedgerForgotten);
+    if (screen.isForProgram)
+      return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
     screen.notice(`forgotten: ${counted(forgotten, "request")}${kept}`);
   });
@@ -143,7 +136,7 @@ export const forget = async (context: Context, typed: TypedForget): Promise<void
 export const listCalls = async (context: Context, typed: TypedCalls): Promise<void> => {
   const { limit, since, until, allDestinations } = typed;
   const rows = await withLedger(context, typed, { toRead: true }, async ({ ledger, filter }) => {
-    const calls: LoggedCall[] = [];
+    const calls: documents.LoggedCall[] = [];
     for await (const entry of ledger?.entries(filter) ?? []) {
       const { scope, lastTried } = entry;
       const { destination, account } = scope;
@@ -175,7 +168,7 @@ const printEntries = async (
   { allDestinations }: TypedPlace,
   { entries, groups }: { entries: readonly Entry[]; groups: ReturnType<typeof countsOf> | null },
 ): Promise<void> => {
-  const rows = entries.map((entry): LedgerEntry => {
+  const rows = entries.map((entry): documents.LedgerEntry => {
     const { id, state, groups, bytes, input, scope, attempts, status, cause } = entry;
     const { destination, account } = scope;
     const [first_tried, last_tried] = [isoOf(entry.firstTried), isoOf(entry.lastTried)];
@@ -248,7 +241,7 @@ const withLedger = async <Result>(
   const { host, screen } = context;
   const settings = await settingsInForce(context);
   const place = settings.ledgerPlace(typed.ledger);
-  if (place === undefined) throw ledgerPlaceless(true);
+  if (place === undefined) throw failures.ledgerPlaceless(true);
   const isEverywhere = typed.allDestinations || (toRead && isNowhere(settings));
   if (isEverywhere && !typed.allDestinations) screen.notice("no address is set: requests to every destination count");
   const isOf = isEverywhere ? () => true : await isOfDestination(context, settings);

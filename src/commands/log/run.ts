@@ -11,16 +11,7 @@ import { splitMissing } from "../../groups/failures.ts";
 import { drawnOf, type Reading } from "../../groups/index.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printPicture } from "../../output/index.ts";
-import {
-  checkCompression,
-  type DeliverOptions,
-  deliverReading,
-  type FollowOptions,
-  followFile,
-  type LogResult,
-  loadDelivery,
-  unreadResult,
-} from "../../send/index.ts";
+import * as send from "../../send/index.ts";
 import { placeMissing } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerPlaceless } from "../failures.ts";
@@ -34,9 +25,9 @@ export interface Run {
   readonly context: Context;
   readonly settings: Settings;
   readonly typed: TypedLog;
-  readonly ledger: DeliverOptions["ledger"];
+  readonly ledger: send.DeliverOptions["ledger"];
   readonly meter: Meter;
-  readonly compress: DeliverOptions["compress"];
+  readonly compress: send.DeliverOptions["compress"];
 }
 
 /** Logs trajectories. @throws Failure what the run ends with, once its result was printed */
@@ -69,7 +60,8 @@ const logFiles = async (run: Run): Promise<void> => {
     if (number !== undefined && host.terminal.stdout)
       throw contradiction("--body", "a terminal", "its bytes are for a file or a program: give it one with > or |");
     const body = number === undefined ? undefined : { number, write: screen.bytes };
-    const result = await deliverReading(reading, { ...deliveryOf(run), split: reading.split ?? "", body })
+    const result = await send
+      .deliverReading(reading, { ...deliveryOf(run), split: reading.split ?? "", body })
       .finally(meter.stop)
       .catch(async (thrown: unknown) => {
         const names = reading.sources.map(({ name }) => name);
@@ -88,33 +80,35 @@ const logGrowing = async (run: Run, follow: FollowMeant): Promise<void> => {
   // Nobody knows yet what all of the file will say.
   if (split === undefined) throw splitMissing([]);
   if (!settings.local) settings.address("log");
-  await checkCompression(compress);
+  await send.checkCompression(compress);
   const delivery = deliveryOf(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
-  const { reading, result } = await followFile({
-    ...{ ...delivery, ...follow, split, groupBy },
-    judgement: judgementOf({ strict, allow }),
-    onEvent: (event) => {
-      const { file } = follow;
-      const text = followTexts[event](file);
-      if (form === "lines" || form === "json") meter.tell({ event: `file_${event}`, text, facts: { file } });
-      else context.screen.notice(text);
-    },
-    onRead: (bytes) => {
-      state.bytes = bytes;
-      meter.show(state);
-    },
-    onProgress: (progress) => {
-      state.groups = progress.groups;
-      meter.show(state);
-      delivery.onProgress(progress);
-    },
-  }).finally(meter.stop);
+  const { reading, result } = await send
+    .followFile({
+      ...{ ...delivery, ...follow, split, groupBy },
+      judgement: judgementOf({ strict, allow }),
+      onEvent: (event) => {
+        const { file } = follow;
+        const text = followTexts[event](file);
+        if (form === "lines" || form === "json") meter.tell({ event: `file_${event}`, text, facts: { file } });
+        else context.screen.notice(text);
+      },
+      onRead: (bytes) => {
+        state.bytes = bytes;
+        meter.show(state);
+      },
+      onProgress: (progress) => {
+        state.groups = progress.groups;
+        meter.show(state);
+        delivery.onProgress(progress);
+      },
+    })
+    .finally(meter.stop);
   await withReading(context, reading, async () => await end(run, reading, result));
 };
 
 /** Prints a result, and throws what the run ends with. */
-const end = async (run: Run, reading: Reading, result: LogResult): Promise<void> => {
+const end = async (run: Run, reading: Reading, result: send.LogResult): Promise<void> => {
   const { context, typed } = run;
   await sayWarnings(context, reading, result.warnings);
   if (typed.body === undefined) {
@@ -132,7 +126,7 @@ const end = async (run: Run, reading: Reading, result: LogResult): Promise<void>
 /** Codes at which there is a result next to the failure (promises.md, "`log --json`"). */
 const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
-const printEnd = async (run: Run, result: LogResult): Promise<void> => {
+const printEnd = async (run: Run, result: send.LogResult): Promise<void> => {
   if (result.failure !== undefined && !withResult.has(result.failure.code)) return;
   run.context.screen.lastWords();
   await printResult(run, result, result.status === "planned" ? await targetOf(run) : undefined);
@@ -155,7 +149,7 @@ const readFiles = async (run: Run): Promise<Reading> => {
   const { modelId, dryRun, strict, allow } = typed;
   const split = settings.get("split");
   const meter = context.screen.meter(typed.progress);
-  await checkCompression(compress);
+  await send.checkCompression(compress);
   try {
     return await readInputs(context, {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
@@ -164,13 +158,13 @@ const readFiles = async (run: Run): Promise<Reading> => {
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // What a large input would be checked for in vain is asked before.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([loadDelivery(ledger?.path), readyClient()])),
+      meanwhile: async () => void (await Promise.all([send.loadDelivery(ledger?.path), readyClient()])),
     });
   } catch (thrown) {
     meter.stop();
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.also({ unsent: true });
-    await printEnd(run, unreadResult({ modelId, split, batch: settings.get("batch"), failure }));
+    await printEnd(run, send.unreadResult({ modelId, split, batch: settings.get("batch"), failure }));
     throw failure;
   } finally {
     meter.stop();
@@ -178,7 +172,7 @@ const readFiles = async (run: Run): Promise<Reading> => {
 };
 
 /** How a run delivers, but for what is read. */
-const deliveryOf = (run: Run): Omit<DeliverOptions, "split"> => {
+const deliveryOf = (run: Run): Omit<send.DeliverOptions, "split"> => {
   const { context, settings, typed, ledger, meter, compress } = run;
   const { host, screen } = context;
   const maxWaitMs = settings.require("max_wait");
@@ -220,7 +214,7 @@ const deliveryOf = (run: Run): Omit<DeliverOptions, "split"> => {
 };
 
 /** The location of the ledger; undefined for none. @throws Failure `options-contradict`, `place-missing`, `ledger-placeless` */
-const ledgerMeant = (typed: TypedLog, settings: Settings): DeliverOptions["ledger"] => {
+const ledgerMeant = (typed: TypedLog, settings: Settings): send.DeliverOptions["ledger"] => {
   const { ledger, noLedger, requireLedger: require } = typed;
   // A plan of what goes nowhere yet is a plan: what was logged there is not known.
   if (typed.dryRun && isNowhere(settings)) return undefined;
@@ -233,7 +227,7 @@ const ledgerMeant = (typed: TypedLog, settings: Settings): DeliverOptions["ledge
 };
 
 /** What to follow, and when what was read is sent. */
-type FollowMeant = Pick<FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
+type FollowMeant = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
 /** Options that need a file that is whole. */
 const forWholeFiles = [

@@ -1,23 +1,26 @@
-/** The run of `rollcall view`: serves a page of what it reads, or writes it to a file. */
-import { contradiction } from "../../cli/index.ts";
+/** The run of `rollcall view`: serves a page of inputs, or of what was logged to the local service, or writes it to a file. */
+import { contradiction, optionName } from "../../cli/index.ts";
+import { localService, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { counted } from "../../counted.ts";
+import { readSources } from "../../groups/index.ts";
 import { aborted } from "../../host.ts";
-import { modeOf } from "../../input/index.ts";
+import { modeOf, openSpool, openStamp } from "../../input/index.ts";
+import { elementsOf, memberAt, rootOf, spanOf } from "../../json/table.ts";
+import { onOneLine, textOf } from "../../json/walk.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { maxWritten, openViewer, pageOf, requirePageFile, type Viewer, writePageFile } from "../../view/index.ts";
-import { percentText, withReading } from "../inputs/read.ts";
+import * as pages from "../../view/index.ts";
+import { openInputs, percentText, sayConversion, withReading } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { TypedView } from "./command.ts";
-import { openViewed } from "./read.ts";
 
 /** Serves until a signal, or writes a file. @throws Failure `input-invalid`, `address-unusable`; as reading and writing */
 export const view = async (context: Context, typed: TypedView): Promise<void> => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw contradiction("--html", "--port", "a page in a file is served by nobody");
-  requirePageFile(html);
+  pages.requirePageFile(html);
   const progress = context.screen.progress("reading");
   await writePage(context, typed, { file: html, show: progress.update, stop: progress.stop }).finally(progress.stop);
 };
@@ -36,10 +39,10 @@ const writePage = async (
     const { groups, trajectories, failure } = checkResult(reading);
     if (failure !== undefined && groups.read === groups.rejected) throw failure;
     show("writing the page");
-    const made = await pageOf(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+    const made = await pages.pageOf(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
     // The store of the local service is its user's alone.
     const mode = logged === undefined ? modeOf(reading.sources) : 0o600;
-    const bytes = writePageFile(file, made.pieces, mode);
+    const bytes = pages.writePageFile(file, made.pieces, mode);
     stop();
     if (screen.isForProgram) {
       await printDocument(screen, {
@@ -54,7 +57,7 @@ const writePage = async (
     const has = `${isAll ? "" : `${written} of the `}${counted(read, "group")}`;
     const wrong = groups.rejected === 0 ? "" : `, ${groups.rejected} of ${isAll ? "which" : "those read"} not valid,`;
     screen.notice(`${file} has ${has}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
-    const limits = `at most ${maxWritten.groups} groups, and ${maxWritten.bytes / 1e6} MB of them`;
+    const limits = `at most ${pages.maxWritten.groups} groups, and ${pages.maxWritten.bytes / 1e6} MB of them`;
     if (!isAll)
       screen.notice(`a page in a file holds ${limits}: the others are left out; --where, --best and --sample choose`);
     if (failure !== undefined) throw failure;
@@ -67,7 +70,7 @@ const firstLookMs = 200;
 /** Serves a page that is filled in the background. */
 const servePage = async (context: Context, typed: TypedView): Promise<void> => {
   const { host, screen, flags } = context;
-  const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
+  const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const opened = new AbortController();
   // It ends only if it fails: what was read is looked at until a signal.
@@ -95,7 +98,7 @@ const servePage = async (context: Context, typed: TypedView): Promise<void> => {
 const show = async (
   context: Context,
   typed: TypedView,
-  { viewer, onOpened }: { viewer: Viewer; onOpened: () => void },
+  { viewer, onOpened }: { viewer: pages.Viewer; onOpened: () => void },
 ): Promise<never> => {
   const viewed = await openViewed(context, typed, { onRead: viewer.reading, onOpened });
   for (;;) {
@@ -107,7 +110,7 @@ const show = async (
 };
 
 /** Opens a page, and prints if nobody sees it. */
-const openPage = ({ screen, host }: Context, { url, asked }: Viewer): OpenedBrowser | undefined => {
+const openPage = ({ screen, host }: Context, { url, asked }: pages.Viewer): OpenedBrowser | undefined => {
   const browser = openBrowser(host, url);
   if (browser === undefined) screen.notice("there is no display to open it on: open the address in a browser");
   let isThere = false;
@@ -120,4 +123,107 @@ const openPage = ({ screen, host }: Context, { url, asked }: Viewer): OpenedBrow
     screen.notice("no browser could be started: open the address in one; it is there all the same");
   });
   return browser;
+};
+
+/** Functions that are called with the bytes read so far, and once there is something to read. */
+interface ReadingTold {
+  onRead(bytes: number, of: number): void;
+  onOpened(): void;
+}
+
+/** Something that can be read, and read again. */
+interface Viewed {
+  /** Returns a function that is true if something else would be read now. */
+  stamp(): Promise<() => boolean | Promise<boolean>>;
+  read(): Promise<pages.Shown>;
+}
+
+/** Checks all that was typed, before anything is read. */
+const openViewed = async (context: Context, typed: TypedView, told: ReadingTold): Promise<Viewed> => {
+  const { file: files } = typed;
+  const { flags, host } = context;
+  if (files.length === 0 && (flags.local || flags.profile === "local")) return await openLogged(context, typed, told);
+  const settings = await settingsInForce(context);
+  const read = await openInputs(context, {
+    ...{ settings, typed, split: settings.get("split"), goesOn: true, onOpened: told.onOpened },
+    onProgress: ({ bytes, of }) => told.onRead(bytes, of),
+    onFetched: ({ bytes, of = 0 }) => told.onRead(bytes, of),
+  });
+  return {
+    stamp: async () => openStamp(files, host),
+    read: async () => {
+      const reading = await read();
+      sayConversion(context, reading);
+      return { reading, asked: askedFor(typed) };
+    },
+  };
+};
+
+/** What was asked for, as a command that logs it asks. The numbers of groups tell which were a sample, or are a shard. */
+const askedFor = (typed: TypedView): pages.Shown["asked"] => {
+  const { file: files, where, best, groupBy, from, rewardFrom, rewards, lossy, histories } = typed;
+  const options = Object.entries({ groupBy, best, from, rewardFrom, rewards, lossy, histories });
+  return {
+    files: files.length === 0 ? ["-"] : files,
+    options: options.flatMap(([name, value]) => {
+      if (value === undefined || value === false) return [];
+      return value === true ? [optionName(name)] : [optionName(name), String(value)];
+    }),
+    where,
+  };
+};
+
+/** Opens the groups that were logged to the local service. @throws Failure `options-contradict` */
+const openLogged = async (context: Context, typed: TypedView, told: ReadingTold): Promise<Viewed> => {
+  const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
+  const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
+  if (other !== undefined)
+    throw contradiction("--local without files", optionName(other), "it is about files of rollouts");
+  const { host, screen } = context;
+  const settings = await settingsInForce(context);
+  const project = settings.require("project");
+  const service = await localService(context, settings);
+  const newest = async () => {
+    for await (const { callIds } of service.requests(project)) return callIds[0];
+    return undefined;
+  };
+  /** Writes the groups as lines, without the secrets of this run. */
+  const spoolGroups = async () => {
+    const spool = await openSpool(host);
+    const logged: pages.LoggedGroup[] = [];
+    try {
+      for await (const { model, split, loggedAt, callIds, readBody } of service.requests(project)) {
+        const bytes = Buffer.from(await readBody());
+        let first = 0;
+        for (const group of elementsOf(memberAt(rootOf(bytes), "trajectory_groups"))) {
+          const size = elementsOf(memberAt(group, "trajectories")).length;
+          const line = onOneLine(Buffer.from(screen.safe.verbatimJson(textOf(bytes, spanOf(group)))));
+          await spool.write(Buffer.concat([line, Buffer.from("\n")]));
+          logged.push({ model, split, loggedAt, callIds: callIds.slice(first, first + size) });
+          first += size;
+        }
+      }
+    } catch (thrown) {
+      await spool.discard();
+      throw thrown;
+    }
+    return { logged, bytes: spool.bytes() };
+  };
+  return {
+    stamp: async () => {
+      const before = await newest();
+      return async () => (await newest()) !== before;
+    },
+    read: async () => {
+      const { logged, bytes } = await spoolGroups();
+      told.onOpened();
+      const name = `${project}, the local service`;
+      const read = await readSources(logged.length === 0 ? [] : [{ name, bytes, touched: async () => false }], {
+        ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
+        onProgress: ({ bytes: done, of }) => told.onRead(done, of),
+      });
+      const reading = { ...read, close: async () => await bytes.close() };
+      return { reading, asked: { files: [name], options: [], where: undefined }, logged };
+    },
+  };
 };
