@@ -3,7 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { type Field, known, Mistyped } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
 import { amountOf, catalogFields, namedPrices, priceNames } from "./fields.ts";
-import { plainValue } from "./models.ts";
+import { byCodeUnit, plainValue } from "./models.ts";
 
 /** One difference. */
 export interface Change {
@@ -49,8 +49,6 @@ export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogM
   const without_id = (before.get(undefined)?.length ?? 0) + (after.get(undefined)?.length ?? 0);
   return { changes, models: { from: count(before), to: count(after), same, without_id } };
 };
-
-const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const modelsById = (models: Iterable<CatalogModel>): ReadonlyMap<string | undefined, readonly CatalogModel[]> => {
   const byId = new Map<string | undefined, CatalogModel[]>();

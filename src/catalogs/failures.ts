@@ -2,36 +2,31 @@
 import { Failure, type Where } from "../failure.ts";
 import { inputName } from "../sentences.ts";
 
-/** @param wrong a newer version, no JSON, no lock file, or a value of another type at `field` */
-export const lockBroken = ({
-  file,
-  wrong,
-  field,
-  line,
-  column,
-}: {
-  file: string;
-  wrong: LockFault;
-  field: string;
-  line: number;
-  column: number;
-}): Failure => {
+/** What can be wrong with a lock file: `type` is a value of another type. */
+export type LockFault = "no-json" | "no-lock" | "newer" | "type";
+
+interface BrokenLock {
+  readonly file: string;
+  readonly wrong: LockFault;
+  readonly field: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export const lockBroken = ({ file, wrong, field, line, column }: BrokenLock): Failure => {
   const fault = {
     "no-json": "it is not JSON",
     "no-lock": "it is no lock file",
     newer: "a newer rollcall wrote it",
     type: `${field} is not what a lock file has there`,
   }[wrong];
-  // What has no mark of a lock file is never written over.
+  // A file that is not a lock file is never overwritten.
   const first = wrong === "no-json" || wrong === "no-lock" ? "once it is moved away, " : "";
   return new Failure("invalid_input", "lock-broken", `${file} can't be used: ${fault}`, {
     hint: `${first}\`rollcall catalog lock <model…>\` writes it anew; --file names another`,
     where: { file, line, column },
   });
 };
-
-/** What can be wrong with a lock file. */
-export type LockFault = "no-json" | "no-lock" | "newer" | "type";
 
 export const lockUnreadable = ({ file, code, cause }: { file: string; code: string; cause?: unknown }): Failure =>
   new Failure("invalid_input", "lock-unreadable", `can't read the lock file ${file} (${code})`, {

@@ -59,9 +59,25 @@ const ofCountries = (holds: (codes: Words, isMeant: (code: string) => boolean) =
 });
 
 /** Assumed: 0 says "not stated". */
-const atLeast = (value: number | undefined = 0, wanted: number): boolean => value !== 0 && value >= wanted;
+const atLeast = <Value>(
+  column: "context_length" | "max_output_length" | "created",
+  least: (value: Value, now: number) => number,
+): FilterOption<Value> => ({
+  column,
+  test: (value, now) => (model) => {
+    const own = known(model[column]) ?? 0;
+    return own !== 0 && own >= least(value, now);
+  },
+});
 
-const endsBy = (model: CatalogModel, day: string): boolean => (deprecationOf(model) ?? "9999-99-99") <= day;
+/** A date that can't be read has neither come nor not. */
+const endsBy = <Value>(day: (value: Value, now: number) => string, isWanted = true): FilterOption<Value> => ({
+  column: "deprecation_date",
+  test: (value, now) => (model) => {
+    const end = deprecationOf(model);
+    return (end === undefined ? undefined : (end ?? "9999-99-99") <= day(value, now)) === isWanted;
+  },
+});
 
 /** The last day that is written with four digits of its year. */
 const lastDay = Date.UTC(9999, 11, 31);
@@ -71,35 +87,12 @@ type Moment = (now: number) => number;
 
 const modalities = "text image audio video file";
 
-/** The values of the options. */
-interface Values {
-  pattern: string;
-  inputModality: Words;
-  outputModality: Words;
-  feature: Words;
-  parameter: Words;
-  quantization: Words;
-  country: Words;
-  onlyCountry: Words;
-  minContext: number;
-  minOutput: number;
-  /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
-  maxPrice: Readonly<Record<string, string>>;
-  free: boolean;
-  deprecated: boolean;
-  notDeprecated: boolean;
-  deprecatedWithin: Moment;
-  createdSince: Moment;
-}
-
-/** Options that were given, or not: `inputModality` is `--input-modality`. All of them must hold. */
-export type Filter = { readonly [Name in keyof Values]?: Values[Name] | undefined };
-
-const options: { readonly [Name in keyof Values]: FilterOption<Values[Name]> } = {
+/** The options by their names: `inputModality` is `--input-modality`. */
+const options = {
   pattern: {
-    test: (pattern) => {
+    test: (pattern: string) => {
       const matches = matchesPattern(pattern);
-      return ({ id, name }) => matches({ id: known(id) ?? "", name: known(name) ?? "" });
+      return ({ id, name }: CatalogModel) => matches({ id: known(id) ?? "", name: known(name) ?? "" });
     },
   },
   inputModality: allOf("input_modalities", (model) => known(model.input_modalities) ?? [], modalities),
@@ -116,58 +109,54 @@ const options: { readonly [Name in keyof Values]: FilterOption<Values[Name]> } =
   ),
   quantization: {
     column: "quantization",
-    test: (words) => {
+    test: (words: Words) => {
       const wanted = lowerCased(words);
-      return ({ quantization }) => wanted.includes((known(quantization) ?? "").toLowerCase());
+      return ({ quantization }: CatalogModel) => wanted.includes((known(quantization) ?? "").toLowerCase());
     },
     words: {
-      of: ({ quantization }) => [known(quantization) ?? ""],
+      of: ({ quantization }: CatalogModel) => [known(quantization) ?? ""],
       usual: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
     },
   },
   country: ofCountries((codes, isMeant) => codes.some(isMeant)),
   onlyCountry: ofCountries((codes, isMeant) => codes.length > 0 && codes.every(isMeant)),
-  minContext: { column: "context_length", test: (least) => (model) => atLeast(known(model.context_length), least) },
-  minOutput: {
-    column: "max_output_length",
-    test: (least) => (model) => atLeast(known(model.max_output_length), least),
-  },
+  minContext: atLeast("context_length", (tokens: number) => tokens),
+  minOutput: atLeast("max_output_length", (tokens: number) => tokens),
+  /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
   maxPrice: {
-    test: (prices) => {
+    test: (prices: Readonly<Record<string, string>>) => {
       const limits = Object.entries(prices).map(([name, text]) => ({ name, limit: parseDecimal(text) }));
-      return ({ pricing }) =>
+      return ({ pricing }: CatalogModel) =>
         limits.every(({ name, limit }) => {
           const price = priceIn(pricing, name);
           return price && limit ? compareDecimals(price, shifted(limit, -placesFor(name))) <= 0 : false;
         });
     },
-    words: { of: ({ pricing }) => pricesStated(pricing), usual: [...new Set([...priceNames, ...tokenPrices])] },
+    words: {
+      of: ({ pricing }: CatalogModel) => pricesStated(pricing),
+      usual: [...new Set([...priceNames, ...tokenPrices])],
+    },
   },
   free: {
     column: "pricing.prompt",
     test:
-      () =>
-      ({ pricing }) =>
+      (_: boolean) =>
+      ({ pricing }: CatalogModel) =>
         ["prompt", "completion", ...pricesStated(pricing)].every((name) => priceIn(pricing, name)?.digits === 0n),
   },
-  // A date that can't be read has neither come nor not.
-  deprecated: { column: "deprecation_date", test: (_, now) => (model) => endsBy(model, dayOf(now)) },
-  notDeprecated: {
-    column: "deprecation_date",
-    test: (_, now) => (model) => deprecationOf(model) !== undefined && !endsBy(model, dayOf(now)),
-  },
-  deprecatedWithin: {
-    column: "deprecation_date",
-    test: (end, now) => {
-      const day = dayOf(Math.min(end(now), lastDay));
-      return (model) => endsBy(model, day);
-    },
-  },
-  createdSince: {
-    column: "created",
-    test: (since, now) => (model) => atLeast(known(model.created), since(now) / 1000),
-  },
+  deprecated: endsBy((_: boolean, now) => dayOf(now)),
+  notDeprecated: endsBy((_: boolean, now) => dayOf(now), false),
+  deprecatedWithin: endsBy((end: Moment, now) => dayOf(Math.min(end(now), lastDay))),
+  createdSince: atLeast("created", (since: Moment, now) => since(now) / 1000),
 };
+
+type ValueOf<Of> = Of extends { readonly test: (value: infer Value, now: number) => Test } ? Value : never;
+type Values = { readonly [Name in keyof typeof options]: ValueOf<(typeof options)[Name]> };
+
+/** Options that were given, or not. All of them must hold. */
+export type Filter = { readonly [Name in keyof Values]?: Values[Name] | undefined };
+
+const typedOptions: { readonly [Name in keyof Values]: FilterOption<Values[Name]> } = options;
 
 /** An option that was given. */
 interface Asked {
@@ -187,7 +176,7 @@ const asked = (filter: Filter): readonly Asked[] =>
 
 const ask = <Name extends keyof Values>(name: Name, value: Values[Name] | undefined): readonly Asked[] => {
   if (value === undefined || value === false) return [];
-  const { column, test, words: facts = noWords }: FilterOption<Values[Name]> = options[name];
+  const { column, test, words: facts = noWords }: FilterOption<Values[Name]> = typedOptions[name];
   const words = facts === noWords ? [] : Array.isArray(value) ? value.map(String) : Object.keys(value);
   const columns = column === undefined ? words.map((word) => `pricing.${word}`) : [column];
   const more = name === "free" ? ["pricing.completion"] : [];
@@ -207,7 +196,7 @@ export const matcherOf = (filter: Filter, now: number): Test => {
 };
 
 /** The usual words of an option; none if it takes no words. */
-export const usualWords = (name: string): Words => (isOption(name) ? (options[name].words ?? noWords).usual : []);
+export const usualWords = (name: string): Words => (isOption(name) ? (typedOptions[name].words ?? noWords).usual : []);
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 

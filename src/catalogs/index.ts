@@ -22,7 +22,7 @@ export {
   usualWords,
 } from "./filter.ts";
 export { type LockedModel, type LockFile, lockedOf, readLock, writeLock } from "./lock.ts";
-export { dayOf, matchesPattern, modelFields, nearestId } from "./models.ts";
+export { byCodeUnit, dayOf, matchesPattern, modelFields, nearestId } from "./models.ts";
 export {
   type CatalogRow,
   cellsDocument,

@@ -9,7 +9,7 @@ import { faultOf } from "../json/reader.ts";
 import { elementSpans, memberOf, parsedJson, positionOf, spanAt } from "../json/walk.ts";
 import { type LockFault, lockBroken, lockForeign, lockUnreadable, lockUnwritable } from "./failures.ts";
 import { namedPrices, priceAt, priceNames } from "./fields.ts";
-import { plainValue } from "./models.ts";
+import { byCodeUnit, plainValue } from "./models.ts";
 import { type CatalogName, catalogNames } from "./saved.ts";
 
 const text = z.optional(z.string());
@@ -152,10 +152,8 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
 
 /** The text of a lock file: models by catalog and id. */
 export const lockText = (models: readonly LockedModel[]): string => {
-  const sorted = models.toSorted(
-    (a, b) =>
-      catalogNames.indexOf(a.catalog) - catalogNames.indexOf(b.catalog) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
-  );
+  const positionOfCatalog = ({ catalog }: LockedModel): number => catalogNames.indexOf(catalog);
+  const sorted = models.toSorted((a, b) => positionOfCatalog(a) - positionOfCatalog(b) || byCodeUnit(a.id, b.id));
   const entries = sorted.map((model) => `    ${objectText(model, "    ")}`).join(",\n");
   const list = entries === "" ? "" : `\n${entries}\n  `;
   return `{\n  "${lockKey}": ${lockVersion},\n  "models": [${list}]\n}\n`;

@@ -37,6 +37,9 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
   return glob.slice(of).every((one) => one === "*");
 };
 
+/** Compares texts in an order that is the same everywhere. */
+export const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
 /** The part of an id after its last slash, in lower case. */
 export const lastPart = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
 

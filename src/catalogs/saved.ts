@@ -176,32 +176,24 @@ export const readCopy = (folder: string, place: CatalogPlace): CatalogCopy | und
   }
 };
 
-/** A reply of the service. */
-interface FetchedCatalog {
-  readonly bytes: Uint8Array;
-  readonly validators: CatalogCopy["validators"];
-  /** True if the service said that the copy is current. */
-  readonly unchanged: boolean;
-}
-
 /** A draft this old was left by a run that was killed: milliseconds. */
 const oldDraftMs = 3_600_000;
 
+/** A reply of the service. */
+interface FetchedCatalog extends Pick<CatalogCopy, "validators"> {
+  readonly bytes: Uint8Array;
+  /** The copy that the service said is current. */
+  readonly current: CatalogCopy | undefined;
+  readonly now: number;
+}
+
 /** Saves a reply and its facts. @throws what the file system says: the next run tries again */
-export const keepCatalog = (
-  folder: string,
-  place: CatalogPlace,
-  {
-    fetched,
-    copy,
-    now,
-  }: { readonly fetched: FetchedCatalog; readonly copy: CatalogCopy | undefined; readonly now: number },
-): void => {
-  const { bytes, unchanged } = fetched;
-  if (!unchanged) saveCatalog(folder, place, { bytes, fetchedAt: now });
+export const keepCatalog = (folder: string, place: CatalogPlace, fetched: FetchedCatalog): void => {
+  const { bytes, current, now } = fetched;
+  if (current === undefined) saveCatalog(folder, place, { bytes, fetchedAt: now });
   const path = factsIn(folder, place);
-  const validators = unchanged ? { ...copy?.validators, ...fetched.validators } : fetched.validators;
-  if (!unchanged || !isDeepStrictEqual(validators, copy?.validators)) {
+  const validators = { ...current?.validators, ...fetched.validators };
+  if (!isDeepStrictEqual(validators, current?.validators)) {
     clearDrafts(path, now - oldDraftMs);
     writeWhole(path, [`${JSON.stringify({ version, ...place, ...validators, digest: digestOf(bytes) })}\n`]);
   }

@@ -120,47 +120,33 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
     add("model-not-served", ["id"], ["", ""], `is not in the ${was.catalog} catalog any more`);
     return found;
   }
+  const gone = "which is not stated any more";
   const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
     const [before, after] = [priceOf(text), priceOf(prices.get(name))];
     const values = [priceText(name, text), priceText(name, prices.get(name) ?? "")] as const;
+    const path = ["pricing", name];
     if (before === undefined) continue;
-    if (after === undefined) {
-      add(
-        "price-unstated",
-        ["pricing", name],
-        values,
-        `had a ${name} price of ${values[0]}, which is not stated any more`,
-      );
-    } else if (hasRisen(before, after, policy.maxRise)) {
-      const by = percentRisen(before, after);
-      add("price-rose", ["pricing", name], values, `has a ${name} price that rose${by}, from ${values.join(" to ")}`);
+    if (after === undefined) add("price-unstated", path, values, `had a ${name} price of ${values[0]}, ${gone}`);
+    else if (hasRisen(before, after, policy.maxRise)) {
+      const rise = `rose${percentRisen(before, after)}, from ${values.join(" to ")}`;
+      add("price-rose", path, values, `has a ${name} price that ${rise}`);
     }
   }
-  const quantizations = [was.quantization, is.quantization] as const;
-  if (was.quantization !== undefined && was.quantization !== is.quantization) {
-    const bits = bitsOf(is.quantization) - bitsOf(was.quantization);
+  const { quantization, context_length: context, max_output_length: output } = was;
+  const bits = bitsOf(is.quantization) - bitsOf(quantization);
+  if (quantization !== undefined && quantization !== is.quantization && !(bits > 0)) {
     const now = is.quantization === undefined ? "is not stated any more" : `is ${is.quantization}`;
-    const message = `ran in ${was.quantization}, and its quantization ${now}`;
-    if (!(bits > 0))
-      add(bits < 0 ? "quantization-fell" : "quantization-changed", ["quantization"], quantizations, message);
+    const message = `ran in ${quantization}, and its quantization ${now}`;
+    const rule = bits < 0 ? "quantization-fell" : "quantization-changed";
+    add(rule, ["quantization"], [quantization, is.quantization], message);
   }
-  const { context_length: context, max_output_length: output } = was;
   const contexts = [context, is.context_length] as const;
   if (context !== undefined && is.context_length === undefined) {
-    add(
-      "context-unstated",
-      ["context_length"],
-      contexts,
-      `had a context of ${context} tokens, which is not stated any more`,
-    );
+    add("context-unstated", ["context_length"], contexts, `had a context of ${context} tokens, ${gone}`);
   } else if (context !== undefined && (is.context_length ?? 0) < context) {
-    add(
-      "context-fell",
-      ["context_length"],
-      contexts,
-      `has a context of ${is.context_length} tokens; it had ${context}`,
-    );
+    const message = `has a context of ${is.context_length} tokens; it had ${context}`;
+    add("context-fell", ["context_length"], contexts, message);
   }
   if (output !== undefined && is.max_output_length !== undefined && is.max_output_length < output) {
     const message = `gives at most ${is.max_output_length} tokens; it gave ${output}`;

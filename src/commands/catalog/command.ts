@@ -1,4 +1,5 @@
 /** `rollcall catalog`: the public catalogs of models (interface 4.4 and 4.5). */
+import type { CatalogName } from "../../catalogs/index.ts";
 import {
   type Command,
   command,
@@ -16,7 +17,6 @@ import { type Decimal, parseDecimal } from "../../decimal.ts";
 import { report } from "../inputs/options.ts";
 import { age, catalogName, filters, limit, moment, order, pattern, source, tokens } from "../lists/options.ts";
 
-const listArgs = { pattern };
 const listOptions = { ...filters, ...order, ...each({ group: "source" }, source) };
 
 const diffArgs = { file: several("two saved catalogs; one, with --catalog, for that file and now") };
@@ -65,26 +65,27 @@ const verifyOptions = {
 };
 
 /** What was typed for the verbs. */
-export type TypedList = Values<typeof listArgs & typeof listOptions>;
+export type TypedList = Values<typeof listOptions> & { readonly pattern: string | undefined };
 export type TypedShow = Values<typeof source> & { readonly id: string };
 export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
 export type TypedCost = Values<typeof costOptions> & { readonly model: readonly string[] };
 export type TypedLock = Values<typeof lockOptions> & { readonly model: readonly string[] };
 export type TypedVerify = Values<typeof verifyOptions>;
 
-const listOf = (catalog: "analysis" | "router", of: string): Command =>
+const listOf = (catalog: CatalogName | "all", about: string, examples: readonly string[]): Command =>
   command({
     words: `catalog ${catalog}`,
-    about: `list the models in the catalog of ${of}`,
-    args: listArgs,
+    about,
+    args: { pattern },
     options: listOptions,
-    examples: [
-      `rollcall catalog ${catalog} kimi --local`,
-      `rollcall catalog ${catalog} --feature tools --max-price prompt=0.5 --local`,
-      `rollcall catalog ${catalog} --sort -context_length,id --limit 3 --local`,
-    ],
-    run: async (context, typed) => await (await import("./list.ts")).listCatalog(context, catalog, typed),
+    examples: examples.map((words) => `rollcall catalog ${catalog} ${words} --local`),
+    run: async (context, typed) => {
+      const { listCatalog, listCatalogs } = await import("./list.ts");
+      await (catalog === "all" ? listCatalogs(context, typed) : listCatalog(context, catalog, typed));
+    },
   });
+
+const ofOne = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
 
 /** `catalog` and its verbs. */
 export const catalog = command({
@@ -92,20 +93,11 @@ export const catalog = command({
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
   verbs: [
-    listOf("analysis", "the analysis provider"),
-    listOf("router", "the routing provider"),
-    command({
-      words: "catalog all",
-      about: "list the models of both catalogs, and which catalog has them",
-      args: listArgs,
-      options: listOptions,
-      examples: [
-        "rollcall catalog all kimi --local",
-        "rollcall catalog all --feature tools --sort pricing.prompt --local",
-        "rollcall catalog all --country EU --limit 3 --json --local",
-      ],
-      run: async (context, typed) => await (await import("./list.ts")).listCatalogs(context, typed),
-    }),
+    listOf("analysis", "list the models in the catalog of the analysis provider", ofOne),
+    listOf("router", "list the models in the catalog of the routing provider", ofOne),
+    listOf("all", "list the models of both catalogs, and which catalog has them", [
+      ...["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"],
+    ]),
     command({
       words: "catalog show",
       about: "show one model, with everything that the catalogs say of it",

@@ -36,7 +36,16 @@ import { ownColumns } from "../lists/own.ts";
 import { tellNulls } from "../lists/selection.ts";
 import { factName } from "./columns.ts";
 import type { TypedDiff, TypedLock, TypedVerify } from "./command.ts";
-import { catalogsMeant, minuteOf, openNamed, placeOf, readCatalog, requireSource } from "./source.ts";
+import {
+  catalogsMeant,
+  endWith,
+  minuteOf,
+  openNamed,
+  placeOf,
+  readCatalog,
+  readMeant,
+  requireSource,
+} from "./source.ts";
 
 /** One of two catalogs that are compared. */
 interface Side {
@@ -214,8 +223,7 @@ export const changeColumnNames = changeColumns(undefined, true).map(({ name }) =
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;
-  const progress = screen.progress("reading catalogs");
-  const models = await modelsToLock(context, typed).finally(progress.stop);
+  const models = await modelsToLock(context, typed);
   const changed = writeLock(file, models, screen.safe.json);
   if (screen.isForProgram) {
     return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
@@ -225,19 +233,17 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
 };
 
 const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
-  requireSource(typed);
   const before = typed.model.length > 0 ? undefined : readLock(typed.file)?.models;
-  const settings = await settingsInForce(context);
-  const names = catalogsMeant(settings, typed.catalog);
+  const { names, read, failures } = await readMeant(context, typed);
+  endWith(failures);
   const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
   const namesBefore = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
   const namesTyped = typed.model.length > 0 ? typed.model.map((text) => ({ text })) : undefined;
   const named = openNamed(namesBefore ?? namesTyped);
   // What is locked of a catalog that is not read stays as it is.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
-  for (const catalog of names) {
+  for (const { catalog, models } of read) {
     const seen = new Set<string>();
-    const { models } = await readCatalog(context, { settings, catalog, typed });
     for (const model of models) {
       const id = known(model.id);
       if (id === undefined) continue;
@@ -260,8 +266,10 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   checkReports(screen, { report: reports, inputs: [file] });
   const locked = readLock(file);
   if (locked === undefined) throw lockMissing(file);
-  const progress = screen.progress("reading catalogs");
-  const catalogs = await catalogsLocked(context, locked.models, typed).finally(progress.stop);
+  const names = catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
+  const { read, failures } = await readMeant(context, typed, { names });
+  endWith(failures);
+  const catalogs = new Map(read.map(({ catalog, models }) => [catalog, models]));
   const found = verifyLock(locked, catalogs, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
     .map((one): Verified => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
@@ -290,16 +298,6 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   }
   if (errors.length === 0) return;
   throw lockDiffers(file, errors.length, screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {});
-};
-
-const catalogsLocked = async (context: Context, locked: readonly LockedModel[], typed: TypedVerify) => {
-  requireSource(typed);
-  const settings = await settingsInForce(context);
-  const catalogs = new Map<CatalogName, Iterable<CatalogModel>>();
-  for (const catalog of catalogNames.filter((name) => locked.some((model) => model.catalog === name))) {
-    catalogs.set(catalog, (await readCatalog(context, { settings, catalog, typed })).models);
-  }
-  return catalogs;
 };
 
 const findingColumns: readonly Column<Verified>[] = [

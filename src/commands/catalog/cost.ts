@@ -1,5 +1,6 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
 import {
+  byCodeUnit,
   type Cost,
   compareCosts,
   costOf,
@@ -58,7 +59,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
     rows.push({ catalog, id: id ?? null, name: known(entry.name) ?? null, deprecation_date, ended, ...cost, items });
   }
   // Models that nobody can use any more come last.
-  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || compareTexts(a.id, b.id));
+  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || byCodeUnit(a.id ?? "", b.id ?? ""));
   const missing = named.missing();
   const shown = rows.slice(0, limit);
   if (fromCall !== undefined) screen.notice(usageText(usage));
@@ -85,11 +86,6 @@ interface CostRow extends Cost {
   readonly deprecation_date: string | null;
   readonly ended: boolean;
 }
-
-const compareTexts = (a: string | null, b: string | null): number => {
-  const [one, other] = [a ?? "", b ?? ""];
-  return one < other ? -1 : one > other ? 1 : 0;
-};
 
 /** The typed counts. They replace recorded ones. @throws Failure `option-value-wrong`, `options-contradict`, `usage-missing` */
 const usageTyped = (typed: TypedCost): Partial<Usage> => {

@@ -17,7 +17,6 @@ import {
   rowsDocument,
   unlistedIn,
 } from "../../catalogs/index.ts";
-import { settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Entries, known, Mistyped, mapped, type ReplyList } from "../../contract/replies.ts";
@@ -39,11 +38,9 @@ import type { TypedList, TypedShow } from "./command.ts";
 import {
   type CatalogRead,
   type CatalogsRead,
-  catalogsMeant,
   endWith,
-  readCatalogs,
+  readMeant,
   requireFilter,
-  requireSource,
   requireWords,
   tellLeftOut,
 } from "./source.ts";
@@ -62,10 +59,8 @@ const requireRows = (typed: TypedRows, of: RowsOf): void => {
 export const listCatalog = async (context: Context, catalog: CatalogName, typed: TypedList): Promise<void> => {
   const { screen } = context;
   requireRows(typed, "one");
-  requireSource(typed);
-  const progress = screen.progress(`reading the ${catalog} catalog`);
-  const settings = await settingsInForce(context);
-  const { read, listed } = await readCatalogs(context, { settings, typed, names: [catalog] }).finally(progress.stop);
+  const label = `reading the ${catalog} catalog`;
+  const { read, listed } = await readMeant(context, typed, { names: [catalog], label });
   for (const { models } of read) {
     const { bytes, positions, nulls } = models;
     const rows = mapped(listed, (one): CatalogRow => ({ listed: one }));
@@ -90,10 +85,7 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
 /** `catalog all`. @throws Failure */
 export const listCatalogs = async (context: Context, typed: TypedList): Promise<void> => {
   requireRows(typed, "all");
-  requireSource(typed);
-  const settings = await settingsInForce(context);
-  const progress = context.screen.progress("reading both catalogs");
-  const catalogs = await readCatalogs(context, { settings, typed, names: catalogNames }).finally(progress.stop);
+  const catalogs = await readMeant(context, typed, { names: catalogNames, label: "reading both catalogs" });
   const rows = mapped(catalogs.listed, (listed): CatalogRow => ({ listed }));
   await printSelected(context, typed, { of: "all", rows, ...catalogs, none: "the catalogs are empty" });
 };
@@ -106,17 +98,12 @@ export const listPriced = async (
 ): Promise<void> => {
   const { screen } = context;
   requireRows(typed, "models");
-  const settings = await settingsInForce(context);
-  const names = catalogsMeant(settings);
   const source = { maxAge: undefined, offline: false };
-  const progress = screen.progress("reading the models and the catalogs");
-  const [models, catalogs] = await Promise.all([
-    readModels(),
-    readCatalogs(context, { settings, typed: source, names }),
-  ]).finally(progress.stop);
+  const label = "reading the models and the catalogs";
+  const [models, catalogs] = await Promise.all([readModels(), readMeant(context, source, { label })]);
   const rows = joinedById(models, catalogs.listed);
   const unlisted = unlistedIn(rows.filter(rowMatcherOf({ pattern: typed.pattern }, 0)), catalogs.listed);
-  tellLeftOut(context, names);
+  tellLeftOut(context, catalogs.names);
   if (unlisted.length > 0) screen.notice(unlistedText(unlisted, catalogs.read));
   await printSelected(context, typed, { of: "models", rows, ...catalogs, none: "the service lists no models" });
 };
@@ -209,11 +196,7 @@ const printRows = async ({ screen }: Context, { columns, rows, read }: RowsPrint
 /** `catalog show`: everything that the catalogs say about one model. @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
-  requireSource(typed);
-  const settings = await settingsInForce(context);
-  const names = catalogsMeant(settings);
-  const progress = screen.progress("reading the catalogs");
-  const { read, listed, failures } = await readCatalogs(context, { settings, typed, names }).finally(progress.stop);
+  const { names, read, listed, failures } = await readMeant(context, typed, { label: "reading the catalogs" });
   tellLeftOut(context, names);
   const found = [...listed].filter(({ entry }) => known(entry.id) === typed.id);
   if (found.length === 0) {

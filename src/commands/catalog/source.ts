@@ -13,7 +13,7 @@ import {
   unknownWord,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
-import { openClient } from "../../connect.ts";
+import { openClient, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
 import type { Entries, ReplyList } from "../../contract/replies.ts";
@@ -32,10 +32,29 @@ export interface CatalogRead extends CatalogPlace {
   readonly asOf: number;
 }
 
+/** The options that say which catalogs are read, and from where. */
+export type TypedCatalogs = TypedSource & { readonly catalog?: CatalogName | undefined };
+
 /** Checks `--max-age` and `--offline`. @throws Failure `options-contradict` */
 export const requireSource = ({ maxAge, offline }: TypedSource): void => {
   if (maxAge !== undefined && offline)
     throw contradiction("--offline", "--max-age", "--offline uses the copy however old it is");
+};
+
+/** Reads the catalogs that are meant. @throws Failure as `readCatalogs`, `setting-missing`, `options-contradict` */
+export const readMeant = async (
+  context: Context,
+  typed: TypedCatalogs,
+  {
+    names: given,
+    label = "reading catalogs",
+  }: { readonly names?: readonly CatalogName[]; readonly label?: string } = {},
+): Promise<CatalogsRead> => {
+  requireSource(typed);
+  const settings = await settingsInForce(context);
+  const names = given ?? catalogsMeant(settings, typed.catalog);
+  const progress = context.screen.progress(label);
+  return await readCatalogs(context, { settings, typed, names }).finally(progress.stop);
 };
 
 /** The settings that name the provider of each catalog. */
@@ -101,8 +120,8 @@ export const readCatalog = async (
       ? await client.send(listAnalysisModels, { ...asked, parameters: { analysis_provider: provider } })
       : await client.send(listRouterModels, { ...asked, parameters: { router_provider: provider } });
   const now = host.now();
-  const fetched = { ...reply, unchanged: reply.status === 304 };
-  if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, { fetched, copy, now }));
+  const fetched = { ...reply, current: reply.status === 304 ? copy : undefined, now };
+  if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, fetched));
   tellNulls(screen, reply.value, where);
   return { ...place, models: reply.value, asOf: now };
 };
@@ -125,6 +144,7 @@ const ageText = (ms: number): string => {
 
 /** Catalogs that were read, and why others were not. */
 export interface CatalogsRead {
+  readonly names: readonly CatalogName[];
   readonly read: readonly CatalogRead[];
   readonly listed: Entries<Listed>;
   readonly failures: readonly Failure[];
@@ -144,7 +164,7 @@ export const readCatalogs = async (
   const worst = reasons.find((reason) => !(reason instanceof Failure) || reason.code === "interrupted");
   if (worst !== undefined) throw worst;
   if (read.length === 0 && failures[0] !== undefined) throw failures[0];
-  return { read, listed: listedIn(read), failures };
+  return { names, read, listed: listedIn(read), failures };
 };
 
 /** Ends a run that printed what it could read. @throws Failure */
