@@ -70,6 +70,8 @@ export const exchange = (connection: Connection, outgoing: Outgoing): Promise<Ex
       else void arrivalsRead().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
+      // The connection lives longer than this exchange, and would keep them.
+      pieces.length = 0;
       // The connection is released then.
       return void arrivalsRead().then(() => resolve({ ...head, bytes, error, bodySent }));
     };

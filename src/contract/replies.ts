@@ -1,6 +1,6 @@
 /** Reads replies of the service into values over their bytes: strict about what is around its objects, tolerant of their fields. */
-import { childrenOf, elementsOf, firstByteOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
-import { isObject, type JsonObject, openBrace, openBracket, type Span, textOf } from "../json/walk.ts";
+import { childrenOf, firstByteOf, memberAt, type Place, parsedAt, rootAbove, rootOf, spanOf } from "../json/table.ts";
+import { elementSpans, isObject, type JsonObject, openBrace, openBracket, type Span, textOf } from "../json/walk.ts";
 
 /** A value that is not of the interface's type: shown as it came, never calculated with. */
 export class Mistyped {
@@ -71,12 +71,15 @@ export const object = <Of extends Shape>(shape: Of): Type<ObjectOf<Of>> => {
   const properties = fields.map(([name, { schema }]) => {
     return [name, schema.type === undefined ? schema : { ...schema, type: [schema.type, "null"] }] as const;
   });
-  const changesOf = (value: JsonObject) =>
-    fields.flatMap(([name, { read }]): readonly (readonly [string, unknown])[] => {
+  const changesOf = (value: JsonObject): readonly (readonly [string, unknown])[] => {
+    const changes: [string, unknown][] = [];
+    for (const [name, { read }] of fields) {
       const was = value[name];
       const is = was === undefined || was === null || was instanceof Mistyped ? was : read(was);
-      return is === was ? [] : [[name, is]];
-    });
+      if (is !== was) changes.push([name, is]);
+    }
+    return changes;
+  };
   // `changes` are what is still to be changed in the value.
   const isRead = (value: JsonObject, changes: readonly unknown[]): value is ObjectOf<Of> =>
     isObject(value) && changes.length === 0;
@@ -99,6 +102,8 @@ export const listOf = <Value>({ schema, read }: Type<Value>): Type<readonly Valu
   schema: { type: "array", items: schema },
   read: (value) => {
     if (!Array.isArray(value)) return new Mistyped(value);
+    const isItem = (item: unknown): item is Value => read(item) === item;
+    if (value.every(isItem)) return value;
     const items = value.flatMap((item: unknown): readonly Value[] => {
       const found = read(item);
       return found instanceof Mistyped ? [] : [found];
@@ -158,18 +163,18 @@ export interface ReplyList<Entry> extends Entries<Entry> {
 export const readList =
   <Value>({ read }: Type<Value>): ReadReply<ReplyList<Value>> =>
   (bytes) => {
-    const root = rootOf(bytes);
+    const root = rootAbove("data", bytes);
     const data = memberAt(root, "data");
     if (root === undefined) return undefined;
     if (data === undefined) return { wrongAt: firstByteOf(root) === openBrace ? "data" : "" };
     if (firstByteOf(data) !== openBracket) return { wrongAt: "data" };
     const spans: Span[] = [];
     const positions: number[] = [];
-    const elements = elementsOf(data);
-    for (const [position, element] of elements.entries()) {
-      if (isNull(element)) continue;
-      if (firstByteOf(element) !== openBrace) return { wrongAt: `data.${position}` };
-      spans.push(spanOf(element));
+    const elements = elementSpans(bytes, spanOf(data));
+    for (const [position, span] of elements.entries()) {
+      if (bytes[span.start] === letterN) continue;
+      if (bytes[span.start] !== openBrace) return { wrongAt: `data.${position}` };
+      spans.push(span);
       positions.push(position);
     }
     const bytesAt = (position: number) => {

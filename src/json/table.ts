@@ -1,6 +1,6 @@
 /** The table of values that the program writes of JSON: where each stands, what is inside of it, and how it is called. */
 import { idOfKey, keyIds } from "./keys.ts";
-import { nodeSize, type Table, tableOf } from "./reader.ts";
+import { JsonReader, nodeSize, type Table, tableOf } from "./reader.ts";
 import { bufferOf, closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
 
 /** A table and the bytes that it is of. */
@@ -173,6 +173,12 @@ export interface Place {
 export const rootOf = (bytes: Uint8Array): Place | undefined => {
   const table = tableOf(bytes);
   return table && { text: tabled(table, bufferOf(bytes)), node: 0 };
+};
+
+/** The same without what is in the values of a key, so that the table of a list of many megabytes is small. */
+export const rootAbove = (key: string, bytes: Uint8Array): Place | undefined => {
+  const reader = new JsonReader({ leafKeys: [key] });
+  return reader.readDocument(bytes) ? { text: tabled(reader.table(), bufferOf(bytes)), node: 0 } : undefined;
 };
 
 /** Where a value stands in its bytes. */
