@@ -257,22 +257,4 @@ describe("a connection over TLS", () => {
     expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
     expect(waits).toEqual([]);
   });
-
-  it("fails with the TLS error if the port does not speak TLS", async () => {
-    const server = await rawServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    const failure = await failureAt(server.url.replace("http:", "https:"));
-    expect(failure).toMatchObject({
-      code: "unavailable",
-      about: { systemCode: expect.stringMatching(/^(EPROTO|ERR_SSL_)/) },
-    });
-  });
-
-  it("fails after ten seconds if the handshake never ends", { tags: "slow" }, async () => {
-    const server = await rawServer((socket) => socket.resume());
-    const failure = await failureAt(server.url.replace("http:", "https:"));
-    expect(failure).toMatchObject({
-      code: "unavailable",
-      message: expect.stringMatching(/no connection within 10 s$/),
-    });
-  });
 });

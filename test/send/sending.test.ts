@@ -405,14 +405,6 @@ describe("an outcome", () => {
     });
   });
 
-  it("is prevented if rollcall did not write the rejects file, which stays as it is", async () => {
-    const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
-    const [rejects = ""] = filesOf("mine");
-    const sent = send(reading, { onInvalid: "skip", rejects, answer: () => expect.unreachable() });
-    await expect(sent).rejects.toMatchObject({ kind: "rejects-exist" });
-    expect([readFileSync(rejects, "utf8"), existsSync(`${rejects}.reasons`)]).toEqual(["mine", false]);
-  });
-
   it("has no rejects file if another program wrote to its path in the meantime", async () => {
     const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
@@ -442,15 +434,6 @@ describe("an outcome", () => {
     const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
     onTestFinished(async () => await next.close());
     expect(next.maxBytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
-  });
-
-  it("halves a request after a 413 until it passes", async () => {
-    const file = filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
-    const { result, bodies } = await send(await read(file), { answer });
-    expect(result).toMatchObject({ status: "logged", groups: { logged: 5 } });
-    const taken = bodies.filter((body) => body.length <= 220);
-    expect(taken.map(groupsIn).join(",")).toBe([1, 2, 3, 4, 5].map((reward) => group(reward)).join(","));
   });
 
   it("halves a request after a 413 whatever the sizes of its groups", async () => {
