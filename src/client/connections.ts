@@ -5,8 +5,8 @@ import { setFlagsFromString } from "node:v8";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Host } from "../host.ts";
-import { isForwarded, type Route } from "./route.ts";
-import { connectTimeoutMs, TransportError, toTransportError } from "./transport-error.ts";
+import { connectTimeoutMs, isForwarded, TransportError, toTransportError } from "./exchange.ts";
+import type { Route } from "./route.ts";
 
 /**
  * How long one of several addresses of a name has before the next is tried. Node's own 250 ms

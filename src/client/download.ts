@@ -4,13 +4,12 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { type Host, withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { exchange, type ReplyHeaders } from "./exchange.ts";
+import { exchange, isWorthAnotherTry, type ReplyHeaders, TransportError } from "./exchange.ts";
 import { isPassing, noConnection, settingOf } from "./failures.ts";
 import type { ClientOptions, Patience } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
 import { addressOf, type Route, routeTo } from "./route.ts";
 import { openPatience, readRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
-import { isWorthAnotherTry, TransportError } from "./transport-error.ts";
 
 export type DownloadOptions = Pick<
   ClientOptions,

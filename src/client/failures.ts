@@ -2,11 +2,10 @@
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { type About, Failure } from "../failure.ts";
 import { fieldOf, skipRefused } from "../sentences.ts";
-import type { ReplyHeaders } from "./exchange.ts";
+import { connectTimeoutMs, type ReplyHeaders, type TransportError } from "./exchange.ts";
 import { readMessage } from "./reply-message.ts";
 import type { Target } from "./request.ts";
 import type { Address } from "./route.ts";
-import { connectTimeoutMs, type TransportError } from "./transport-error.ts";
 
 export const addressMalformed = (why: "scheme" | "extras"): Failure => {
   const fault =

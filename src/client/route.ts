@@ -26,9 +26,6 @@ export interface Route {
   readonly proxy: (Address & { readonly authorization: string | undefined }) | undefined;
 }
 
-/** True if a proxy forwards the request itself: without TLS on either side. Otherwise it opens a tunnel. */
-export const isForwarded = ({ to, proxy }: Route): boolean => proxy !== undefined && !to.secure && !proxy.secure;
-
 /** Takes an address apart. @throws Failure `address-malformed`; settings refuse the same, and say where it was set */
 export const addressOf = (text: string): Address => {
   const url = httpUrl(text);

@@ -4,7 +4,7 @@ import type { Credential, Endpoint, Schema } from "../contract/endpoint.ts";
 import { codeOf } from "../files.ts";
 import { markLength } from "../json/walk.ts";
 import type { Connections } from "./connections.ts";
-import { type Exchanged, exchange, isStreamed, type Outgoing } from "./exchange.ts";
+import { type Exchanged, exchange, isStreamed, isWorthAnotherTry, type Outgoing, TransportError } from "./exchange.ts";
 import {
   type Asked,
   failureOfStatus,
@@ -15,7 +15,6 @@ import {
 } from "./failures.ts";
 import type { Attempt, ClientOptions, Held, Patience, Reply, Request, StreamedRequest, Validators } from "./index.ts";
 import { type Credentials, headersOf, isHeaderValue, targetOf, traceRequest } from "./request.ts";
-import { isWorthAnotherTry, TransportError } from "./transport-error.ts";
 
 /** What one open client keeps between its requests. */
 export interface Session {
