@@ -19,16 +19,15 @@ import { type Row, toRow } from "./row.ts";
 /** Opens a database, and its tables. @throws as `openDatabase` */
 export const openServer = async (part: DatabasePart, options: DatabaseOptions): Promise<OpenedDatabase | undefined> => {
   const database = databaseOf(part, options);
+  let isOpened = false;
   try {
     const exist = await hasTables(database, part);
     if (!exist && options.make) await makeTables(database, part);
-    if (exist || options.make) return { database, created: !exist, isCopy: false };
-  } catch (thrown) {
-    await database.close();
-    throw thrown;
+    isOpened = exist || options.make;
+    return isOpened ? { database, created: !exist, isCopy: false } : undefined;
+  } finally {
+    if (!isOpened) await database.close();
   }
-  await database.close();
-  return undefined;
 };
 
 /** Counts the relations in the schema, and the columns of its table of versions. */
@@ -79,12 +78,28 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
   const about = { path, title: part.title };
   const pool = openPool(options, part.server.connections ?? defaultConnections);
   let isClosing = false;
+  /** Asks on a connection, and gives up one that broke. */
+  const withClient = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect();
+    // A connection that breaks reports it in addition to the error of its query.
+    client.on("error", () => undefined);
+    let isWhole = true;
+    try {
+      return await ask(client);
+    } catch (thrown) {
+      isWhole = thrown instanceof pg.DatabaseError && obstacleOf(thrown)?.isConflict !== false;
+      throw thrown;
+    } finally {
+      client.removeAllListeners("error");
+      client.release(!isWhole);
+    }
+  };
   /** Asks until there is an answer, or the wait is over. */
   const persistently = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const from = host.elapsed();
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRepeatWaitMs)) {
       try {
-        return await withClient(await pool.connect(), ask);
+        return await withClient(ask);
       } catch (thrown) {
         const obstacle = obstacleOf(thrown);
         if (obstacle === undefined) throw failureOf(thrown, about);
@@ -133,25 +148,6 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
 };
 
 const bufferOf = (value: Uint8Array): Buffer => Buffer.from(value.buffer, value.byteOffset, value.length);
-
-/** Works with a connection, and gives up one that broke. */
-const withClient = async <Result>(
-  client: pg.PoolClient,
-  work: (client: pg.PoolClient) => Promise<Result>,
-): Promise<Result> => {
-  // A connection that breaks reports it in addition to the error of its query.
-  client.on("error", () => undefined);
-  let isWhole = true;
-  try {
-    return await work(client);
-  } catch (thrown) {
-    isWhole = thrown instanceof pg.DatabaseError && obstacleOf(thrown)?.isConflict !== false;
-    throw thrown;
-  } finally {
-    client.removeAllListeners("error");
-    client.release(!isWhole);
-  }
-};
 
 const connectMs = 5000;
 
@@ -235,15 +231,11 @@ const addressOptions = (address: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** An error that may pass if the same is asked again. */
-interface Obstacle {
-  readonly code: string;
-  /** True if another transaction is the obstacle, and not the way to the database. */
-  readonly isConflict: boolean;
-}
-
-/** Two transactions in each other's way, a server that stops, starts or is full, a connection; else undefined. */
-const obstacleOf = (thrown: unknown): Obstacle | undefined => {
+/**
+ * An error that may pass if the same is asked again: a server that stops, starts or is full, a connection, or, as a conflict,
+ * another transaction; undefined for other errors.
+ */
+const obstacleOf = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
     const isConflict = code === "40001" || code === "40P01";
