@@ -43,9 +43,6 @@ interface Unit extends Place {
   readonly path: Path;
 }
 
-/** A part whose bytes are not in memory. */
-export type LongPart = Pick<Part, "line" | "start" | "length" | "checksum"> & { readonly digest: Buffer };
-
 interface CheckerOptions {
   readonly found: Found;
   /** Name of the source, and its position among the inputs. */
@@ -150,19 +147,6 @@ export class Checker {
     this.#block = block;
     this.#line = block.places.mark(span.start);
     this.#push(block.text, span, unreadable);
-  }
-
-  /** The same of bytes that are not in memory. */
-  takeLongUnreadable({ checksum, digest, ...place }: LongPart): void {
-    const { parts } = this.found;
-    const own = {
-      ...unreadable,
-      ...unmeasured,
-      ...place,
-      source: this.#options.index,
-      checksum: parts.isMarked ? checksum : 0,
-    };
-    parts.push(own, parts.isMarked ? digest : noBytes);
   }
 
   #begin(unit: Unit): void {

@@ -1,65 +1,48 @@
 /** Compares the requests of the input: they have one split and one set of own keys. */
-
-import type { Shape } from "../groups/parts/found.ts";
-import { type OwnKeys, type RequestFacts, type Requests, sameSpelling } from "../groups/parts/found.ts";
+import { type OwnKeys, type RequestFacts, type Requests, type Shape, sameSpelling } from "../groups/parts/found.ts";
 import { lineText } from "./rules/places.ts";
 import type { Problems } from "./rules/problems.ts";
 
-/** Reports requests that are for another split, or that differ in their own keys. */
-export const checkAgreement = ({
-  requests,
-  shapes,
-  split,
-  problems,
-  file,
-}: {
+interface AgreementOptions {
   readonly requests: Requests;
   readonly shapes: ReadonlySet<Shape>;
   readonly split: string | undefined;
   readonly problems: Problems;
   /** Name of the only input; undefined if there are several. */
   readonly file?: string | undefined;
-}): void => {
-  if (shapes.size > 1)
+}
+
+/** Reports requests that are for another split, or that differ in their own keys. */
+export const checkAgreement = ({ requests, shapes, split, problems, file }: AgreementOptions): void => {
+  const isMixed = shapes.size > 1;
+  if (isMixed) {
     problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
+  }
   const [first, ...others] = requests.different;
   if (first === undefined) return;
-  for (const request of requests.different) {
-    if (split !== undefined && request.split !== undefined && request.split !== split) {
-      problems.report("split-differs", { own: request.split, given: split }, () => request.splitSpot);
-    }
+  const reportKey = (request: RequestFacts, key: string | undefined, other: string): void => {
+    if (key === undefined) return;
+    problems.report("request-keys-differ", { key, other }, () => request.keySpots.get(key) ?? request.spot);
+  };
+  for (const { split: own, splitSpot } of requests.different) {
+    if (split === undefined || own === undefined || own === split) continue;
+    problems.report("split-differs", { own, given: split }, () => splitSpot);
   }
-  for (const other of others) checkKeys(first, other, problems);
-  const [own] = first.keys.keys();
-  if (shapes.size > 1 && own !== undefined) {
-    const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
-    problems.report("request-keys-differ", { key: own, other: `the ${rest}` }, () => spotOfKey(first, own));
-  }
+  for (const other of others) reportKey(other, differingKey(first.keys, other.keys), lineText(first.spot));
+  const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
+  if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
 };
 
-const checkKeys = (first: RequestFacts, other: RequestFacts, problems: Problems): void => {
-  const differing = differingKey(first.keys, other.keys);
-  if (differing === undefined) return;
-  const place = lineText(first.spot);
-  problems.report("request-keys-differ", { key: differing, other: place }, () => spotOfKey(other, differing));
-};
-
-const spotOfKey = (request: RequestFacts, key: string) => request.keySpots.get(key) ?? request.spot;
-
-const differingKey = (a: OwnKeys, b: OwnKeys): string | undefined => {
-  for (const [key, { value }] of a) {
-    const other = b.get(key);
-    if (other === undefined || !sameSpelling(value, other.value)) return key;
-  }
-  for (const key of b.keys()) if (!a.has(key)) return key;
-  return undefined;
-};
+const differingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
+  [...a.keys(), ...b.keys()].find((key) => {
+    const [own, other] = [a.get(key), b.get(key)];
+    return own === undefined || other === undefined || !sameSpelling(own.value, other.value);
+  });
 
 /** The split that all inputs say themselves: undefined if one says none, or they are not all requests. */
 export const ownSplit = (requests: Requests, shapes: ReadonlySet<Shape>): string | undefined => {
-  const splits = splitsOf(requests);
-  const all = requests.different.every(({ split }) => split !== undefined);
-  return shapes.size === 1 && shapes.has("requests") && all && splits.length === 1 ? splits[0] : undefined;
+  const [split, ...others] = new Set(requests.different.map((request) => request.split));
+  return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
 
 /** The different splits that requests of the input say. */

@@ -134,21 +134,16 @@ export class Scan {
   async #takeLong({ start, end, last }: LongText): Promise<void> {
     const text = { start, end, line: this.#line };
     const isLong = end - start > blockBytes;
-    const list = isLong ? await takeList(this.#source, text, this.#options) : "no-list";
-    if (typeof list !== "string") {
-      const { fault, around, part, spot } = list;
-      const report: ReportFault = (rule, data) => this.found.problems.report(rule, data, () => spot);
-      if (fault === undefined) report("not-utf-8", undefined);
-      else reportFault(around, { fault, last, isDocument: this.#isDocument, report });
-      this.#checker.takeLongUnreadable(part);
-    } else if (list === "no-list" && end - start <= maxTextBytes) await this.#takeWhole({ start, end, last });
-    else if (list === "no-list") {
-      const block = { text: noText, start, places: new Places({ ...text, bytes: noText.bytes }), reader: openShared() };
-      const data = { limit: maxTextBytes };
-      if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
-      else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
-      this.#checker.takeUnreadable(block, { start: 0, end: 0 });
+    if (isLong && (await takeList(this.#source, text, this.#options))) return;
+    if (end - start <= maxTextBytes) {
+      await this.#takeWhole({ start, end, last });
+      return;
     }
+    const block = { text: noText, reader: openShared(), start, places: new Places({ ...text, bytes: noText.bytes }) };
+    const data = { limit: maxTextBytes };
+    if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
+    else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
+    this.#checker.takeUnreadable(block, { start: 0, end: 0 });
   }
 
   async #takeWhole({ start, end, last }: Omit<LongText, "kind">): Promise<void> {
