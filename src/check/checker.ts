@@ -25,7 +25,7 @@ import { roles } from "./hints.ts";
 import { type Path, type Places, pathTo } from "./rules/places.ts";
 import type { Spot } from "./rules/problems.ts";
 import { secretsIn } from "./rules/secrets.ts";
-import { absent, arrayKind, describe, kindAt, kindOf, kindsAlone, objectKind, stringKind } from "./shape.ts";
+import { describe, Kind, kindAt, kindOf, kindsAlone } from "./shape.ts";
 import { checkTypes, inspectTrajectory, newFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anything, checkElements, type Report, reportWrongType, required, typeOf } from "./types.ts";
 
@@ -57,8 +57,8 @@ export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices:
 /** A request, and keys that tell it from a group and from a trajectory. */
 const requestType = typeOf(
   [
-    ["trajectory_groups", required(arrayKind)],
-    ["split", { ...required(stringKind), takes: absent | stringKind }],
+    ["trajectory_groups", required(Kind.array)],
+    ["split", { ...required(Kind.string), takes: Kind.absent | Kind.string }],
     ["trajectories", anything],
     ["messages_and_choices", anything],
     ["messages", anything],
@@ -67,9 +67,11 @@ const requestType = typeOf(
   ({ trajectory_groups: groups, split, trajectories, ...others }) => {
     // An object with nothing but a split lacks its groups, rather than all that a trajectory has.
     const isBare =
-      split !== absent && trajectories === absent && Object.values(others).every((kind) => kind === absent);
-    if (groups !== absent || isBare) return "requests";
-    return trajectories === absent ? "trajectories" : "groups";
+      split !== Kind.absent &&
+      trajectories === Kind.absent &&
+      Object.values(others).every((kind) => kind === Kind.absent);
+    if (groups !== Kind.absent || isBare) return "requests";
+    return trajectories === Kind.absent ? "trajectories" : "groups";
   },
 );
 
@@ -78,17 +80,17 @@ const requestKeys = ["trajectory_groups", "split"] as const;
 
 const groupType = typeOf(
   [
-    ["trajectories", required(arrayKind)],
+    ["trajectories", required(Kind.array)],
     ["exceptions", anything],
   ],
   kindsAlone,
 );
 
-const trajectories = { kind: objectKind, of: { field: "trajectories" } } as const;
+const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
 /** True if a request has two of a key that it has once. */
 export const hasTwiceOf = ({ text, node }: Place): boolean => {
-  if (kindAt(text, node) !== objectKind) return false;
+  if (kindAt(text, node) !== Kind.object) return false;
   requestType.shape.read(text, node);
   return requestKeys.some((key) => requestType.shape.hasTwice(key));
 };
@@ -131,7 +133,7 @@ export class Checker {
   take(block: Block, node: number): void {
     this.#block = block;
     const { text } = block;
-    if (kindAt(text, node) !== arrayKind) this.#takeOne({ text, node, path: [] });
+    if (kindAt(text, node) !== Kind.array) this.#takeOne({ text, node, path: [] });
     else for (const [at, own] of childrenOf({ text, node })) this.#takeOne({ ...own, path: [at] });
   }
 
@@ -158,7 +160,7 @@ export class Checker {
   #takeOne(unit: Unit): void {
     this.#begin(unit);
     const { text, node } = unit;
-    if (kindAt(text, node) !== objectKind) {
+    if (kindAt(text, node) !== Kind.object) {
       this.#report("not-an-object", { found: describe(text, node) }, node);
       this.#push(text, spanOf(unit), unreadable);
       return;
@@ -177,8 +179,8 @@ export class Checker {
     const twice = requestKeys.filter((key) => shape.hasTwice(key));
     for (const key of twice) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
     check(text, node, this.#report);
-    this.#addRequest(unit, kindOf(text, split) === stringKind ? textOf(text, split) : undefined);
-    if (twice.length > 0 || kindOf(text, list) !== arrayKind) {
+    this.#addRequest(unit, kindOf(text, split) === Kind.string ? textOf(text, split) : undefined);
+    if (twice.length > 0 || kindOf(text, list) !== Kind.array) {
       this.#push(text, spanOf(unit), unreadable);
       return;
     }
@@ -205,13 +207,13 @@ export class Checker {
     this.#begin(unit);
     const { text, node } = unit;
     const { shape, check } = groupType;
-    const isObject = kindAt(text, node) === objectKind;
+    const isObject = kindAt(text, node) === Kind.object;
     if (!isObject) reportWrongType(text, { node, field: "a group", wanted: "an object" }, this.#report);
     else check(text, node, this.#report);
     const list = isObject ? shape.at(text, shape.slots.trajectories) : 0;
     const exceptions = isObject ? countOf(text, shape.at(text, shape.slots.exceptions)) : 0;
     if (isObject && shape.hasTwice("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
-    const known = kindOf(text, list) === arrayKind ? this.#inspectTrajectories(text, list) : undefined;
+    const known = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
     if (known === 0) this.#report("group-empty", { hasExceptions: exceptions > 0 }, list);
     if (known !== undefined) this.#compareVersions(node, known);
     this.#reportSecrets();
@@ -228,7 +230,7 @@ export class Checker {
     let count = 0;
     const end = afterOf(text, list);
     for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
-      if (kindAt(text, node) !== objectKind) continue;
+      if (kindAt(text, node) !== Kind.object) continue;
       if (this.#inspect(text, node, count)) count++;
       else areTyped = false;
     }
@@ -363,7 +365,7 @@ const valueAt = (text: Tabled, { from, byte }: { readonly from: number; readonly
 
 /** How many elements a value has; none if it is not an array. */
 const countOf = (text: Tabled, node: number): number => {
-  if (kindOf(text, node) !== arrayKind) return 0;
+  if (kindOf(text, node) !== Kind.array) return 0;
   let count = numbersIn(text, node);
   for (let one = node + nodeSize; one < afterOf(text, node); one = afterOf(text, one)) count++;
   return count;

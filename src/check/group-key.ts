@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { childAt, endOf, factOf, memberAt, numberAt, type Place, startOf, textOf, withInside } from "../json/table.ts";
 import { isObject, valueAt } from "../json/walk.ts";
-import { groupKeyNames } from "./rules/values.ts";
-import { arrayKind, kindAt, nullKind, numberKind, objectKind, stringKind } from "./shape.ts";
+import { groupKeyNames } from "./rules/in-doubt.ts";
+import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
 /** Where the key is looked for: at the top, in the metadata, and as a path of names with dots between them. */
@@ -50,7 +50,7 @@ export const groupKeyFinder = (
   return (trajectory, report) => {
     for (const path of paths) {
       const key = path.reduce<Place | undefined>(stepInto, trajectory);
-      if (key !== undefined && kindAt(key.text, key.node) !== nullKind) return keyText(key);
+      if (key !== undefined && kindAt(key.text, key.node) !== Kind.null) return keyText(key);
     }
     if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
     return undefined;
@@ -59,7 +59,7 @@ export const groupKeyFinder = (
 
 const stepInto = (given: Place | undefined, step: string): Place | undefined => {
   const holder = given && withInside(given);
-  if (holder === undefined || kindAt(holder.text, holder.node) !== arrayKind) return memberAt(holder, step);
+  if (holder === undefined || kindAt(holder.text, holder.node) !== Kind.array) return memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? childAt(holder, Number(step)) : undefined;
 };
 
@@ -71,11 +71,11 @@ const keyText = ({ text, node }: Place): string => {
   const kind = kindAt(text, node);
   const [start, end] = [startOf(text, node), endOf(text, node)];
   const isPlain = factOf(text, node) === end - start - 2;
-  if (kind === stringKind && !isPlain) return JSON.stringify(textOf(text, node));
+  if (kind === Kind.string && !isPlain) return JSON.stringify(textOf(text, node));
   // Two whole numbers above 2^53 may be one double: their digits tell them apart.
-  const value = kind === numberKind ? numberAt(text, node) : Number.NaN;
+  const value = kind === Kind.number ? numberAt(text, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);
-  if (kind !== objectKind && kind !== arrayKind) return text.bytes.toString("latin1", start, end);
+  if (kind !== Kind.object && kind !== Kind.array) return text.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestLength)}`;
 };
 

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { nearest } from "../nearest.ts";
 import { groupingNames } from "./group-key.ts";
-import { maxNameLength, shortName } from "./rules/values.ts";
+import { maxNameLength, shortName } from "./rules/places.ts";
 
 /** Names that other tools have for a field. */
 const otherNames: Readonly<Record<string, string>> = {

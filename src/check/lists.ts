@@ -14,9 +14,11 @@ import { JsonReader } from "../json/reader.ts";
 import { afterOf, rootOf } from "../json/table.ts";
 import { closeBrace, openBrace, openBracket, Walker } from "../json/walk.ts";
 import { Checker, hasTwiceOf, keyUses } from "./checker.ts";
-import { maxTextBytes } from "./faults.ts";
 import { type Path, Places } from "./rules/places.ts";
 import type { ScanOptions } from "./scan.ts";
+
+/** The most bytes that are read at once: V8's strings end at 2^29 − 24 units (512 MiB). */
+export const maxTextBytes = 2 ** 29 - 24;
 
 /**
  * Takes a long text if it is a list; false if it has to be read as a whole, such as one that is not JSON. Only the elements

@@ -3,19 +3,8 @@ import { nodeSize } from "../json/reader.ts";
 import { afterOf, endOf, factOf, numbersIn, parsedNode, startOf, type Tabled, textOf } from "../json/table.ts";
 import { nearest, nearestAmong } from "../nearest.ts";
 import { insteadOfRole, roles, suggestedRole } from "./hints.ts";
-import { maxNameLength, shortName } from "./rules/values.ts";
-import {
-  absent,
-  arrayKind,
-  describe,
-  kindAt,
-  kindOf,
-  kindsAlone,
-  nullKind,
-  objectKind,
-  Shape,
-  stringKind,
-} from "./shape.ts";
+import { maxNameLength, shortName } from "./rules/places.ts";
+import { describe, Kind, kindAt, kindOf, kindsAlone, Shape } from "./shape.ts";
 import { checkElements, type Report } from "./types.ts";
 
 /** What the messages of a trajectory come to. */
@@ -53,28 +42,28 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, text): MessageFacts => {
-    const role = kinds.role === stringKind ? roleNames.indexOf(textOf(text, messageShape.at(text, slots.role))) : -1;
+    const role = kinds.role === Kind.string ? roleNames.indexOf(textOf(text, messageShape.at(text, slots.role))) : -1;
     return {
-      isChoice: kinds.role === absent && kinds.message === objectKind,
-      hasLogprobs: kinds.logprobs === objectKind,
+      isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
+      hasLogprobs: kinds.logprobs === Kind.object,
       role,
       content: kinds.content,
       calls: kinds.tool_calls,
       isUnusual:
         role < 0 ||
         (kinds.content & contentKinds) === 0 ||
-        (role === tool && kinds.tool_call_id !== stringKind) ||
-        (kinds.tool_calls & (absent | nullKind | arrayKind)) === 0,
+        (role === tool && kinds.tool_call_id !== Kind.string) ||
+        (kinds.tool_calls & (Kind.absent | Kind.null | Kind.array)) === 0,
     };
   },
 );
 const { slots } = messageShape;
-const contentKinds = absent | nullKind | stringKind | arrayKind;
+const contentKinds = Kind.absent | Kind.null | Kind.string | Kind.array;
 const partShape = new Shape(["text"], kindsAlone);
 const callShape = new Shape(["id", "function"], kindsAlone);
 const functionShape = new Shape(["name", "arguments"], kindsAlone);
 
-const messages = { kind: objectKind, of: { rule: "message-type" } } as const;
+const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
 /** Where messages are, and what is done with what is found in them. */
 interface MessagesOptions {
@@ -102,22 +91,22 @@ export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesO
   const end = afterOf(text, list);
   for (let entry = list + nodeSize; entry < end; entry = afterOf(text, entry)) {
     if (turns !== undefined) turns.turns++;
-    if (kindAt(text, entry) !== objectKind) continue;
+    if (kindAt(text, entry) !== Kind.object) continue;
     let facts = messageShape.read(text, entry);
     const { isChoice, hasLogprobs } = facts;
     const message = isChoice ? messageShape.at(text, slots.message) : entry;
     if (isChoice) facts = messageShape.read(text, message);
     const { role, content, calls, isUnusual } = facts;
     // In a choice's message, null is usual.
-    if (isUnusual || (calls === nullKind && !isChoice)) reportUnusual(text, { message, isChoice, role }, report);
+    if (isUnusual || (calls === Kind.null && !isChoice)) reportUnusual(text, { message, isChoice, role }, report);
     if (turns === undefined) continue;
     if (isChoice) turns.choices++;
     if (isChoice && hasLogprobs) turns.scored++;
-    if (content === stringKind) turns.characters += factOf(text, messageShape.at(text, slots.content));
-    else if (content === arrayKind) turns.characters += charactersIn(text, messageShape.at(text, slots.content));
+    if (content === Kind.string) turns.characters += factOf(text, messageShape.at(text, slots.content));
+    else if (content === Kind.array) turns.characters += charactersIn(text, messageShape.at(text, slots.content));
     if (role === assistant) turns.speaks = true;
     if (role === tool) addResult(text, messageShape.at(text, slots.tool_call_id));
-    if (calls !== arrayKind) continue;
+    if (calls !== Kind.array) continue;
     if (afterOf(text, entry) === end) last = eventCount;
     addCalls(text, messageShape.at(text, slots.tool_calls), turns);
   }
@@ -136,12 +125,12 @@ const reportUnusual = (
   const calls = messageShape.at(text, slots.tool_calls);
   if (role < 0) reportRole(text, message, report);
   if ((kindOf(text, content) & contentKinds) === 0) report("content-type", { found: describe(text, content) }, content);
-  if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== stringKind) {
+  if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== Kind.string) {
     report("tool-call-id-missing", undefined, message);
   }
   const kind = kindOf(text, calls);
-  if (kind === nullKind && !isChoice) report("tool-calls-null", undefined, calls);
-  else if ((kind & (absent | nullKind | arrayKind)) === 0) {
+  if (kind === Kind.null && !isChoice) report("tool-calls-null", undefined, calls);
+  else if ((kind & (Kind.absent | Kind.null | Kind.array)) === 0) {
     report("tool-calls-type", { found: describe(text, calls) }, calls);
   }
 };
@@ -152,7 +141,7 @@ const reportRole = (text: Tabled, message: number, report: Report): void => {
     report("role-missing", { instead: () => insteadOfRole(parsedNode(text, message)) }, message);
     return;
   }
-  const said = kindOf(text, node) === stringKind ? textOf(text, node) : undefined;
+  const said = kindOf(text, node) === Kind.string ? textOf(text, node) : undefined;
   const role = said === undefined ? describe(text, node) : shortName(said);
   report("role-unknown", { role, suggestion: () => suggestedRole(said) }, node);
 };
@@ -162,8 +151,8 @@ const charactersIn = (text: Tabled, content: number): number => {
   let characters = 0;
   const end = afterOf(text, content);
   for (let part = content + nodeSize; part < end; part = afterOf(text, part)) {
-    if (kindAt(text, part) !== objectKind) continue;
-    if (partShape.read(text, part).text === stringKind) characters += factOf(text, partShape.at(text, 1));
+    if (kindAt(text, part) !== Kind.object) continue;
+    if (partShape.read(text, part).text === Kind.string) characters += factOf(text, partShape.at(text, 1));
   }
   return characters;
 };
@@ -188,20 +177,20 @@ const addEvent = (node: number, id: number, name: number): void => {
   eventCount += eventSize;
 };
 
-const addResult = (text: Tabled, id: number): void => addEvent(id, kindOf(text, id) === stringKind ? id : 0, ofResult);
+const addResult = (text: Tabled, id: number): void => addEvent(id, kindOf(text, id) === Kind.string ? id : 0, ofResult);
 
 /** Adds the calls in the `tool_calls` of a message. */
 const addCalls = (text: Tabled, list: number, turns: Turns): void => {
   const end = afterOf(text, list);
   for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
-    if (kindAt(text, node) !== objectKind) continue;
+    if (kindAt(text, node) !== Kind.object) continue;
     const call = callShape.read(text, node);
-    const id = call.id === stringKind ? filled(text, callShape.at(text, 1)) : 0;
+    const id = call.id === Kind.string ? filled(text, callShape.at(text, 1)) : 0;
     let name = 0;
-    if (call.function === objectKind) {
+    if (call.function === Kind.object) {
       const called = functionShape.read(text, callShape.at(text, 2));
-      if (called.name === stringKind) name = filled(text, functionShape.at(text, 1));
-      if (called.arguments === stringKind) turns.characters += factOf(text, functionShape.at(text, 2));
+      if (called.name === Kind.string) name = filled(text, functionShape.at(text, 1));
+      if (called.arguments === Kind.string) turns.characters += factOf(text, functionShape.at(text, 2));
     }
     if (name > 0) turns.callsTools = true;
     addEvent(node, id, name);

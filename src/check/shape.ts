@@ -5,40 +5,34 @@ import { afterOf, endOf, factOf, firstOf, idOf, numberAt, startOf, type Tabled }
 import { openBracket } from "../json/walk.ts";
 
 /** Kinds as bits, so that a field takes several. No value of an object has node 0: it stands for one that is absent. */
-export const absent = 1;
-export const nullKind = 2;
-export const objectKind = 4;
-export const arrayKind = 8;
-export const stringKind = 16;
-export const numberKind = 32;
-export const booleanKind = 64;
+export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 
 /** Kinds by the first byte of a value. */
-const kinds = new Uint8Array(256).fill(numberKind);
+const kinds = new Uint8Array(256).fill(Kind.number);
 for (const [characters, kind] of [
-  ["n", nullKind],
-  ["{", objectKind],
-  ["[", arrayKind],
-  ['"', stringKind],
-  ["tf", booleanKind],
+  ["n", Kind.null],
+  ["{", Kind.object],
+  ["[", Kind.array],
+  ['"', Kind.string],
+  ["tf", Kind.boolean],
 ] as const) {
   for (const character of characters) kinds[character.charCodeAt(0)] = kind;
 }
 
 /** The kind of the value of a key; of node 0, that it is absent. */
-export const kindOf = (text: Tabled, node: number): number => (node === 0 ? absent : kindAt(text, node));
+export const kindOf = (text: Tabled, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
 
 /** The kind of any value, the outermost included. */
-export const kindAt = (text: Tabled, node: number): number => kinds[firstOf(text, node)] ?? numberKind;
+export const kindAt = (text: Tabled, node: number): number => kinds[firstOf(text, node)] ?? Kind.number;
 
 /** The kind of a value in a sentence; a short value is shown. */
 export const describe = (text: Tabled, node: number): string => {
   const kind = kindAt(text, node);
-  if (kind === nullKind) return "null";
-  if (kind === arrayKind) return "an array";
-  if (kind === stringKind) return "a string";
-  if (kind === objectKind) return "an object";
-  if (kind === booleanKind) return text.bytes.toString("latin1", startOf(text, node), endOf(text, node));
+  if (kind === Kind.null) return "null";
+  if (kind === Kind.array) return "an array";
+  if (kind === Kind.string) return "a string";
+  if (kind === Kind.object) return "an object";
+  if (kind === Kind.boolean) return text.bytes.toString("latin1", startOf(text, node), endOf(text, node));
   const value = numberAt(text, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };

@@ -22,21 +22,8 @@ import {
   textOf,
 } from "../json/table.ts";
 import { inspectMessages, type Turns } from "./messages.ts";
-import { shortName } from "./rules/values.ts";
-import {
-  absent,
-  arrayKind,
-  booleanKind,
-  describe,
-  kindAt,
-  kindOf,
-  kindsAlone,
-  nullKind,
-  numberKind,
-  objectKind,
-  Shape,
-  stringKind,
-} from "./shape.ts";
+import { shortName } from "./rules/places.ts";
+import { describe, Kind, kindAt, kindOf, kindsAlone, Shape } from "./shape.ts";
 import {
   anything,
   type Check,
@@ -85,10 +72,10 @@ export const newFacts = (): TrajectoryFacts => ({
 
 const functionType = typeOf(
   [
-    ["name", perhaps(stringKind)],
-    ["description", perhaps(stringKind)],
-    ["parameters", perhaps(objectKind)],
-    ["strict", perhaps(booleanKind)],
+    ["name", perhaps(Kind.string)],
+    ["description", perhaps(Kind.string)],
+    ["parameters", perhaps(Kind.object)],
+    ["strict", perhaps(Kind.boolean)],
   ],
   kindsAlone,
 );
@@ -96,19 +83,19 @@ const functionType = typeOf(
 /** A tool that was offered to the model. Assumed: all but the function may be absent. */
 const toolType = typeOf(
   [
-    ["type", perhaps(stringKind)],
-    ["function", required(objectKind, functionType.check)],
+    ["type", perhaps(Kind.string)],
+    ["function", required(Kind.object, functionType.check)],
   ],
   kindsAlone,
 );
 
-const tools = { kind: objectKind, of: { field: "tools" } } as const;
+const tools = { kind: Kind.object, of: { field: "tools" } } as const;
 
 const checkTools: Check = (text, list, report) => {
   let fits = checkElements(text, list, tools, report);
   const end = afterOf(text, list);
   for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
-    if (kindAt(text, tool) === objectKind && !toolType.check(text, tool, report)) fits = false;
+    if (kindAt(text, tool) === Kind.object && !toolType.check(text, tool, report)) fits = false;
   }
   return fits;
 };
@@ -118,7 +105,7 @@ const version = (field: string) => {
   // Of any size: above 2^53 its digits are kept by whoever passes its bytes on.
   const check: Check = (text, node, report) =>
     Number.isInteger(numberAt(text, node)) || reportWrongType(text, { node, field, wanted }, report);
-  return { ...perhaps(numberKind, check), wanted };
+  return { ...perhaps(Kind.number, check), wanted };
 };
 
 const checkStart: Check = (text, node, report) => {
@@ -127,42 +114,32 @@ const checkStart: Check = (text, node, report) => {
   return fits;
 };
 
-/** Fields that may be absent. Assumed: services differ in whether they may also be null. */
-const optionalFields = [
-  "tools",
-  "additional_histories",
-  "initial_policy_version",
-  "final_policy_version",
-  "metrics",
-  "metadata",
-  "logs",
-  "start_time",
-] as const;
-
 /** Keys by which trajectories tell that they failed, although only a group's are counted. */
 const exceptionKeys = ["exception", "exceptions"] as const;
 
-/** A recorded trajectory. Assumed: the messages and the reward are required, every other field may be absent or null. */
+/**
+ * A recorded trajectory. Assumed: the messages and the reward are required, every other field may be absent or null:
+ * services differ in whether they take null.
+ */
 const trajectoryType = typeOf(
   [
-    ["messages_and_choices", required(arrayKind)],
-    ["tools", perhaps(arrayKind, checkTools)],
-    ["additional_histories", perhaps(arrayKind)],
-    ["reward", required(numberKind)],
+    ["messages_and_choices", required(Kind.array)],
+    ["tools", perhaps(Kind.array, checkTools)],
+    ["additional_histories", perhaps(Kind.array)],
+    ["reward", required(Kind.number)],
     ["initial_policy_version", version("initial_policy_version")],
     ["final_policy_version", version("final_policy_version")],
-    ["metrics", perhaps(objectKind)],
-    ["metadata", perhaps(objectKind)],
-    ["logs", perhaps(arrayKind)],
-    ["start_time", perhaps(stringKind, checkStart)],
+    ["metrics", perhaps(Kind.object)],
+    ["metadata", perhaps(Kind.object)],
+    ["logs", perhaps(Kind.array)],
+    ["start_time", perhaps(Kind.string, checkStart)],
     ["exception", anything],
     ["exceptions", anything],
   ],
   (kinds, text, object) => ({
-    nulls: optionalFields.filter((field) => kinds[field] === nullKind),
-    mayHaveFailed: exceptionKeys.some((key) => kinds[key] !== absent),
-    isNested: kinds.metadata === objectKind && nestedIn(text, nodeOfKey(text, object, "metadata") ?? 0).length > 0,
-    hasVersions: (kinds.initial_policy_version & kinds.final_policy_version) === numberKind,
+    mayHaveFailed: exceptionKeys.some((key) => kinds[key] !== Kind.absent),
+    isNested: kinds.metadata === Kind.object && nestedIn(text, nodeOfKey(text, object, "metadata") ?? 0).length > 0,
+    hasVersions: (kinds.initial_policy_version & kinds.final_policy_version) === Kind.number,
   }),
 );
 const { shape } = trajectoryType;
@@ -173,48 +150,48 @@ export const checkTypes = trajectoryType.check;
 
 /** True if a value has the types of a trajectory. */
 export const isTrajectory = ({ text, node }: Place): boolean =>
-  kindAt(text, node) === objectKind && checkTypes(text, node, () => undefined);
+  kindAt(text, node) === Kind.object && checkTypes(text, node, () => undefined);
 
 /** The fields of a trajectory that the interface knows. */
-export const trajectoryFields: readonly string[] = ["messages_and_choices", "reward", ...optionalFields];
+export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
 
 /** Reports what is unusual in a trajectory that has the types; says what is known of it. */
 export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryFacts, report: Report): void => {
-  const { kinds, more } = shape.read(text, node);
+  const { kinds, nulls, more } = shape.read(text, node);
   const reward = shape.at(text, slots.reward);
   facts.node = node;
   facts.reward = numberAt(text, reward);
-  for (const field of more.nulls) report("null-field", { field }, shape.at(text, slots[field]));
+  for (const field of nulls) report("null-field", { field }, shape.at(text, slots[field]));
   if (!Number.isFinite(facts.reward)) report("reward-not-finite", undefined, reward);
   if (more.mayHaveFailed) inspectExceptions(text, report);
-  const listed = kinds.tools === arrayKind ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
+  const listed = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
   inspectMessages(text, { list: shape.at(text, slots.messages_and_choices), listed, turns: facts }, report);
-  if (kinds.additional_histories === arrayKind) {
+  if (kinds.additional_histories === Kind.array) {
     inspectHistories(text, shape.at(text, slots.additional_histories), report);
   }
   facts.names = noNames;
-  if (kinds.metrics === objectKind) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
+  if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
   if (more.isNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
-  if (kinds.logs === arrayKind) checkElements(text, shape.at(text, slots.logs), logs, report);
+  if (kinds.logs === Kind.array) checkElements(text, shape.at(text, slots.logs), logs, report);
   facts.version = versionOf(text);
   if (more.hasVersions) {
     const [initial, final] = [numberAt(text, shape.at(text, slots.initial_policy_version)), facts.version];
     if (final < initial) report("policy-order", { initial, final }, shape.at(text, slots.final_policy_version));
   }
-  if (kinds.start_time === stringKind) inspectStart(text, shape.at(text, slots.start_time), report);
+  if (kinds.start_time === Kind.string) inspectStart(text, shape.at(text, slots.start_time), report);
   const { choices, scored, speaks, callsTools } = facts;
   facts.training =
     (choices > 0 ? withChoice : speaks ? withoutChoice : 0) |
     (scored > 0 ? withLogprobs : 0) |
     (scored < choices ? withoutLogprobs : 0) |
-    (kinds.tools === arrayKind ? withTools : callsTools ? withoutTools : 0);
+    (kinds.tools === Kind.array ? withTools : callsTools ? withoutTools : 0);
 };
 
 /** The newest policy version of the trajectory that was read; NaN if it names none. */
 const versionOf = (text: Tabled): number => {
   for (const slot of [slots.final_policy_version, slots.initial_policy_version]) {
     const node = shape.at(text, slot);
-    if (kindOf(text, node) === numberKind) return numberAt(text, node);
+    if (kindOf(text, node) === Kind.number) return numberAt(text, node);
   }
   return Number.NaN;
 };
@@ -229,9 +206,9 @@ const inspectExceptions = (text: Tabled, report: Report): void => {
 /** True if a value says that something failed: null, an empty text and an empty list do not. */
 const isException = (text: Tabled, node: number): boolean => {
   const kind = kindOf(text, node);
-  if (kind === stringKind) return factOf(text, node) > 0;
-  if (kind === arrayKind) return numbersIn(text, node) > 0 || afterOf(text, node) > node + nodeSize;
-  return kind === objectKind || firstOf(text, node) === letterT;
+  if (kind === Kind.string) return factOf(text, node) > 0;
+  if (kind === Kind.array) return numbersIn(text, node) > 0 || afterOf(text, node) > node + nodeSize;
+  return kind === Kind.object || firstOf(text, node) === letterT;
 };
 
 const letterT = 0x74;
@@ -244,8 +221,8 @@ const inspectTools = (text: Tabled, list: number, report: Report): ReadonlySet<s
   for (let tool = list + nodeSize; tool < end; tool = afterOf(text, tool)) {
     const { kinds } = toolType.shape.read(text, tool);
     const own = toolType.shape.at(text, toolType.shape.slots.function);
-    if (kinds.type !== stringKind) report("tool-incomplete", { field: "type" }, tool);
-    const isNamed = functionType.shape.read(text, own).kinds.name === stringKind;
+    if (kinds.type !== Kind.string) report("tool-incomplete", { field: "type" }, tool);
+    const isNamed = functionType.shape.read(text, own).kinds.name === Kind.string;
     if (isNamed) names.add(textOf(text, functionType.shape.at(text, functionType.shape.slots.name)));
     else report("tool-incomplete", { field: "function.name" }, own);
     areNamed &&= isNamed;
@@ -255,20 +232,20 @@ const inspectTools = (text: Tabled, list: number, report: Report): ReadonlySet<s
 
 const historyShape = new Shape(["messages_and_choices"], kindsAlone);
 
-const histories = { kind: objectKind, of: { rule: "history-type" } } as const;
+const histories = { kind: Kind.object, of: { rule: "history-type" } } as const;
 
 const inspectHistories = (text: Tabled, list: number, report: Report): void => {
   checkElements(text, list, histories, report);
   const end = afterOf(text, list);
   for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
-    if (kindAt(text, node) !== objectKind) continue;
+    if (kindAt(text, node) !== Kind.object) continue;
     const { messages_and_choices: kind } = historyShape.read(text, node);
-    if (kind === arrayKind) inspectMessages(text, { list: historyShape.at(text, 1) }, report);
+    if (kind === Kind.array) inspectMessages(text, { list: historyShape.at(text, 1) }, report);
     else report("history-type", { found: describe(text, node) }, node);
   }
 };
 
-const logs = { kind: stringKind, of: { rule: "log-type" } } as const;
+const logs = { kind: Kind.string, of: { rule: "log-type" } } as const;
 
 /** The last value of each key of an object. */
 const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> => {
@@ -282,7 +259,7 @@ const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> =>
 
 /** Members of metadata that are objects or arrays. */
 const nestedIn = (text: Tabled, object: number): readonly (readonly [string, number])[] =>
-  Array.from(membersOf(text, object)).filter(([, node]) => (kindOf(text, node) & (objectKind | arrayKind)) !== 0);
+  Array.from(membersOf(text, object)).filter(([, node]) => (kindOf(text, node) & (Kind.object | Kind.array)) !== 0);
 
 const inspectMetadata = (text: Tabled, object: number, report: Report): void => {
   for (const [name, node] of nestedIn(text, object)) {
@@ -328,8 +305,8 @@ const mayHaveMean = (name: string, value: number | undefined): boolean => value 
 
 const metricAt = (text: Tabled, node: number): number | undefined => {
   const kind = kindOf(text, node);
-  if (kind === numberKind) return numberAt(text, node);
-  return kind === booleanKind ? Number(firstOf(text, node) === letterT) : undefined;
+  if (kind === Kind.number) return numberAt(text, node);
+  return kind === Kind.boolean ? Number(firstOf(text, node) === letterT) : undefined;
 };
 
 /** Reports a start without a zone. */

@@ -4,20 +4,7 @@ import { afterOf, numbersIn, numbersOf, parsedNode, type Tabled } from "../json/
 import { insteadOf, insteadOfType, isNoTrajectory } from "./hints.ts";
 import type { Path } from "./rules/places.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-import {
-  absent,
-  arrayKind,
-  booleanKind,
-  describe,
-  type FactsOf,
-  type Kinds,
-  kindAt,
-  kindOf,
-  nullKind,
-  objectKind,
-  Shape,
-  stringKind,
-} from "./shape.ts";
+import { describe, type FactsOf, Kind, type Kinds, kindAt, kindOf, Shape } from "./shape.ts";
 
 /**
  * Takes a finding.
@@ -36,12 +23,12 @@ interface Field {
   readonly check?: Check;
 }
 
-export const optional = absent | nullKind;
-const kindNames = new Map([
-  [stringKind, "a string"],
-  [arrayKind, "an array"],
-  [objectKind, "an object"],
-  [booleanKind, "a boolean"],
+export const optional = Kind.absent | Kind.null;
+const kindNames = new Map<number, string>([
+  [Kind.string, "a string"],
+  [Kind.array, "an array"],
+  [Kind.object, "an object"],
+  [Kind.boolean, "a boolean"],
 ]);
 
 export const required = (takes: number, check?: Check): Field => ({
@@ -61,6 +48,8 @@ export const anything: Field = { takes: 255, wanted: "anything" };
 interface Typed<Name extends string> {
   readonly kinds: Kinds<Name>;
   readonly isTyped: boolean;
+  /** Fields that may be absent, and are null. */
+  readonly nulls: readonly Name[];
   readonly further: readonly { readonly slot: number; readonly check: Check }[];
 }
 
@@ -73,6 +62,9 @@ export const typeOf = <Name extends string, More>(
     fields.map(([name]) => name),
     (kinds, text, object) => ({
       kinds,
+      nulls: fields.flatMap(([name, { takes }]) =>
+        kinds[name] === Kind.null && takes !== anything.takes && (takes & optional) === optional ? [name] : [],
+      ),
       isTyped: fields.every(([name, { takes }]) => (kinds[name] & takes) !== 0),
       further: fields.flatMap(([name, { check }], at) =>
         check === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, check }],

@@ -1,6 +1,6 @@
 /** Rows of chat messages, whoever wrote them; and those of OpenAI's interface, TRL and ShareGPT. */
 import { hash } from "node:crypto";
-import { groupKeyNames } from "../check/rules/values.ts";
+import { groupKeyNames } from "../check/rules/in-doubt.ts";
 import { type Built, list, type Member, object, said } from "./built.ts";
 import { type Format, type FormatRun, type Reasons, type Rollout, why } from "./format.ts";
 import {

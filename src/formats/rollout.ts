@@ -1,6 +1,6 @@
 /** Makes rollouts: their groups, rewards, trajectories and exceptions. */
 import type { Path } from "../check/rules/places.ts";
-import { shortName } from "../check/rules/values.ts";
+import { shortName } from "../check/rules/places.ts";
 import { nearestFirst } from "../nearest.ts";
 import { type Built, list, listUnlessEmpty, type Member, object, objectUnlessEmpty, said, saidAs } from "./built.ts";
 import type { FormatRun, Rollout } from "./format.ts";

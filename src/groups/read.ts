@@ -2,9 +2,9 @@
 
 import { ownKeysOf } from "../check/group-key.ts";
 import { checkAgreement, ownSplit, splitsOf } from "../check/requests.ts";
+import { shortName } from "../check/rules/places.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { type Judgement, lenient } from "../check/rules/rules.ts";
-import { shortName } from "../check/rules/values.ts";
 import { type Sharing, scanSource } from "../check/threads.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
 import type { Failure } from "../failure.ts";

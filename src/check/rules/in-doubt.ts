@@ -1,4 +1,8 @@
-/** Which groups something may belong to that can't be read: without it they may not be whole. */
+/** What tells groups: names of their keys, and what may belong to one and can't be read, so that it may not be whole. */
+
+/** Names that a key of a group has, the surest first. */
+export const groupKeyNames: readonly string[] =
+  "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
 /** What is at a position of the input. */
 interface Standing {

@@ -1,4 +1,4 @@
-/** Positions for a person: line and column of a byte, and the path of a value. */
+/** Positions and names for a person: line and column of a byte, the path of a value, and names of the file's own. */
 import { nodeSize } from "../../json/reader.ts";
 import { afterOf, firstOf, type Tabled, textOf } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
@@ -105,4 +105,13 @@ export const pathTo = (text: Tabled, { from, node }: { readonly from: number; re
     holder = child + keySize;
   }
   return path;
+};
+
+/** Characters that a name of the file's own has at most in a sentence. */
+export const maxNameLength = 60;
+
+/** A name of the file's own, short enough for a sentence; one that nobody sees is in quotes. */
+export const shortName = (name: string): string => {
+  if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
 };
