@@ -90,18 +90,18 @@ const csvValue = (value: unknown): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
+/** The lines of CSV, with the line ends of RFC 4180. */
 function* csvPieces<Row>(
   columns: readonly ShownColumn<Row>[],
   rows: Rows<Row>,
   clean: (text: string) => string,
 ): Generator<string, void> {
+  // Cleaned text has no CR: it is LF.
+  const quoted = (value: string): string => (/[",\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const line = (values: readonly string[]): string => `${values.map((value) => quoted(clean(value))).join(",")}\r\n`;
   yield line(columns.map(({ name }) => name));
   yield* pieces(rows, (row, position) => line(columns.map(({ text }) => text(row, position))));
 }
-
-/** Cleaned text has no CR: it is LF. */
-const quoted = (value: string): string => (/[",\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
 function* tsvPieces<Row>(
   columns: readonly ShownColumn<Row>[],

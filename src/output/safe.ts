@@ -1,19 +1,18 @@
-/** Makes everything printed safe: what came from outside can do no harm, and no secret of the run stands in it. */
+/** Makes everything printed safe: text from outside can do no harm, and has no secret of the run. */
 import { openSecrets } from "./secrets.ts";
 
 /** What is done to text before it is printed: once, last, where it is written. */
 export interface Cleaner {
-  /** From now on, this text is blotted out of everything printed. */
+  /** From now on, this text is redacted in everything printed. */
   hide(secret: string): void;
-  /** Text of several lines, in which only tabs and line ends are left of what controls. */
+  /** Text of several lines, without control characters but tabs and line ends. */
   text(text: string): string;
   /** Text of one line: every white space in it is one space. */
   line(text: string): string;
-  /** Valid JSON, with escapes in place of what could do harm: it says the same to who parses it. */
+  /** Valid JSON, with escapes in place of what could do harm. */
   json(json: string): string;
-  /** What goes to a program or a file as it stands: only secrets are taken out of it. */
+  /** Text, or JSON, for a program or a file: only secrets are redacted. */
   verbatim(text: string): string;
-  /** Valid JSON as it stands; only secrets are taken out of its texts. */
   verbatimJson(json: string): string;
   /** Whole lines, in which a build system finds none of its commands, and nobody a secret that an escape had hidden. */
   lines(text: string): string;
@@ -21,17 +20,20 @@ export interface Cleaner {
 
 /** Opens the cleaner of a run; in a build system's log its commands are broken up too. */
 export const openCleaner = (env: Environment): Cleaner => {
-  const { hide, blot, blotJson } = openSecrets();
+  const { hide, redact, redactJson } = openSecrets();
   const inBuild = isBuildSystem(env);
-  const inLog = (json: string) => (inBuild ? jsonWithoutCommands(json) : json);
   return {
     hide,
-    text: (text) => blot(safeText(text)),
-    line: (text) => blot(safeLine(blot(text))),
-    json: (json) => inLog(blotJson(safeJson(json))),
-    verbatim: blot,
-    verbatimJson: blotJson,
-    lines: (text) => blot(inBuild ? withoutCommands(text) : text),
+    text: (text) => redact(safeText(text)),
+    line: (text) => redact(safeLine(redact(text))),
+    json: (json) => {
+      const safe = redactJson(safeJson(json));
+      // In JSON only strings can hold a command, and none begins a line.
+      return inBuild ? safe.replace(commandMarks, "\\u0023") : safe;
+    },
+    verbatim: redact,
+    verbatimJson: redactJson,
+    lines: (text) => redact(inBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
@@ -52,50 +54,35 @@ const sequences =
 const harmful =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu;
 
-const seen = (pattern: RegExp, text: string): boolean => {
-  pattern.lastIndex = 0;
-  return pattern.test(text);
-};
-
-/** Text of several lines, without anything that could do more than be read. Tabs and line ends stay. */
 const safeText = (text: string): string => {
-  if (!seen(lineEnds, text) && !seen(harmful, text)) return text;
+  if (text.search(lineEnds) < 0 && text.search(harmful) < 0) return text;
   return text.replace(lineEnds, "\n").replace(sequences, "").replace(harmful, "");
 };
 
-/** Text of one line: every white space inside is one space. */
 const safeLine = (text: string): string => {
   const safe = safeText(text);
   return /[^\S ]| {2}|^ | $/.test(safe) ? safe.replace(/\s+/g, " ").trim() : safe;
 };
 
-/** In JSON only strings can hold these: they are written as escapes, which changes nothing for who parses it. */
+/** In JSON only strings can hold these: they are written as escapes. */
 const harmfulInJson =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
-/** Valid JSON as ASCII escapes where a character could do harm. */
 const safeJson = (json: string): string =>
   json.replace(harmfulInJson, (found) =>
-    Array.from({ length: found.length }, (_, at) => escapeUnit(found.charCodeAt(at))).join(""),
+    Array.from(found.split(""), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   );
 
-const escapeUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
-
-/** Variables by which build systems say that they are one. */
 const buildSystems = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** Whether a build system reads along, and would take lines of output for commands. */
+/** True if a build system reads along, and would take lines of output for commands. */
 export const isBuildSystem = (env: Environment): boolean =>
   buildSystems.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
-/** `::` where a line begins (GitHub trims it first, colour does not hide it); `##[` and `##vso[` anywhere in it. */
-const workflowCommands = /^((?:[^\S\n]|\u001b\[[0-9;]*m)*:)(?=:)|#(?=#(?:\[|vso\[|teamcity\[))/gim;
+const commandMarks = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 
-/** Breaks up what a build system would take for a command: `: :`, `# #[`. Only for whole lines. */
-const withoutCommands = (text: string): string => text.replace(workflowCommands, "$& ");
-
-/** The same for JSON, by an escape: only strings can hold it, and none begins a line. */
-const jsonWithoutCommands = (json: string): string => json.replace(/#(?=#(?:\[|vso\[|teamcity\[))/gi, "\\u0023");
+/** `::` at the beginning of a line (GitHub trims it first, color does not hide it), and those marks anywhere in it. */
+const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandMarks.source}`, "gim");
 
 /** A sentence on one line, whatever the names in it hold. */
 export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");

@@ -2,7 +2,6 @@
 import { type Failure, type Problem, problemFacts } from "../failure.ts";
 import { optionsContradict, optionValueWrong } from "../failures.ts";
 import { type Host, secretsOf } from "../host.ts";
-import { nearest } from "../nearest.ts";
 import { type Meter, type MeterForm, openMeter, openProgress, type Progress, silent } from "./progress.ts";
 import { type Cleaner, isBuildSystem, oneLine, openCleaner } from "./safe.ts";
 import { secretsIn } from "./secrets.ts";
@@ -19,7 +18,7 @@ export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfi
 /** The global options that are about the screen, as typed. */
 export interface TypedScreen {
   readonly json?: boolean | undefined;
-  readonly output?: string | undefined;
+  readonly output?: Format | undefined;
   readonly fields?: string | undefined;
   readonly header?: boolean | undefined;
   readonly quiet?: boolean | undefined;
@@ -44,32 +43,25 @@ export interface ScreenWords {
 }
 
 /** Parses the global options. @throws Failure `option-value-wrong`, `options-contradict` */
-export const screenWords = (typed: TypedScreen): ScreenWords => ({
-  format: formatOf(typed),
-  fields: typed.fields === undefined ? undefined : fieldsOf(typed.fields),
-  header: typed.header === true,
-  quiet: typed.quiet === true,
-  color: colorWhens.find((when) => when === typed.color) ?? (typed.color === false ? "never" : "auto"),
-  pager: typed.pager !== false,
-  debug: typed.debug === true,
-});
-
-const formatOf = ({ json = false, output }: TypedScreen): Format | undefined => {
-  const format = formats.find((one) => one === output);
-  if (output !== undefined && format === undefined) {
-    const wanted = `${formats.slice(0, -1).join(", ")} or ${formats.at(-1)}`;
-    throw optionValueWrong({ option: "--output", value: output, wanted, suggestion: nearest(output, formats) });
+export const screenWords = (typed: TypedScreen): ScreenWords => {
+  const { json = false, output = json ? "json" : undefined, color } = typed;
+  if (json && output !== "json") {
+    throw optionsContradict({ first: "--json", second: `-o ${output}`, why: "--json is -o json" });
   }
-  if (json && format !== undefined && format !== "json") {
-    throw optionsContradict({ first: "--json", second: `-o ${format}`, why: "--json is -o json" });
+  const fields = typed.fields?.split(",").map((name) => name.trim());
+  if (typed.fields !== undefined && fields?.includes("") === true) {
+    const wanted = "names separated by commas, such as id,name";
+    throw optionValueWrong({ option: "--fields", value: typed.fields, wanted });
   }
-  return json ? "json" : format;
-};
-
-const fieldsOf = (typed: string): readonly string[] => {
-  const names = typed.split(",").map((name) => name.trim());
-  if (!names.includes("")) return names;
-  throw optionValueWrong({ option: "--fields", value: typed, wanted: "names separated by commas, such as id,name" });
+  return {
+    format: output,
+    fields,
+    header: typed.header === true,
+    quiet: typed.quiet === true,
+    color: colorWhens.find((when) => when === color) ?? (color === false ? "never" : "auto"),
+    pager: typed.pager !== false,
+    debug: typed.debug === true,
+  };
 };
 
 interface Printing {
@@ -92,6 +84,7 @@ interface Opened {
 /** Opens the screen of one run. Nothing is written yet. */
 export const openScreen = (opened: Opened): Screen => new Screen(opened);
 
+/** The screen of one run. Lists, pages and pictures are printed on it by functions of their own. */
 export class Screen {
   readonly host: Host;
   readonly format: Format;
@@ -174,7 +167,7 @@ export class Screen {
     }
   };
 
-  /** Prints plain text that is meant as it is (a completion script, a setting's value). */
+  /** Prints text that is meant as it is (a completion script, a setting's value). */
   readonly text = (text: string): Promise<void> => this.print([text], { kind: "verbatim", paged: false });
 
   /** Prints text from outside as it stands, for a program or a file; a terminal gets it made safe. JSON is made safe by escapes. */
@@ -200,7 +193,6 @@ export class Screen {
     return this.#said;
   };
 
-  /** Resolves when all that was said can be read. */
   readonly settled = (): Promise<void> => this.#said;
 
   /** For the person in front of the screen; left out with `--json` and `--quiet`. */
@@ -253,20 +245,20 @@ export class Screen {
   }
 
   /** A spinner on standard error, if that is a terminal. */
-  readonly progress = (label: string): Progress => {
+  readonly progress = (label: string): Progress => (this.#hasSpinner ? this.#spinner(label) : silent);
+
+  readonly #spinner = (label: string): Progress => {
     this.stopProgress();
-    this.#waiting = this.#hasSpinner ? this.#spinner(label) : silent;
+    const { host } = this;
+    const clean = (text: string) => this.safe.line(text).slice(0, this.#labelColumns);
+    // A spinner counts the lines it clears by the columns: of none, it would never have cleared them all.
+    this.#waiting = host.terminal.sizeless ? silent : openProgress({ host, label, color: this.#errorColor, clean });
     return this.#waiting;
   };
 
-  readonly #spinner = (label: string): Progress => {
-    const { terminal } = this.host;
-    // A spinner counts the lines it clears by the columns: of none, it would never have cleared them all.
-    if (terminal.sizeless) return silent;
-    const room = Math.max(0, terminal.columns - spinnerColumns);
-    const clean = (text: string) => this.safe.line(text).slice(0, room);
-    return openProgress({ host: this.host, label, color: this.#errorColor, clean });
-  };
+  get #labelColumns(): number {
+    return Math.max(0, this.host.terminal.columns - spinnerColumns);
+  }
 
   /** Ends the spinner, before something else is written in its place. */
   readonly stopProgress = (): void => this.#waiting?.stop();
@@ -278,12 +270,8 @@ export class Screen {
     return openMeter({
       form,
       elapsed: this.host.elapsed,
-      columns: this.host.terminal.columns - spinnerColumns,
-      spinner: (label) => {
-        this.stopProgress();
-        this.#waiting = this.#spinner(label);
-        return this.#waiting;
-      },
+      columns: this.#labelColumns,
+      spinner: this.#spinner,
       line: (text) =>
         void this.say((paint) =>
           form === "json" ? `${this.safe.json(text)}\n` : `${paint("faint", this.safe.text(text))}\n`,

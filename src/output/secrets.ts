@@ -1,58 +1,54 @@
-/** The one place that knows the secrets of a run, and blots them out of what is written, however they are spelled there. */
+/** The secrets of a run, which are redacted in all that is written, however they are spelled there. */
 import { endOfString } from "../json/spelled.ts";
 import { parsedJson } from "../json/walk.ts";
 import { unescapedPercent } from "../percent.ts";
 
-/** What is said in a secret's place. */
-const blotText = "***";
+const redacted = "***";
 
-/** Shorter ones hide nothing, and blotting them would shred what is printed. */
-const shortest = 4;
+/** Shorter secrets hide nothing, and redacting them would shred what is printed. */
+const minLength = 4;
 
-/** From this length on, a name of a JSON member is blotted too; a shorter secret may be a word such as `data`. */
-const shortestInNames = 8;
+/** A shorter secret may be the name of a JSON member, such as `data`. */
+const minInNames = 8;
 
-/** A shorter piece of base64 is found in innocent text, now that no case counts. */
-const shortestInside = 6;
+/** A shorter piece of base64 is found in innocent text, since case does not count. */
+const minInside = 6;
 
-/** Letters that a search begins with: what follows them is compared only where all of them were found. */
+/** Letters that a search begins with: the others are compared only if all of these were found. */
 const headLength = 4;
 
 interface Secrets {
   hide(secret: string): void;
-  /** Text without the secrets known so far, in whichever spelling they stand in it. */
-  blot(text: string): string;
-  /** JSON without them: only inside strings, so that it stays JSON. */
-  blotJson(json: string): string;
+  /** Redacts the secrets known so far, in whichever spelling. */
+  redact(text: string): string;
+  /** The same only inside the strings of JSON. */
+  redactJson(json: string): string;
 }
 
 /** A secret, or what an encoding makes of it, letter by letter. */
 interface Spelling {
   readonly letters: readonly string[];
   readonly head: RegExp;
-  /** Whether the end of a piece of base64 behind it belongs to it. */
+  /** True if the end of a piece of base64 after it belongs to it. */
   readonly isBase64: boolean;
   readonly inNames: boolean;
 }
 
-/** Opens an empty register of secrets. */
 export const openSecrets = (): Secrets => {
   const known = new Map<string, Spelling>();
   // Longest first, so that a secret that holds another leaves nothing of itself.
   let spellings: readonly Spelling[] = [];
-  const blotted = (text: string, meant: readonly Spelling[]): string =>
-    meant.reduce((rest, spelling) => withoutSpelling(rest, spelling), text);
   return {
     hide(secret) {
       for (const [name, spelling] of spellingsOf(secret)) known.set(name, spelling);
       spellings = [...known.values()].sort((a, b) => b.letters.length - a.letters.length);
     },
-    blot: (text) => blotted(text, spellings),
-    blotJson(json) {
+    redact: (text) => spellings.reduce(withoutSpelling, text),
+    redactJson(json) {
       const present = spellings.filter(({ head }) => json.search(head) >= 0);
       if (present.length === 0) return json;
       const inNames = present.filter((spelling) => spelling.inNames);
-      return inStrings(json, (text, isName) => blotted(text, isName ? inNames : present));
+      return inStrings(json, (text, isName) => (isName ? inNames : present).reduce(withoutSpelling, text));
     },
   };
 };
@@ -61,29 +57,30 @@ export const openSecrets = (): Secrets => {
 const spellingsOf = (secret: string): readonly (readonly [string, Spelling])[] => {
   const trimmed = secret.trim();
   return [trimmed, ...trimmed.split(/[\r\n]+/).map((line) => line.trim())].flatMap((text) => {
-    if (text.length < shortest) return [];
+    if (text.length < minLength) return [];
     const bytes = Buffer.from(text);
-    const inNames = text.length >= shortestInNames;
+    const inNames = text.length >= minInNames;
     const inside = [0, 1, 2].map((before) => base64Inside(bytes, before));
-    const encoded = inside.filter((piece, before) => before === 0 || piece.length >= shortestInside);
+    const encoded = inside.filter((piece, before) => before === 0 || piece.length >= minInside);
     return [
-      [text, spelling(text, { inNames, isBase64: false })] as const,
-      [`hex ${text}`, spelling(bytes.toString("hex"), { inNames, isBase64: false })] as const,
-      ...encoded.map((piece) => [`base64 ${piece}`, spelling(piece, { inNames, isBase64: true })] as const),
+      [text, spellingOf(text, inNames)] as const,
+      [`hex ${text}`, spellingOf(bytes.toString("hex"), inNames)] as const,
+      ...encoded.map((piece) => [`base64 ${piece}`, { ...spellingOf(piece, inNames), isBase64: true }] as const),
     ];
   });
 };
 
-/** The letters of base64 that hold nothing but these bytes, where so many others of a group of three stand before them. */
+/** The letters of base64 that hold nothing but these bytes, after so many others of a group of three. */
 const base64Inside = (bytes: Uint8Array, before: number): string => {
   const all = Buffer.concat([Buffer.alloc(before), bytes]);
   return all.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
 };
 
-const spelling = (text: string, about: Pick<Spelling, "inNames" | "isBase64">): Spelling => {
+const spellingOf = (text: string, inNames: boolean): Spelling => {
   const letters = Array.from(text);
-  const head = letters.slice(0, headLength).map(letterPattern).join(`(?:${lineBreak})?`);
-  return { letters, head: new RegExp(head, "giu"), ...about };
+  // The longest writing of a letter first.
+  const patterns = letters.slice(0, headLength).map((letter) => `(?:${[...writings(letter)].reverse().join("|")})`);
+  return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64: false };
 };
 
 /** Between two letters of a text that was folded, in JSON too. */
@@ -113,8 +110,6 @@ const writings = (letter: string): readonly string[] => {
   ];
 };
 
-const letterPattern = (letter: string): string => `(?:${[...writings(letter)].reverse().join("|")})`;
-
 const patterns = new Map<string, readonly RegExp[]>();
 const patternsOf = (letter: string): readonly RegExp[] => {
   const known = patterns.get(letter) ?? writings(letter).map((one) => new RegExp(one, "iuy"));
@@ -122,19 +117,16 @@ const patternsOf = (letter: string): readonly RegExp[] => {
   return known;
 };
 
-/** Where a sticky pattern that begins here ends; undefined where it does not. */
+/** The end of a sticky pattern that begins here. */
 const endOf = (pattern: RegExp, text: string, from: number): number | undefined => {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** Where a text was cut, inside an escape maybe: who cut it did not know the secret that is half left. */
+/** The place at which a text was cut, inside an escape maybe: half of a secret may be left. */
 const atCut = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/**
- * Every place at which letters that begin here may end: a backslash or an ampersand can be a letter's own, or its escape's.
- * A text that was cut ends what it has of them.
- */
+/** The places at which letters that begin here may end: a backslash can be a letter, or its escape. A text that was cut ends them. */
 const endsOf = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -163,7 +155,7 @@ const withoutSpelling = (text: string, { letters, head, isBase64 }: Spelling): s
     if (ends.length === 0) head.lastIndex = begins.index + 1;
     else {
       const end = Math.max(...ends);
-      kept += text.slice(copied, begins.index) + blotText;
+      kept += text.slice(copied, begins.index) + redacted;
       copied = isBase64 ? (endOf(base64End, text, end) ?? end) : end;
       head.lastIndex = copied;
     }
@@ -181,9 +173,9 @@ const inStrings = (json: string, change: (text: string, isName: boolean) => stri
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
-      // Where a secret begins inside an escape, what is left of it is none.
+      // If a secret begins inside an escape, the rest of that is not an escape.
       const isWhole = parsedJson(`"${changed}"`) !== undefined;
-      parts.push(json.slice(copied, open), `"${isWhole ? changed : blotText}"`);
+      parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
       copied = end;
     }
     open = json.indexOf('"', end);
@@ -191,7 +183,7 @@ const inStrings = (json: string, change: (text: string, isName: boolean) => stri
   return parts.join("") + json.slice(copied);
 };
 
-/** Passwords inside addresses, also of malformed ones, and values of options that are called as secrets are. */
+/** Passwords in addresses, also in malformed ones, and values of options with the names of secrets. */
 export const secretsIn = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) => {
     const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
@@ -199,10 +191,10 @@ export const secretsIn = (words: readonly string[]): readonly string[] =>
     return found.flatMap((secret) => [secret, unescapedPercent(secret)]);
   });
 
-/** What may be a password in an address, however many slashes it has, and wherever: all between a colon and the last @. */
+/** The possible passwords of an address, however many slashes it has: all between a colon and the last @. */
 const passwordsIn = (word: string): readonly string[] => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
-  // An address that is whole, without a user and a port, has its @ in its path.
+  // A valid address without a user and a port has its @ in its path.
   if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];
   const user = /(?:[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)@/is.exec(word)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));

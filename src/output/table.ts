@@ -76,7 +76,7 @@ const total = (widths: readonly number[]): number =>
 const fittingColumns = <Row>(view: TableView<Row>): readonly Measured<Row>[] => {
   const natural = measured(view, view.columns);
   const isCut = total(natural.map((column) => column.natural)) > view.width;
-  const all = isCut ? withNames(view, natural) : natural;
+  const all = isCut ? withNames(natural) : natural;
   const shown = fitting(all, view.width);
   const hidden = all.find((one) => one.isMarked && !shown.includes(one))?.column.mark;
   const [first, ...others] = shown;
@@ -99,12 +99,8 @@ const fitting = <Row>(columns: readonly Measured<Row>[], width: number): readonl
     .filter(({ column }) => column.rank > 0)
     .toReversed()
     .sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty) || b.column.rank - a.column.rank);
-  return leaves === undefined
-    ? columns
-    : fitting(
-        columns.filter((column) => column !== leaves),
-        width,
-      );
+  const others = columns.filter((column) => column !== leaves);
+  return leaves === undefined ? columns : fitting(others, width);
 };
 
 /** Widths that fit: the widest text gives way first. */
@@ -121,35 +117,14 @@ const shrunk = <Row>(columns: readonly Measured<Row>[], width: number): readonly
   return widths;
 };
 
-/** The columns, the first of them and that of names so wide that they tell rows apart and names can be typed. */
-const withNames = <Row>(view: TableView<Row>, columns: readonly Measured<Row>[]): readonly Measured<Row>[] => {
-  const name = Math.max(
-    0,
-    columns.findIndex(({ column }) => column.isName === true),
-  );
-  return columns.map((one, at) => {
-    if (one.isNumber || (at !== 0 && at !== name)) return one;
-    const least = Math.max(apartWidth(view, one.column), at === name ? Math.min(one.natural, minName) : 0);
+/** The columns, that of names so wide that people can type them. */
+const withNames = <Row>(columns: readonly Measured<Row>[]): readonly Measured<Row>[] => {
+  const names = columns.find(({ column }) => column.isName === true) ?? columns[0];
+  return columns.map((one) => {
+    if (one.isNumber || one !== names) return one;
+    const least = Math.min(one.natural, minName);
     return { ...one, content: Math.max(one.content, least), readable: Math.max(one.readable, least) };
   });
-};
-
-/** The width at which no two different cells of a column look the same. */
-const apartWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn<Row>): number => {
-  const cells = new Set<string>();
-  for (const [row, position] of inOrder(rows)) cells.add(clean(column.cell(row, position)));
-  let most = 0;
-  let before: string | undefined;
-  for (const cell of [...cells].sort()) {
-    const alike = Array.from(cell).findIndex((letter, at) => before?.[at] !== letter);
-    if (before !== undefined && alike >= 0) {
-      // The letter that differs, and the mark of what was cut.
-      const apart = widthOf(cell.slice(0, alike)) + 2;
-      most = Math.max(most, Math.min(apart, Math.max(widthOf(cell), widthOf(before))));
-    }
-    before = cell;
-  }
-  return most;
 };
 
 /** Goes through all rows once. */
@@ -157,10 +132,9 @@ const measured = <Row>(
   { rows, clean }: TableView<Row>,
   columns: readonly ShownColumn<Row>[],
 ): readonly Measured<Row>[] => {
-  // The width of a decimal is known when the longest part after a point is.
   const all = columns.map((column) => {
-    const [widths, decimals]: [number[], number[]] = [[], []];
-    return { column, widths, decimals, behind: 0, isEmpty: true, isMarked: false };
+    const widths: number[] = [];
+    return { column, widths, before: 0, behind: 0, isEmpty: true, isMarked: false };
   });
   for (const [row, position] of inOrder(rows)) {
     for (const own of all) {
@@ -171,27 +145,19 @@ const measured = <Row>(
       const behind = own.column.align === "decimal" ? behindPoint(cell) : undefined;
       own.behind = Math.max(own.behind, behind ?? 0);
       if (behind === undefined) own.widths.push(widthOf(cell) + mark);
-      else own.decimals.push(cell.length - behind + mark);
+      else own.before = Math.max(own.before, cell.length - behind + mark);
     }
   }
-  return all.map(({ column, widths, decimals, ...own }) => {
+  return all.map(({ column, widths, before, ...own }) => {
     const headings = column.heading.split("\n").map(clean);
     const heading = Math.max(...headings.map(widthOf));
     const isNumber = column.align === "right" || column.align === "decimal";
-    const sorted = [...widths, ...decimals.map((width) => width + own.behind)].sort((a, b) => a - b);
-    const natural = Math.max(heading, sorted.at(-1) ?? 0);
+    const sorted = widths.sort((a, b) => a - b);
+    const natural = Math.max(heading, before + own.behind, sorted.at(-1) ?? 0);
     const usual = sorted[Math.ceil(wholeShare * (sorted.length - 1))] ?? 0;
     // A number that is cut is a wrong number.
-    const content = isNumber ? natural : Math.max(heading, usual);
-    return {
-      column,
-      headings,
-      isNumber,
-      ...own,
-      natural,
-      content,
-      readable: isNumber ? natural : Math.min(natural, minText),
-    };
+    const [content, readable] = isNumber ? [natural, natural] : [Math.max(heading, usual), Math.min(natural, minText)];
+    return { column, headings, isNumber, ...own, natural, content, readable };
   });
 };
 

@@ -3,7 +3,6 @@
 /** The forms a result can take (promises.md, "Output"). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
 
-/** Color that means something. */
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
 /** A word next to a cell, in a color: people who see no color read it. */
@@ -31,7 +30,7 @@ export interface Column<Row> {
   readonly cell: (row: Row, spelled: () => string) => string;
   /** The wire's own value: undefined if absent. */
   readonly value: (row: Row) => unknown;
-  /** True if CSV has its JSON, on one line. */
+  /** True if CSV has its JSON. */
   readonly freeForm?: boolean;
   /** True if it is shown only if some object of the wire has a value of it, unless it is picked. */
   readonly onlyWhereSome?: boolean;
@@ -39,7 +38,7 @@ export interface Column<Row> {
   readonly mark?: (row: Row) => Mark | undefined;
 }
 
-/** A column of texts that rollcall makes; an absent one is an empty cell. Its value is the text by default. */
+/** A column of texts that rollcall makes. Its value is the text by default. */
 export const textColumn = <Row>(
   name: string,
   {
@@ -70,7 +69,6 @@ export interface Rows<Row> {
   at(position: number): Row | undefined;
 }
 
-/** A list in all its forms. */
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: Rows<Row>;
@@ -110,7 +108,6 @@ export interface Page {
   readonly full?: boolean;
 }
 
-/** A labelled line of a page. */
 export interface Line {
   readonly label: string;
   readonly text: string;

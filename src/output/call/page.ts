@@ -184,7 +184,7 @@ const storedText = (call: Spelled, field: "storage_size_bytes" | "total_storage_
   return /^\d{5,}$/.test(size.text) ? `${exactly} (${sizeText(Number(size.text))})` : exactly;
 };
 
-/** Fields and their labels; of those of the deployment's own, the part behind its word. */
+/** Fields and their labels; `vendor_` stands for the deployment's own word. */
 const details = Object.entries({
   display_name: "display name",
   op_name: "operation",
@@ -193,22 +193,18 @@ const details = Object.entries({
   started_at: "started",
   ended_at: "ended",
   deleted_at: "deleted",
-});
-const vendorDetails = Object.entries({
-  user_id: "user id",
-  username: "username",
-  run_id: "run",
-  run_step: "run step",
-  run_step_end: "run step end",
+  vendor_user_id: "user id",
+  vendor_username: "username",
+  vendor_run_id: "run",
+  vendor_run_step: "run step",
+  vendor_run_step_end: "run step end",
 });
 
-const detailsOf = (call: Spelled, prefix: string): readonly (readonly [field: string, label: string])[] => [
-  ...details,
-  ...vendorDetails.map(([field, label]) => {
-    const own = `${prefix}_${field}`;
-    return [valueAt(call, own) === undefined ? `vendor_${field}` : own, label] as const;
-  }),
-];
+const detailsOf = (call: Spelled, prefix: string): readonly (readonly [field: string, label: string])[] =>
+  details.map(([field, label]) => {
+    const own = field.replace(/^vendor_/, `${prefix}_`);
+    return [valueAt(call, own) === undefined ? field : own, label];
+  });
 
 const detailLines = (call: Spelled, { vendorPrefix }: CallAsked): readonly Line[] =>
   detailsOf(call, vendorPrefix).flatMap(([field, label]) => fieldLines(call, label, field));
@@ -239,94 +235,77 @@ const otherFields = (call: Spelled, { vendorPrefix, content }: CallAsked): Spell
 const omittedLines = (call: Spelled): readonly Line[] =>
   membersOf(valueAt(call, omittedKey)).map(({ key, value }) => ({ label: key, text: sizeText(Number(inline(value))) }));
 
-/** What of a choice is in its title; the rest, such as token probabilities, is under its message. */
+/** True for what of a choice is in its title; the rest, such as token probabilities, is under its message. */
 const isShort = ({ key, value }: SpelledMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
 /** A turn: what was said first is under its title, everything else under titles of its own. */
 const turnSections = ({ role, name, answers, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
-  const rest = around.filter((member) => !isShort(member));
+  const also = around.filter((member) => !isShort(member));
+  const short = around.filter((member) => isShort(member) && !(isAlone && member.key === "index"));
   const about = [
     ...[name, answers].flatMap((text) => (text === undefined ? [] : [nameText(text)])),
-    ...around
-      .filter((member) => isShort(member) && !(isAlone && member.key === "index"))
-      .map(({ key, value }) => `${key.replaceAll("_", " ")} ${nameText(inline(value))}`),
+    ...short.map(({ key, value }) => `${key.replaceAll("_", " ")} ${nameText(inline(value))}`),
   ].join(", ");
-  const shown = merged(
-    [...parts, ...(rest.length === 0 ? [] : [{ kind: "also", members: rest } as const])].flatMap(partTexts),
-  );
-  const [first] = shown;
-  const said = first?.title === undefined ? first : undefined;
-  const title = role === undefined ? "not a message" : roleText(role);
+  const shown = parts.flatMap(partSections);
+  if (also.length > 0) shown.push(...partSections({ kind: "also", members: also }));
+  const [first, ...rest] = merged(shown);
+  const isSaid = first?.title === undefined;
+  const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   return [
-    { title: about === "" ? title : `${title} (${about})`, level: 2, ...blockOf(said?.text ?? "") },
-    ...(said === undefined ? shown : shown.slice(1)).map(
-      ({ title: own = "text", text, isAnswer = false }): Section => ({
-        title: own,
-        level: 3,
-        ...blockOf(text, isAnswer),
-      }),
-    ),
+    { ...(isSaid ? first : {}), title: about === "" ? title : `${title} (${about})`, level: 2 },
+    ...(isSaid || first === undefined ? rest : [first, ...rest]).map((part) => ({ title: "text", ...part })),
   ];
 };
-
-const blockOf = (text: string, isAnswer = false): Section =>
-  text === "" && !isAnswer ? {} : { block: text, quoted: true };
-
-const roleText = (role: string): string => (/^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role));
 
 /** A name, or an id, in the middle of rollcall's own words: what could be taken for more than one is in quotes. */
 const nameText = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
 
 const inBrackets = (id: string | undefined): string => (id === undefined ? "" : ` (${nameText(id)})`);
 
-/** A part of a message as text; without a title it is what was said. */
-interface PartText {
-  readonly title?: string;
-  /** Empty if the title says all. */
-  readonly text: string;
-  /** True for what a tool answered: an empty answer is a block too. */
-  readonly isAnswer?: true;
-}
+/** What was said: it has no title. */
+const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, quoted: true });
 
 /** Texts that follow each other are one. */
-const merged = (parts: readonly PartText[]): readonly PartText[] => {
-  const all: PartText[] = [];
+const merged = (parts: readonly Section[]): readonly Section[] => {
+  const all: Section[] = [];
   for (const part of parts) {
     const last = all.at(-1);
     if (last === undefined || last.title !== undefined || part.title !== undefined) all.push(part);
-    else all.splice(-1, 1, { text: `${last.text}\n${part.text}` });
+    else all.splice(-1, 1, textSection(`${last.block ?? ""}\n${part.block ?? ""}`));
   }
   return all;
 };
 
-/** A part, and the result of a call. */
-const partTexts = (part: Part): readonly PartText[] => {
-  if (part.kind === "said") return [{ text: treeText(part.value) }];
-  if (part.kind === "result") return [{ title: `← result${inBrackets(part.id)}`, text: flatText(part.parts) }];
-  if (part.kind === "media") return [{ title: mediaText(part), text: "" }];
-  if (part.kind === "no call") return [{ title: "→ not a call", text: treeText(part.value) }];
-  if (part.kind === "also") return [{ title: "also", text: treeText(objectOf(part.members)) }];
-  if (part.kind !== "call") return [{ title: part.kind, text: part.text }];
+/** A part, and the result of a call. The title may say all. */
+const partSections = (part: Part): Section[] => {
+  const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
+  if (part.kind === "said") return [textSection(treeText(part.value))];
+  if (part.kind === "result") return [titled(`← result${inBrackets(part.id)}`, flatText(part.parts))];
+  if (part.kind === "media") return [titled(mediaText(part))];
+  if (part.kind === "no call") return [titled("→ not a call", treeText(part.value))];
+  if (part.kind === "also") return [titled("also", treeText(objectOf(part.members)))];
+  if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, given, result } = part;
   const parsed = given?.kind === "text" ? (readSpelledText(given.text) ?? given) : given;
-  const text = isNothing(parsed) ? "" : treeText(parsed);
-  const called = name === undefined ? "a tool without a name" : nameText(name);
+  const text = isNothing(parsed) ? "{}" : treeText(parsed);
+  const call = titled(`→ ${name === undefined ? "a tool without a name" : nameText(name)}${inBrackets(id)}`);
   // The name of the tool that answered is said only if it is another one.
   const of = result?.name === undefined || result.name === name ? "" : ` of ${nameText(result.name)}`;
   return [
-    { title: `→ ${called}${inBrackets(id)}`, text: text === "{}" ? "" : text },
-    ...(result === undefined
-      ? []
-      : [{ title: `← result${of}`, text: flatText(result.parts), isAnswer: true as const }]),
+    text === "{}" || text === "" ? call : { ...call, block: text, quoted: true },
+    ...(result === undefined ? [] : [{ ...titled(`← result${of}`), block: flatText(result.parts), quoted: true }]),
   ];
 };
 
 /** Parts as one text, each that has a title under it. */
 const flatText = (parts: readonly Part[]): string =>
   parts
-    .flatMap(partTexts)
-    .flatMap(({ title, text }) => [...(title === undefined ? [] : [`[${title}]`]), ...(text === "" ? [] : [text])])
+    .flatMap(partSections)
+    .flatMap(({ title, block = "" }) => [
+      ...(title === undefined ? [] : [`[${title}]`]),
+      ...(block === "" ? [] : [block]),
+    ])
     .join("\n");
 
 /** An image, a sound or a file: by its type and size, or its address. */
