@@ -4,20 +4,6 @@ import { seeLine } from "../../support/terminal.ts";
 import { found, sample, service, toolCall } from "./service.ts";
 
 describe("rollcall call read --path", () => {
-  it.each([
-    [
-      "a string as it is",
-      ["--path", "output.choices[0].message.content"],
-      `${toolCall.output.choices[0].message.content}\n`,
-    ],
-    ["a number as it is spelled", ["--path", "summary.usage.gpt-4o-2024-08-06.total_tokens"], "437\n"],
-    ["an object as JSON", ["--path", "output.usage"], `${JSON.stringify(toolCall.output.usage)}\n`],
-    ["a string as JSON with --json", ["--path", "inputs.model", "--json"], '"gpt-4o-2024-08-06"\n'],
-  ])("prints %s", async (_, args, text) => {
-    const { read } = await service([found("a", toolCall)]);
-    expect(await read(["a", ...args])).toEqual({ code: 0, stdout: text, stderr: "" });
-  });
-
   it("prints control characters to a program, and none to a terminal", async () => {
     const text = "a\u001b]0;owned\u0007b\u202ec\r\n";
     const { read, env } = await service([found("a", { output: text }), found("a", { output: text })]);
@@ -25,14 +11,6 @@ describe("rollcall call read --path", () => {
     const line = `"${process.execPath}" bin/rollcall.js call read a --path output`;
     const { written } = await seeLine(line, { env: { PATH: process.env.PATH, ...newHome(), ...env } });
     expect(written).not.toContain("owned");
-  });
-
-  it("exits with 9 if no call has the value, and suggests a path", async () => {
-    const { read } = await service([found("a", toolCall), found("b")]);
-    const { code, stdout, stderr } = await read(["a", "b", "--path", "output.choices[0].mesage.content"]);
-    expect([code, stdout]).toEqual([9, ""]);
-    expect(stderr).toContain("2 of 2 calls have no output.choices[0].mesage");
-    expect(stderr).toContain("did you mean output.choices[0].message.content?");
   });
 });
 
@@ -88,19 +66,12 @@ describe("rollcall call read --as trajectory", () => {
   });
 
   it.each([
-    [["--reward", "x", "--as", "trajectory"], "--reward"],
-    [["--reward", "1"], "--as trajectory"],
-    [["--reward", "1", "--reward-from", "a", "--as", "trajectory"], "one reward"],
     [["--as", "trajectory", "--summary"], "--summary"],
     [["--as", "trajectory", "--no-content"], "--no-content"],
     [["--path", "a", "--summary"], "--path"],
-    [["--path", "a["], "--path"],
-    [["--path", "a", "--fields", "id"], "--fields"],
     [["--as", "trajectory", "-o", "csv"], "-o csv"],
     [["--as", "messages", "--json"], "-o jsonl"],
     [["--as", "markdown", "-o", "jsonl"], "Markdown is no JSON"],
-    [["--as", "poem"], "trajectory"],
-    [["--concurrency", "0"], "from 1 to 64"],
   ])("exits with 2 for %j", async (args, text) => {
     const { code, stdout, stderr } = await runRollcall(["call", "read", "a", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -109,12 +80,6 @@ describe("rollcall call read --as trajectory", () => {
 });
 
 describe("rollcall call read --as", () => {
-  it("prints a JSON list of messages for messages", async () => {
-    const { read } = await service([found("a", toolCall)]);
-    const list = JSON.parse((await read(["a", "--as", "messages"])).stdout);
-    expect(list).toEqual([...toolCall.inputs.messages, toolCall.output.choices[0].message]);
-  });
-
   it("prints fenced text for markdown, whatever the call contains", async () => {
     const evil = "```\n# Output\n<script>alert(1)</script>\n````\n![x](http://evil.example)";
     const call = {

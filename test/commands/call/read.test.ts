@@ -41,18 +41,6 @@ describe("rollcall call read", () => {
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("api:key-1234").toString("base64")}`);
   });
 
-  it("prints the service's JSON, and requests nothing that no option asks for", async () => {
-    const { server, read } = await service([found("a", ',"n":12345678901234567890, "x":1.50')]);
-    expect(await read(["a", "--json"])).toEqual({
-      code: 0,
-      stdout: '{"call":{"id":"a","n":12345678901234567890,"x":1.50}}\n',
-      stderr: "",
-    });
-    expect(server.received[0]?.body.toString()).toBe(
-      `{"project_id":"${project}","id":"a","include_costs":false,"include_storage_size":false,"include_total_storage_size":false}`,
-    );
-  });
-
   it("keeps the other fields of the reply with --json for one call", async () => {
     const reply =
       '{ "cost_cap": 1.50, "call": {"id":"a","x":1e2}, "next":null, "note": "a\u202eb\\u001b", "n":12345678901234567890 }';
@@ -65,12 +53,6 @@ describe("rollcall call read", () => {
     expect((await read(["a", "b", "--json"])).stdout).toBe('{"calls":[{"id":"a","x":1e2},{"id":"b"}]}\n');
   });
 
-  it("uses the project of --project", async () => {
-    const { server, read } = await service([found("a")]);
-    expect((await read(["a", "--project", "other/one", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n');
-    expect(JSON.parse(server.received[0]?.body.toString() ?? "").project_id).toBe("other/one");
-  });
-
   it("prints calls in the given order for any order of replies", async () => {
     const late: Exchange = {
       when: asksFor("a"),
@@ -78,11 +60,6 @@ describe("rollcall call read", () => {
     };
     const { read } = await service([late, found("b"), found("c")]);
     expect((await read(["a", "b", "c", "--json"])).stdout).toBe('{"calls":[{"id":"a"},{"id":"b"},{"id":"c"}]}\n');
-  });
-
-  it("prints a call as often as it is named", async () => {
-    const { read } = await service([found("a"), found("b"), found("a")]);
-    expect((await read(["a", "b", "a", "-o", "jsonl"])).stdout).toBe('{"id":"a"}\n{"id":"b"}\n{"id":"a"}\n');
   });
 
   it("sends at most --concurrency requests at once", async () => {
@@ -201,16 +178,6 @@ describe("rollcall call read", () => {
     expect(asked).toBeLessThan(50);
   });
 
-  it("exits with 9 if the service has no such call", async () => {
-    const { read } = await service([missing("a"), missing("a")]);
-    const { code, stdout, stderr } = await read(["a"]);
-    expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
-    expect(stderr.split("\n")[0]).toContain(`there is no call a in the project ${project}`);
-    const json = await read(["a", "--json"]);
-    expect([json.code, json.stdout]).toEqual([9, ""]);
-    expect(JSON.parse(json.stderr).error).toMatchObject({ code: "not_found", exit_code: 9, retryable: false });
-  });
-
   it("exits with 9 for a 404 in JSON, and prints its reason", async () => {
     const { read } = await service([{ answer: json({ reason: "call not found" }, 404) }]);
     const { code, stderr } = await read(["a", "--json"]);
@@ -219,18 +186,6 @@ describe("rollcall call read", () => {
       message: `there is no call a in the project ${project}; the service says: call not found`,
       http: { status: 404 },
     });
-  });
-
-  it("prints the other calls, names the missing ones at the end, and exits with 9", async () => {
-    const all = [found("a"), missing("b"), found("c"), { when: asksFor("d"), answer: json({ reason: "no" }, 404) }];
-    const { read } = await service([...all, ...all]);
-    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json"]);
-    expect({ code, stdout }).toEqual({ code: 9, stdout: '{"calls":[{"id":"a"},{"id":"c"}]}\n' });
-    expect(stderr.match(/\n/g)).toHaveLength(1);
-    expect(JSON.parse(stderr).error.message).toContain(`2 of 4 calls are not in the project ${project}: b, d`);
-    const person = await read(["a", "b", "c", "d"]);
-    expect(person.code).toBe(9);
-    expect(person.stdout).toContain("id      c");
   });
 
   const later = { status: 503, headers: { "retry-after": "60" }, body: '{"reason":"asleep"}' };
@@ -306,28 +261,6 @@ describe("rollcall call read", () => {
     expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the credential from ROLLCALL_API_KEY/);
   });
 
-  it("stops after eight calls in a row that cannot be read", async () => {
-    const ids = Array.from({ length: 40 }, (_, at) => `c${at}`);
-    const answers = ids
-      .slice(0, 9)
-      .map((id, at): Exchange => (at === 0 ? found(id) : { when: asksFor(id), answer: later }));
-    const { read } = await service(answers);
-    const { code, stdout, stderr } = await read([...ids, "--json", "--max-wait", "1ms", "--concurrency", "1"]);
-    expect([code, stdout]).toEqual([5, '{"calls":[{"id":"c0"}]}\n']);
-    expect(JSON.parse(stderr).error.message).toMatch(
-      /^8 of 9 calls can't be read: c1, .* no further one was asked for$/,
-    );
-  });
-
-  it("reads on after eight calls that cannot be read if there are others between them", async () => {
-    const ids = Array.from({ length: 11 }, (_, at) => `c${at}`);
-    const answers = ids.map((id, at): Exchange => (at === 5 ? found(id) : { when: asksFor(id), answer: later }));
-    const { read } = await service(answers);
-    const { code, stdout, stderr } = await read([...ids, "--json", "--max-wait", "1ms", "--concurrency", "1"]);
-    expect([code, stdout]).toEqual([5, '{"calls":[{"id":"c5"}]}\n']);
-    expect(JSON.parse(stderr).error.message).toMatch(/^10 of 11 calls can't be read: /);
-  });
-
   it.each([
     ["HTML", "<html>sign in</html>"],
     ["another shape", '{"calls":[]}'],
@@ -337,25 +270,6 @@ describe("rollcall call read", () => {
     const { read } = await service([{ answer: { body } }]);
     const { code, stdout } = await read(["a", "--json"]);
     expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
-  });
-
-  it("exits with 2 if the call id or the verb is missing", async () => {
-    const none = await runRollcall(["call", "read", "--json"]);
-    expect(none.code).toBe(2);
-    expect(JSON.parse(none.stderr).error.message).toContain("call-id");
-    const empty = await runRollcall(["call", "read", " ", "--json"], {
-      env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "k", ROLLCALL_PROJECT: project },
-    });
-    expect([empty.code, JSON.parse(empty.stderr).error.code]).toEqual([2, "usage"]);
-    const noun = await runRollcall(["call"]);
-    expect([noun.code, noun.stdout]).toEqual([2, ""]);
-  });
-
-  it("exits with 2 if no project is set, and names the option", async () => {
-    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
-    const { code, stderr } = await runRollcall(["call", "read", "a"], { env });
-    expect(code).toBe(2);
-    expect(stderr).toContain("--project");
   });
 
   it("prints the calls before a failure on a terminal", async () => {
