@@ -76,7 +76,7 @@ const total = (widths: readonly number[]): number =>
 const fittingColumns = <Row>(view: TableView<Row>): readonly Measured<Row>[] => {
   const natural = measured(view, view.columns);
   const isCut = total(natural.map((column) => column.natural)) > view.width;
-  const all = isCut ? withNames(natural) : natural;
+  const all = isCut ? withNames(view, natural) : natural;
   const shown = fitting(all, view.width);
   const hidden = all.find((one) => one.isMarked && !shown.includes(one))?.column.mark;
   const [first, ...others] = shown;
@@ -117,14 +117,28 @@ const shrunk = <Row>(columns: readonly Measured<Row>[], width: number): readonly
   return widths;
 };
 
-/** The columns, that of names so wide that people can type them. */
-const withNames = <Row>(columns: readonly Measured<Row>[]): readonly Measured<Row>[] => {
+/** The columns, the first of them and that of names so wide that they tell rows apart and names can be typed. */
+const withNames = <Row>(view: TableView<Row>, columns: readonly Measured<Row>[]): readonly Measured<Row>[] => {
   const names = columns.find(({ column }) => column.isName === true) ?? columns[0];
   return columns.map((one) => {
-    if (one.isNumber || one !== names) return one;
-    const least = Math.min(one.natural, minName);
+    if (one.isNumber || (one !== names && one !== columns[0])) return one;
+    const least = Math.max(apartWidth(view, one.column), one === names ? Math.min(one.natural, minName) : 0);
     return { ...one, content: Math.max(one.content, least), readable: Math.max(one.readable, least) };
   });
+};
+
+/** The width at which no two different cells of a column look the same. */
+const apartWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn<Row>): number => {
+  const cells = new Set(Array.from(inOrder(rows), ([row, position]) => clean(column.cell(row, position))));
+  const sorted = [...cells].sort();
+  return sorted.slice(1).reduce((most, cell, at) => {
+    const before = sorted[at] ?? "";
+    const alike = Array.from(cell).findIndex((letter, place) => before[place] !== letter);
+    if (alike < 0) return most;
+    // The letter that differs, and the mark of what was cut.
+    const apart = widthOf(cell.slice(0, alike)) + 2;
+    return Math.max(most, Math.min(apart, Math.max(widthOf(cell), widthOf(before))));
+  }, 0);
 };
 
 /** Goes through all rows once. */
