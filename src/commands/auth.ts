@@ -1,5 +1,5 @@
 /** `rollcall auth`: the credentials of a profile. */
-import { choice, command, flag, text, type Values } from "../cli/index.ts";
+import { choice, command, flag, text } from "../cli/index.ts";
 import { openClient, settingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
@@ -22,56 +22,46 @@ import { printOwn } from "./lists/own.ts";
 
 const use = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
 
-const loginOptions = {
-  for: use("save it for one use only"),
-  username: text("the user name for call read, where it is not api", "name"),
-  "analysis-provider": text("save the provider's name of catalog analysis", "name"),
-  "router-provider": text("save the provider's name of catalog router", "name"),
-  "with-token": flag("read the key from standard input"),
-  "no-check": flag("do not try the key"),
-};
-
 const site = "--base-url https://api.example.com";
 
+/** Saves a key, and names the command to try. @throws Failure `login-refused`, and as `planLogin` */
 const login = command({
   words: "auth login",
   about: "save a key in the profile, and the addresses, project and providers given with it",
-  options: loginOptions,
+  options: {
+    for: use("save it for one use only"),
+    username: text("the user name for call read, where it is not api", "name"),
+    "analysis-provider": text("save the provider's name of catalog analysis", "name"),
+    "router-provider": text("save the provider's name of catalog router", "name"),
+    "with-token": flag("read the key from standard input"),
+    "no-check": flag("do not try the key"),
+  },
   examples: [`rollcall auth login ${site}`, "rollcall auth login --profile work --with-token < key.txt"],
-  run: async (context, typed) => await logIn(context, typed),
+  run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
+    const { host, screen } = context;
+    const sources = settingsSources(context);
+    const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
+    const plan = await planLogin({ ...sources, flags }, { only, username, withToken });
+    const uses = plan.targets.map((target) => target.use);
+    const checked = !noCheck && (await isAccepted(context, plan));
+    const saved = await saveLogin(host, plan);
+    const { profile } = plan.settings;
+    const inProfile = (line: string): string => (profile === "default" ? line : `${line} --profile ${profile}`);
+    const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
+    const next = inProfile(uses.includes("inference") ? "rollcall models" : log);
+    screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
+    if (plan.without.length > 0) {
+      screen.notice(`not saved for ${plan.without.join(", ")}, which has no address yet: give it, and log in again`);
+    }
+    for (const variable of plan.overriding) screen.notice(`${variable} is set, and goes before what is saved`);
+    for (const name of plan.lacking) {
+      const { about, example = "…" } = settingTable[name];
+      screen.notice(`no ${name} is set, ${about}: ${inProfile(`rollcall config set ${name} ${example}`)}`);
+    }
+    screen.notice(`next: ${next}`);
+    if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
+  },
 });
-
-/** Saves a key, and names the command to try. @throws Failure `login-refused`, and as `planLogin` */
-const logIn = async (context: Context, typed: Values<typeof loginOptions>): Promise<void> => {
-  const { host, screen } = context;
-  const { for: only, username, withToken, analysisProvider, routerProvider } = typed;
-  const sources = settingsSources(context);
-  const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-  const plan = await planLogin({ ...sources, flags }, { only, username, withToken });
-  const uses = plan.targets.map((target) => target.use);
-  const checked = !typed.noCheck && (await isAccepted(context, plan));
-  const saved = await saveLogin(host, plan);
-  const { profile } = plan.settings;
-  const inProfile = (line: string): string => (profile === "default" ? line : `${line} --profile ${profile}`);
-  const next = inProfile(
-    uses.includes("inference")
-      ? "rollcall models"
-      : uses.includes("log")
-        ? "rollcall log <model-id> <file> --split <name>"
-        : "rollcall call read <call-id>",
-  );
-  screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
-  if (plan.without.length > 0) {
-    screen.notice(`not saved for ${plan.without.join(", ")}, which has no address yet: give it, and log in again`);
-  }
-  for (const variable of plan.overriding) screen.notice(`${variable} is set, and goes before what is saved`);
-  for (const name of plan.lacking) {
-    const { about, example = "…" } = settingTable[name];
-    screen.notice(`no ${name} is set, ${about}: ${inProfile(`rollcall config set ${name} ${example}`)}`);
-  }
-  screen.notice(`next: ${next}`);
-  if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
-};
 
 /**
  * Tries a key with a read, if there is one; false if the read decided nothing.

@@ -2,28 +2,26 @@
 
 export {
   type Changed,
+  deleteProfile,
   exportSettings,
+  findProfile,
   importProblem,
   importSettings,
+  listProfiles,
   listSettings,
+  logout,
+  newProfile,
+  renameProfile,
   type SettingRow,
   setSetting,
   showSetting,
   unsetSettings,
+  useProfile,
 } from "./changes.ts";
 export { credentialUses } from "./credentials.ts";
 export { profileNames, type SettingFlags, type SettingsSources, savedTexts } from "./layers.ts";
 export { askLine, canAsk, type LoginPlan, originOf, planLogin, saveLogin, triedFor } from "./login.ts";
 export { ledgerFile } from "./places.ts";
-export {
-  deleteProfile,
-  findProfile,
-  listProfiles,
-  logout,
-  newProfile,
-  renameProfile,
-  useProfile,
-} from "./profiles.ts";
 export { readSettings, type ServiceSettings, type Settings, settingMissing } from "./read.ts";
 export { dataFolder, isCreatable, savedProblems, settingsFile } from "./saved.ts";
 export {

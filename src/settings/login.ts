@@ -3,12 +3,20 @@ import { addAbortSignal, Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { interrupted, optionsContradict } from "../failures.ts";
 import type { Host } from "../host.ts";
-import { checkUsername, credentialUses, findSecretVariables, toCredential, uses } from "./credentials.ts";
+import {
+  checkSecret,
+  checkUsername,
+  credentialUses,
+  findSecretVariables,
+  maxSecretBytes,
+  toCredential,
+  uses,
+  withoutLineEnd,
+} from "./credentials.ts";
 import { credentialUnusable, loginKeyMissing } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { addressOf, readSettings, type Settings } from "./read.ts";
 import { addTo, changeSaved, type Members, readSaved } from "./saved.ts";
-import { checkSecret, maxSecretBytes, withoutLineEnd } from "./secrets.ts";
 import { addressNames, type SettingName, settings as table } from "./values.ts";
 
 /** Reads all of standard input; undefined for more than `maxBytes`. */

@@ -5,9 +5,9 @@ import { databaseAddress } from "../database/failures.ts";
 import type { DatabasePlace } from "../database/index.ts";
 import { codeOf } from "../files.ts";
 import { unescapedPercent } from "../percent.ts";
+import { withoutLineEnd } from "./credentials.ts";
 import { credentialFileUnreadable, passwordFileOpen } from "./failures.ts";
 import { dataFolder, type Machine } from "./saved.ts";
-import { withoutLineEnd } from "./secrets.ts";
 
 interface Sources {
   readonly host: Machine;

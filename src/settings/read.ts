@@ -4,7 +4,7 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import type { DatabasePlace } from "../database/index.ts";
 import type { Failure } from "../failure.ts";
 import { requireOwn } from "../files.ts";
-import { findSecretVariables, openCredentials } from "./credentials.ts";
+import { findSecretVariables, openCredentials, runCredentialCommand } from "./credentials.ts";
 import { placeMissing, settingUnset } from "./failures.ts";
 import {
   defaultProfile,
@@ -17,7 +17,6 @@ import {
 } from "./layers.ts";
 import { ledgerPlace, storePlace } from "./places.ts";
 import { dataFolder } from "./saved.ts";
-import { runCredentialCommand } from "./secrets.ts";
 import { addressNames, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
 
 /** The setting that has the address of a host. */

@@ -67,19 +67,6 @@ describe("rollcall auth status", () => {
     ]);
     expect(stderr).toContain("the credential for log was not tried: nothing but logging takes it");
   });
-
-  it("names the credentials that it cannot test, and the reason", async () => {
-    const { auth, site } = await openHome([{ answer: models }]);
-    await auth(`login --with-token --no-check ${site}`, { stdin: key });
-    const { code, stdout, stderr } = await auth("status --check");
-    expect([code, stdout.split("\n").map((line) => line.split("\t")[5])]).toEqual([
-      0,
-      ["untried", "taken", "untried", undefined],
-    ]);
-    expect(stderr).toContain(
-      "the credential for calls was not tried: only a call read takes it, and that needs a project",
-    );
-  });
 });
 
 describe("rollcall auth logout", () => {

@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runHereOnTerminal } from "../../support/here.ts";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
-import { screenOf } from "../../support/terminal.ts";
 
 /** A home, and runs of `rollcall config` in it. */
 const openHome = () => {
@@ -19,34 +17,6 @@ const openHome = () => {
 };
 
 describe("rollcall config", () => {
-  it("saves, prints and deletes settings", async () => {
-    const { file, config } = openHome();
-    expect(await config("set base_url https://api.example.com/")).toEqual({
-      code: 0,
-      stdout: "",
-      stderr: `note: saved in the profile default (${file}): base_url\n`,
-    });
-    expect(await config("get base_url")).toEqual({ code: 0, stdout: "https://api.example.com/\n", stderr: "" });
-    expect(await config("get base_url --json")).toEqual({
-      code: 0,
-      stdout: `{"name":"base_url","value":"https://api.example.com/","source":"profile","from":"${file}","problem":null}\n`,
-      stderr: "",
-    });
-    expect(await config("path")).toEqual({ code: 0, stdout: `${file}\n`, stderr: "" });
-    expect((await config("path --json")).stdout).toBe(`{"settings":"${file}"}\n`);
-    expect(await config("unset base_url batch")).toEqual({
-      code: 0,
-      stdout: "",
-      stderr: "note: taken out of the profile default: base_url\nnote: was not set in the profile default: batch\n",
-    });
-    expect(await config("get base_url")).toMatchObject({
-      code: 2,
-      stdout: "",
-      stderr: expect.stringContaining("no base_url is set"),
-    });
-    expect([statSync(file).mode & 0o777, statSync(join(file, "..")).mode & 0o777]).toEqual([0o600, 0o700]);
-  });
-
   it("names the saved keys that a changed address makes unusable", async () => {
     const { home, config } = openHome();
     const set = async (args: string, env = {}) =>
@@ -68,59 +38,6 @@ describe("rollcall config", () => {
     expect((await config("unset log_base_url")).stderr).toContain("for log, calls it must be entered again");
   });
 
-  it("prints values in 40 columns", async () => {
-    const { home, save } = openHome();
-    save('{"profiles":{"default":{"base_url":"http://127.0.0.1:1"}}}');
-    const { written } = await runHereOnTerminal(["config", "list"], { env: home, columns: 40 });
-    const lines = screenOf(written);
-    expect(lines).toContainEqual(expect.stringMatching(/^base_url +http:\/\/127/));
-    expect(lines).toContainEqual(expect.stringMatching(/^max_wait +5m$/));
-  });
-
-  it("lists every setting with its value and source in every output format", async () => {
-    const { file, config, save } = openHome();
-    save('{"profiles":{"work":{"split":"train","from_tomorrow":1}}}');
-    const env = { ROLLCALL_PROJECT: "team/project", ROLLCALL_TIMEOUT: "soon" };
-    const listed = await config("list --profile work --base-url https://a.example", { env });
-    expect(listed.stdout.split("\n").map((line) => line.split("\t"))).toEqual([
-      ["base_url", "https://a.example", "command line", "--base-url"],
-      ["inference_base_url", "", "", ""],
-      ["log_base_url", "https://a.example", "default", ""],
-      ["analysis_provider", "", "", ""],
-      ["router_provider", "", "", ""],
-      ["project", "team/project", "environment", "ROLLCALL_PROJECT"],
-      ["vendor_prefix", "vendor", "default", ""],
-      ["project_header", "Vendor-Project", "default", ""],
-      ["account", "work", "default", ""],
-      ["split", "train", "profile", file],
-      ["batch", "", "", ""],
-      ["max_request_size", "32MiB", "default", ""],
-      ["timeout", "soon", "environment", "ROLLCALL_TIMEOUT"],
-      ["max_wait", "5m", "default", ""],
-      ["idempotency", "auto", "default", ""],
-      ["compress", "none", "default", ""],
-      ["insecure_http", "false", "default", ""],
-      ["credential_command", "", "", ""],
-      ["max_body_size", "64MiB", "default", ""],
-      ["max_unpacked_size", "64GiB", "default", ""],
-      [""],
-    ]);
-    expect(listed.stderr).toContain('timeout can\'t be "soon": it takes a duration');
-    expect(listed.stderr).toContain("not settings of this version, and kept: from_tomorrow");
-    const json = await config("list --profile work --json", { env });
-    expect(json.stderr).toBe("");
-    const { profile, settings } = JSON.parse(json.stdout);
-    expect([profile, settings.length, settings[9]]).toEqual([
-      "work",
-      20,
-      { name: "split", value: "train", source: "profile", from: file, problem: null },
-    ]);
-    expect(settings[12]).toMatchObject({ value: "soon", problem: expect.stringContaining("a duration") });
-    expect(settings[1]).toEqual({ name: "inference_base_url", value: null, source: null, from: null, problem: null });
-    const csv = (await config("list -o csv --fields name,value", { env })).stdout.split("\r\n");
-    expect([csv[0], csv[6]]).toEqual(["name,value", "project,team/project"]);
-  });
-
   it("never prints a secret", async () => {
     const { config } = openHome();
     const env = { ROLLCALL_API_KEY: "key-1234", ROLLCALL_BASE_URL: "https://anna:pass-5678@a.example?key=query-9012" };
@@ -132,39 +49,6 @@ describe("rollcall config", () => {
       "rollcall: api_key is a secret, not a setting\nhint: `rollcall auth login` saves a key\n",
     );
     expect((await config("set token wk-secret-1234 --json")).stderr).not.toContain("1234");
-  });
-
-  it("exports and imports the settings of a profile", async () => {
-    const { config, save } = openHome();
-    const team = {
-      base_url: "https://api.example.com",
-      inference_base_url: "https://models.example.com/v1",
-      project: "team/project",
-      analysis_provider: "one",
-      router_provider: "two",
-      split: "train",
-      timeout: "2m",
-      insecure_http: false,
-    };
-    save(JSON.stringify({ profiles: { team } }));
-    const exported = await config("export --profile team");
-    expect(JSON.parse(exported.stdout)).toEqual(team);
-    expect(await config("import - --profile copy --create", { stdin: exported.stdout })).toMatchObject({
-      code: 0,
-      stdout: "",
-    });
-    expect((await config("export --profile copy --json")).stdout).toBe(exported.stdout);
-    const refused = await config("import - --json", { stdin: '{"token":"key-1234","project":"alpha"}' });
-    expect([refused.code, refused.stdout]).toEqual([3, ""]);
-    expect(JSON.parse(refused.stderr).error).toMatchObject({
-      code: "invalid_input",
-      exit_code: 3,
-      problems: [
-        { line: 1, column: 10, rule: "secret-in-settings" },
-        { line: 1, column: 31, rule: "setting-wrong" },
-      ],
-    });
-    expect(refused.stderr).not.toContain("1234");
   });
 
   it.each([

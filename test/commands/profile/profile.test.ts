@@ -37,24 +37,6 @@ describe("rollcall profile", () => {
     });
   });
 
-  it("changes the default profile with `use`", async () => {
-    const { run, saved } = await openHome();
-    expect((await run("profile use work")).stderr).toBe("note: the profile work is used wherever none is named\n");
-    expect((await run("config get split")).stdout).toBe("train\n");
-    expect((await run("config get base_url --profile default")).stdout).toBe("https://a.example\n");
-    expect((await run("config get base_url", { env: { ROLLCALL_PROFILE: "default" } })).stdout).toBe(
-      "https://a.example\n",
-    );
-    // The environment overrides it, like every profile that is not named on the command line.
-    expect((await run("config get base_url", { env: { ROLLCALL_BASE_URL: "https://e.example" } })).stdout).toBe(
-      "https://e.example\n",
-    );
-    expect((await run("profile use default --json")).stdout).toBe('{"profile":"default"}\n');
-    expect(saved("settings.json").profile).toBeUndefined();
-    const unknown = await run("profile use wrok");
-    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
-  });
-
   it("deletes a profile's settings and keys only with --yes if stdin is not a terminal", async () => {
     const { run, saved } = await openHome();
     await run("profile use work");
