@@ -28,7 +28,6 @@ export const art: Format = {
   ],
 };
 
-/** The version that is read. */
 const version = 2;
 
 /** The rows of a group: their positions by `trajectory_index`, and digests of what they say of it. */

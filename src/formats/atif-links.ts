@@ -3,7 +3,6 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { FormatRun, SourceRecord } from "./format.ts";
 import { itemsAt, Unfit, type Value } from "./value.ts";
 
-/** A document, and its file. */
 export interface LocatedDocument {
   readonly document: Value;
   readonly file: string;
@@ -16,7 +15,6 @@ export interface Reference {
   readonly sessionId?: string | undefined;
 }
 
-/** A reference for people. */
 export const referenceText = ({ path, trajectoryId, sessionId }: Reference): string =>
   path ?? (trajectoryId === undefined ? `session_id ${sessionId}` : `trajectory_id ${trajectoryId}`);
 
@@ -54,7 +52,6 @@ const referencesOf = (document: Value): readonly Reference[] => [
   ...embeddedIn(document).flatMap(referencesOf),
 ];
 
-/** The links between documents. */
 export type Links = ReturnType<typeof openLinks>;
 
 /** Opens what finds documents that others refer to, among those that were seen and next to them. */

@@ -78,7 +78,6 @@ export interface AtifReading {
   readonly startTime: Value | undefined;
   /** What tells parts that are kept apart from the same parts joined. */
   readonly form: string;
-  /** The documents in addition to the first. */
   readonly documents: readonly Value[];
 }
 
@@ -142,7 +141,6 @@ const openReading = (run: FormatRun, links: Links, model: string | undefined) =>
     const looked = join(dirname(file), referenceText(reference));
     return follow(reference, file, `${file} goes on in ${looked}, which is not there: the trajectory ends before it`);
   };
-  /** A document and its continuations. */
   const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
     seen.add(join(located.file));
     const parts = [located];

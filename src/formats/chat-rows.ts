@@ -22,7 +22,6 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "los
   /** The key of the reward, and the name for people if that is more than the key. */
   readonly reward: string;
   readonly rewardName?: string;
-  /** The keys that have a place. */
   readonly placed: readonly string[];
   /** The source of sampled turns, for people. */
   readonly sampled: string;
@@ -111,7 +110,6 @@ const notNumber = (key: string, value: Value): string => {
   return `${key} is text, no number${/\d/.test(value.text) ? ": it stands without quotes" : ""}`;
 };
 
-/** What becomes of a row, and of a value of it for one of several completions. */
 interface Made {
   readonly rows: ChatRows;
   readonly judged: Reward;

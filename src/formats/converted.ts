@@ -23,7 +23,6 @@ export interface ForeignChoice extends FormatOptions {
 /** What was converted, for people. */
 export interface Conversion {
   readonly format: Format;
-  /** The number of files that were converted. */
   readonly files: number;
   /** What people should know, and of how many rollouts or values. */
   readonly notes: ReadonlyMap<string, number>;
@@ -34,14 +33,12 @@ export interface Conversion {
   readonly receipt: Receipt | undefined;
 }
 
-/** What a conversion needs in addition to the files. */
 interface Converting {
   readonly host: Host;
   readonly choice: ForeignChoice;
   readonly documents: Documents;
 }
 
-/** What is wrong with a record, or a part of it. */
 interface BrokenRecord {
   /** Undefined if the record is not JSON. */
   readonly wrong: string | undefined;

@@ -15,7 +15,6 @@ const decodedRows = ({
 }: Omit<ChatRows, "placed" | "isWhole" | "prompt" | "turns" | "sampled"> & {
   readonly prompt: string;
   readonly answer: string;
-  /** The finish reason, if it is recorded. */
   readonly finish?: (row: Value) => Value | undefined;
 }): Format =>
   chatRows({

@@ -12,7 +12,6 @@ import { Value } from "./value.ts";
 const maxBytes = 2 ** 26;
 
 export interface Documents {
-  /** The names of all that exist. */
   readonly read: ReadonlySet<string>;
   /** The document at a path from a file; undefined if there is none. */
   at(file: string, path: string): Value | undefined;
@@ -60,7 +59,6 @@ const readWhole = ({ bytes }: Source): Buffer | undefined => {
   return whole.subarray(0, bytes.readNow(whole, 0));
 };
 
-/** Reads a file; undefined if there is none. */
 const readDocument = (path: string): Buffer | undefined => {
   try {
     return readFileSync(path);

@@ -19,11 +19,9 @@ export interface FormatOptions {
 /** A line, a document, a row, or a member of an archive. */
 export interface SourceRecord {
   readonly value: Value;
-  /** The name of its file, as it was given. */
   readonly file: string;
   /** Its position among the records of the file, from 0. */
   readonly position: number;
-  /** The member of an archive that it is. */
   readonly member?: string | undefined;
 }
 
@@ -53,10 +51,8 @@ export interface Rollout {
   readonly members?: readonly (readonly [key: string, value: Built])[] | undefined;
 }
 
-/** What a converter works with. */
 export interface FormatRun {
   readonly options: FormatOptions;
-  /** The files of the run, in their order. */
   readonly files: readonly string[];
   /** Reads a document by its path from a file, or in the same archive; undefined if there is none. */
   beside(record: Pick<SourceRecord, "file" | "member">, name: string): Value | undefined;
@@ -89,11 +85,9 @@ export interface Converter {
  */
 export type Reasons = readonly (readonly [reason: string, paths: string])[];
 
-/** A format of another tool. */
 export interface Format {
   /** As `--from` takes it. */
   readonly name: string;
-  /** The name for people. */
   readonly title: string;
   /** Where groups, rewards and sampled turns come from, for people. */
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
@@ -133,6 +127,5 @@ export const why = {
   onlyFunctions: "only function tools have a place",
 };
 
-/** The reasons for values in each element of a list. */
 export const within = (list: string, reasons: Reasons): Reasons =>
   reasons.map(([reason, paths]) => [reason, paths.replaceAll(/\S+/g, `${list}.$&`)]);

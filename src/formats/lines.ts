@@ -29,7 +29,6 @@ export interface WrittenRollout extends RolloutPlace {
 
 /** A group, which becomes a line. */
 export interface Group {
-  /** Its position among all groups. */
   readonly position: number;
   readonly rollouts: WrittenRollout[];
   /** True if something of it could not be converted. */
@@ -40,7 +39,6 @@ export interface Group {
   members: string;
 }
 
-/** The lines of groups. */
 export type Lines = ReturnType<typeof openLines>;
 
 /** Bytes of lines that are in memory before they are written. */

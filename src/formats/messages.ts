@@ -3,7 +3,6 @@ import { asText, type Built, list, type OwnJson, object, objectOf, replaced, sai
 import type { FormatRun } from "./format.ts";
 import { Unfit, Value } from "./value.ts";
 
-/** A sampled turn. */
 export const choice = (message: Built, finish: Built, logprobs?: Built): Built =>
   logprobs === undefined
     ? { kind: "object", keys: choiceKeys, values: [finish, only, message] }
@@ -22,10 +21,8 @@ export const derivedFinish = (run: FormatRun, callsTools: boolean): OwnJson => {
   return callsTools ? calling : stopped;
 };
 
-/** A given text. */
 export const userTurn = (content: Value): Built => object({ role: user, content });
 
-/** A sampled text. */
 export const sampledText = (run: FormatRun, content: Value, finish?: Built): Built =>
   choice(object({ role: assistant, content }), finish ?? derivedFinish(run, false));
 
@@ -147,7 +144,6 @@ export const toolCall = (call: Value, id?: Built): Built => {
   });
 };
 
-/** The arguments of a call as a text. */
 export const argumentsOf = (args: Value | undefined): Built => (args === undefined ? said("{}") : asText(args));
 
 const without = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>

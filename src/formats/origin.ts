@@ -10,13 +10,11 @@ import type { Group, WrittenRollout } from "./lines.ts";
 import type { RecordMade } from "./receipt.ts";
 import { Unfit, Value } from "./value.ts";
 
-/** A file that is converted. */
 export interface ConvertedFile {
   readonly name: string;
   readonly records: Records;
 }
 
-/** What lines were made of, and how. */
 interface Made {
   readonly files: readonly ConvertedFile[];
   readonly groups: readonly Group[];
@@ -43,7 +41,6 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
   }
 };
 
-/** The origin of the lines of groups. */
 export const originOf = (made: Made): Origin => {
   const { files, groups } = made;
   const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];

@@ -36,11 +36,9 @@ export interface ReceiptData {
   readonly left_out: readonly LeftOutValues[];
   /** Values that are said in another way, or by another value. */
   readonly changed: readonly PlacedValues[];
-  /** Values as they were written. */
   readonly carried: readonly PlacedValues[];
 }
 
-/** The place of a value in what was made. */
 interface Place {
   readonly to: string;
   readonly isChanged: boolean;
@@ -63,7 +61,6 @@ interface Taken {
 const unconverted = "the record could not be converted";
 const atRoot: Inherited = { path: "", place: undefined, reason: undefined };
 
-/** The counts of a run, record by record. */
 export type Receipt = ReturnType<typeof openReceipt>;
 
 /** Opens the receipt of a format. @param records what each record became */

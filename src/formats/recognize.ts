@@ -25,7 +25,6 @@ interface Possible {
   readonly unreadable?: string | undefined;
 }
 
-/** An input, and the formats that it can have. */
 export interface RecognizedInput {
   readonly source: Source;
   readonly formats: readonly Format[];
@@ -136,7 +135,6 @@ const formatsIn = async (source: Source, container: Container, maxUnpackedBytes:
   return { formats: unreadable !== undefined && formats.length === 1 ? formats : [], unreadable };
 };
 
-/** The formats that a text can have. */
 const formatsOf = async (source: Source, maxUnpackedBytes: number): Promise<Possible> => {
   const { name, bytes } = source;
   if (holdsOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };

@@ -38,7 +38,6 @@ export interface Reward {
   readonly identity?: string;
 }
 
-/** What a trajectory is made of. */
 interface Parts {
   readonly judged: Reward;
   readonly turns: readonly Built[];
@@ -69,7 +68,6 @@ export const trajectoryOf = (parts: Parts): Pick<Rollout, "identity" | "trajecto
   return { identity: `${judged.identity ?? ""}${identity}`, trajectory };
 };
 
-/** An exception of a group. */
 export const exceptionOf = (message: Built, type?: Built, traceback?: Built): Built =>
   object({ type: type ?? said("error"), message, traceback });
 

@@ -51,7 +51,6 @@ type Step = Path[number];
 /** Members of an object, in their order. */
 export type Members = readonly (readonly [key: string, value: Value])[];
 
-/** A value of a record. */
 export class Value {
   readonly #in: Text;
   readonly #node: number;
@@ -98,7 +97,6 @@ export class Value {
     return holder === undefined ? document : holder.document;
   }
 
-  /** Its position in `bytes`. */
   get span(): Span {
     return { start: startOf(this.#in.table, this.#node), end: endOf(this.#in.table, this.#node) };
   }
@@ -114,7 +112,6 @@ export class Value {
     return this.text ?? JSON.parse(this.raw);
   }
 
-  /** The content of a string. */
   get text(): string | undefined {
     if (!this.isText) return undefined;
     return this.#in.texts?.get(this.#node)?.toString("utf8") ?? textOf(this.#in.table, this.#node);
@@ -314,11 +311,9 @@ export const neededItems = (holder: Value, key: string, wrong = `${key} is no li
 export const itemsAt = (holder: Value | undefined, ...path: Path): readonly Value[] =>
   holder?.at(path)?.items() ?? none;
 
-/** Members that are numbers or truth values. */
 export const measuredIn = (value: Value | undefined): Members =>
   (value?.members() ?? []).filter(([, { isMeasured }]) => isMeasured);
 
-/** Members that are neither arrays nor objects. */
 export const flatIn = (value: Value | undefined): Members =>
   (value?.members() ?? []).filter(([, { isFlat }]) => isFlat);
 

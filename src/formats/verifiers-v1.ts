@@ -7,7 +7,6 @@ import { flatIn, type Members, measuredIn, needed, neededItems, Unfit, type Valu
 
 const tokens = "a logprob names the token that was sampled, and the others are made of the messages";
 
-/** Attempts that were made again. */
 const earlierErrors = "errors of attempts that were made again have no place";
 
 export const verifiersV1: Format = {

@@ -1,4 +1,5 @@
 /** The bytes of parts and groups, as they were read: for bodies, files, expressions and whoever looks at them. */
+import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
 import { inputChanged, memoryBytes, placeOfLine, readRange, Shrunk, type Source } from "../input/index.ts";
@@ -25,7 +26,6 @@ export const partOf = (
   return source === undefined ? undefined : { source, part };
 };
 
-/** The parts of a group, in their order. */
 export const partsOf = (read: GroupsRead, group: number): readonly GroupPart[] =>
   read.groups.partsOf(group).flatMap((at) => partOf(read, at) ?? []);
 
@@ -38,20 +38,18 @@ export class Window {
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** As many bytes from an offset on, as far as there are any. */
+  /** As many bytes from an offset on, as far as there are any. Others get their turn before more is read. */
   async at(source: Source, start: number, length: number): Promise<Buffer> {
-    if (!this.#has(source, start, length)) {
-      const room = this.#roomFor(source, start, length);
-      this.#bytes = room.subarray(0, await source.bytes.read(room, start));
-    }
-    return this.#bytes.subarray(start - this.#start, start - this.#start + length);
+    if (!this.#has(source, start, length)) await setImmediate();
+    return this.now(source, start, length);
   }
 
-  /** The same, synchronously. */
   now(source: Source, start: number, length: number): Buffer {
     if (!this.#has(source, start, length)) {
-      const room = this.#roomFor(source, start, length);
+      const room = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
       this.#bytes = room.subarray(0, source.bytes.readNow(room, start));
+      this.#source = source;
+      this.#start = start;
     }
     return this.#bytes.subarray(start - this.#start, start - this.#start + length);
   }
@@ -64,12 +62,6 @@ export class Window {
   #has(source: Source, start: number, length: number): boolean {
     const isAfter = this.#source === source && start >= this.#start;
     return isAfter && start + length <= this.#start + this.#bytes.length;
-  }
-
-  #roomFor(source: Source, start: number, length: number): Buffer {
-    this.#source = source;
-    this.#start = start;
-    return Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
   }
 }
 
@@ -146,7 +138,6 @@ export const membersAt = (place: Place, names: readonly string[]): JsonObject =>
 /** A trajectory as it is in the input. */
 export interface TrajectoryLooked {
   readonly bytes: Buffer;
-  /** The file and line that it begins on. */
   readonly place: { readonly file: string; readonly line: number };
 }
 
@@ -188,7 +179,6 @@ export async function* validParts(
   }
 }
 
-/** The rewards of the trajectories in the bytes of a part. */
 export const rewardsIn = (bytes: Buffer, part: Part): readonly number[] =>
   trajectoriesIn(bytes, part).map((trajectory) => {
     const { reward } = membersAt(trajectory, ["reward"]);

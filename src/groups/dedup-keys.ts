@@ -19,7 +19,6 @@ export class DedupKeys {
     this.#keys = digests.borrowed();
   }
 
-  /** Number of groups. */
   get count(): number {
     return this.#keys.count;
   }

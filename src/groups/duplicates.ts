@@ -73,7 +73,6 @@ const repeatedAmong = (prints: Column): ReadonlySet<number> => {
   return repeated;
 };
 
-/** Digests of the bytes of a part's trajectories. */
 const digestsIn = async (read: GroupsRead, position: number): Promise<readonly string[]> => {
   const own = partOf(read, position);
   if (own === undefined) return [];

@@ -20,7 +20,6 @@ import { boundsOf } from "./metrics/sums.ts";
 import type { Scattered } from "./parts/groups.ts";
 import { type GroupsRead, reportOfGroup, spotToKeep } from "./positions.ts";
 
-/** What groups are compared with. The signal ends the search for duplicates, which reads again. */
 interface Comparison {
   readonly outside: readonly Outside[];
   readonly signal?: AbortSignal;
@@ -47,7 +46,6 @@ export const reportAmong = async (read: GroupsRead, { outside, signal }: Compari
   await reportTwice(read, signal);
 };
 
-/** Opens what reports what is wrong with one group. */
 export const groupReporter = (read: GroupsRead): ((group: number) => Promise<void>) => {
   let key: Promise<string | undefined> | undefined;
   return async (group) => {

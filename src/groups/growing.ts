@@ -1,16 +1,13 @@
 /** Groups of a file that is still written: which of them are complete, and which lines come too late. */
-import { hash } from "node:crypto";
 import type { InputKeys } from "./dedup-keys.ts";
-import { Column, Digests, DigestTable, digestBytes } from "./parts/column.ts";
+import { digestBytes } from "./parts/column.ts";
 import type { Found } from "./parts/found.ts";
 import { type Grouped, type GroupingOptions, openDigest, openGrouping } from "./parts/groups.ts";
 
-/** How the groups of a growing file become complete. */
 export interface GrowingOptions extends GroupingOptions {
   /** Name of the file, and the problems of its lines. */
   readonly file: string;
   readonly found: Found;
-  /** The dedup keys of its groups. */
   readonly keys: InputKeys;
   /** Trajectories of a complete group; undefined if unknown. */
   readonly size: number | undefined;
@@ -27,14 +24,14 @@ export interface GrowingOptions extends GroupingOptions {
 /** The groups of one growing file. */
 export type GrowingGroups = ReturnType<typeof openGrowingGroups>;
 
-/** Opens the groups of one growing file. */
 export const openGrowingGroups = (options: GrowingOptions) => {
   const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
   const { parts, problems } = found;
   const { line } = parts.columns;
   /** The digest so far of each open group, by its key, and when its last trajectory was read. */
   const states = new Map<string, { readonly digest: ReturnType<typeof openDigest>; readonly at: number }>();
-  const ended = openEnded();
+  /** The last complete group of each key. */
+  const ended = new Map<string, number>();
   /** Line of the part before, if it can't be read. */
   let unreadable: number | undefined;
 
@@ -51,7 +48,7 @@ export const openGrowingGroups = (options: GrowingOptions) => {
   };
   /** Reports a key that comes again after its group was complete: what comes is a group of its own. */
   const reportAgain = (key: string, { part, group, isAdjacent }: Grouped): void => {
-    const last = ended.find(key);
+    const last = ended.get(key);
     if (last === undefined) return;
     const data = { id: key, line: line.at(groups.firstOf(last)) };
     const spot = { file, line: line.at(part) };
@@ -112,7 +109,6 @@ export const openGrowingGroups = (options: GrowingOptions) => {
     get incomplete(): readonly number[] {
       return [...grouping.open.values()];
     },
-    /** Completes the groups that nothing was written of since a time. */
     completeIdle(since: number): void {
       for (const key of grouping.open.keys()) {
         if ((states.get(key)?.at ?? 0) > since) return;
@@ -125,25 +121,5 @@ export const openGrowingGroups = (options: GrowingOptions) => {
     },
     /** Completes all groups: nothing more will be written of them. */
     completeAll,
-  };
-};
-
-/** Opens the last complete group of each key, by the key's digest: the keys of a long run would be as large as the index. */
-const openEnded = () => {
-  const digests = new Digests();
-  const table = new DigestTable(digests);
-  const groups = new Column("u32");
-  const digestOf = (key: string): Uint8Array => hash("sha256", key, "buffer").subarray(0, digestBytes);
-  return {
-    find: (key: string): number | undefined => {
-      const position = table.find(digestOf(key));
-      return position === undefined ? undefined : groups.at(position);
-    },
-    set: (key: string, group: number): void => {
-      digests.append(digestOf(key));
-      const position = table.add(digests.count - 1);
-      groups.length = digests.count;
-      groups.set(position, group);
-    },
   };
 };

@@ -14,7 +14,6 @@ export const closeGroups = async (read: GroupsRead): Promise<void> => {
   }
 };
 
-/** The same for one group. @throws Failure `input-changed` */
 export const closeGroup = async (read: GroupsRead, group: number): Promise<void> => {
   if (read.groups.isValid(group)) closeBare(read, group, 1);
   else await subtractParts(read, group);

@@ -9,7 +9,6 @@ import type { Found } from "./parts/found.ts";
 import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
 
-/** What was read, and its groups. */
 export interface GroupsRead {
   readonly sources: readonly Source[];
   readonly found: Found;
@@ -92,7 +91,6 @@ export const reportOfGroup = async <Name extends RuleName>(
 export const firstFileOf = ({ sources: [first] }: Pick<GroupsRead, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
-/** The file and line of a part. */
 export const placeOfPart = (
   { sources, found: { parts } }: Pick<GroupsRead, "sources" | "found">,
   position: number,
@@ -102,7 +100,6 @@ export const placeOfPart = (
   return source === undefined ? { file: "the input", line } : placeOfLine(source, line);
 };
 
-/** The file and line of a group's first part. */
 export const spotOfGroup = (read: GroupsRead, group: number): { readonly file: string; readonly line: number } =>
   placeOfPart(read, read.groups.firstOf(group));
 

@@ -22,7 +22,6 @@ import { Groups, openGrouping, type Scattered } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import type { GroupsRead } from "./positions.ts";
 
-/** How open sources are read. */
 export interface SourceOptions {
   readonly signal: AbortSignal;
   /** The split in force; undefined if none is given. */
@@ -43,7 +42,6 @@ export interface SourceOptions {
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
-/** How inputs are read. */
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly host: Host;
   /** Paths; `-`, or no path at all, is standard input. */
@@ -60,7 +58,6 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly onOpened: () => void;
 }
 
-/** What was filtered out, by option. */
 export type LeftOutBy = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
 >;

@@ -86,10 +86,8 @@ export const checkResult = (reading: Reading): CheckResult => {
   };
 };
 
-const unreadableOf = (reading: Reading): number => reading.unreadable ?? unreadableIn(reading);
-
 const factsOf = (reading: Reading, split: string | undefined): ReadFacts => ({
-  unreadable: unreadableOf(reading),
+  unreadable: unreadableIn(reading),
   leftOut: reading.leftOut,
   metrics: reading.found.tally.groups === 0 ? {} : reading.found.tally.metrics(split),
 });
@@ -197,7 +195,7 @@ const endOf = (reading: Reading, run: LogRun & { readonly groups: Counts }): Fai
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
-    const unreadable = unreadableOf(reading);
+    const unreadable = unreadableIn(reading);
     const isConverted = reading.conversion !== undefined;
     const data = { ...facts, rejected, unreadable, file: rejectsFile, isEmpty: rejectsEmpty, isConverted };
     return logRejected(data, { retryable: false, stoppedBy: refused.length > 0 ? "refused" : "invalid_input" });

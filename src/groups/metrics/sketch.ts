@@ -15,7 +15,6 @@ const bucketCount = 2 * bucketsOfSide + 1;
 /** What is added to the exponent of a double. */
 const exponentBias = 1023;
 
-/** A distribution of finite numbers. */
 export interface Sketch {
   count: number;
   least: number;
@@ -104,7 +103,6 @@ const bucketOf = (value: number): number => {
   return value < 0 ? bucketsOfSide - distance : bucketsOfSide + distance;
 };
 
-/** The middle of a bucket. */
 const middleOf = (bucket: number): number => {
   if (bucket === bucketsOfSide) return 0;
   const at = Math.abs(bucket - bucketsOfSide) - 1;
@@ -155,7 +153,6 @@ const valueAt = (weights: readonly Weight[], many: number): number => {
   return (found ?? weights.at(-1))?.value ?? 0;
 };
 
-/** Population standard deviation. */
 export const spreadOf = ({ count, squares }: Sketch): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);
 
@@ -181,7 +178,6 @@ export const newExtremes = (maxValues?: number): Extremes => ({
   largest: [],
 });
 
-/** Rewards kept at each end. */
 const maxKept = 16;
 
 /** Adds the finite reward of a trajectory. */

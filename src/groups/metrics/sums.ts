@@ -16,7 +16,6 @@ export interface ExactSum {
   units: bigint;
   /** What was added since, 32 bits to each, the lowest first. */
   readonly limbs: Float64Array;
-  /** Numbers in the limbs. */
   added: number;
 }
 
@@ -52,7 +51,6 @@ const emptyLimbs = (sum: ExactSum): void => {
   sum.added = 0;
 };
 
-/** Adds another sum, or takes it away. */
 export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -1 = 1): void => {
   into.units += BigInt(sign) * (units + unitsOf(limbs));
 };
@@ -117,7 +115,6 @@ export const momentsOf = (values: Doubles) => {
 const largest = 2 ** 400;
 const smallest = 2 ** -400;
 
-/** Population standard deviation of finite doubles. */
 export const deviation = (values: Doubles): number => {
   let sum = 0;
   let most = 0;

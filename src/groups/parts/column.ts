@@ -2,7 +2,6 @@
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
-/** Adjacent numbers. */
 type Values = Float64Array | Uint32Array | Uint8Array;
 
 /** Numbers that a column has room for at first, and the factor that it grows by. */
@@ -27,7 +26,6 @@ export class Column {
     this.#default = byDefault;
   }
 
-  /** True if no number but the default was ever set. */
   get isDefault(): boolean {
     return this.stored === undefined;
   }
@@ -66,7 +64,6 @@ export class Column {
     this.length = end;
   }
 
-  /** Makes all numbers the default. */
   reset(): void {
     this.stored = undefined;
   }
@@ -112,7 +109,6 @@ export class Digests {
     return new Digests(this.#words, { isBorrowed: true });
   }
 
-  /** Adds adjacent digests. */
   append(digests: Uint8Array): void {
     this.#words.append(wordsOf(digests));
   }

@@ -6,7 +6,6 @@ import { Tally, type TallyData } from "../metrics/metrics.ts";
 import { type Extremes, mergeExtremes, newExtremes } from "../metrics/sketch.ts";
 import { Parts, type PartsData } from "./parts.ts";
 
-/** The shapes of input. */
 export type Shape = "requests" | "groups" | "trajectories";
 
 /** What was found in a range of a source: the index, the metrics, the problems. */
@@ -17,7 +16,6 @@ export interface Found {
   readonly problems: Problems;
   readonly requests: Requests;
   readonly shapes: Set<Shape>;
-  /** The rewards of one source. */
   readonly extremes: Extremes;
 }
 
@@ -38,7 +36,6 @@ interface Keeping {
   readonly isMarked?: boolean | undefined;
 }
 
-/** Nothing yet. */
 export const nothingFound = (judgement: Judgement, { enough, isMarked }: Keeping = {}): Found => ({
   parts: new Parts(isMarked),
   tally: new Tally(),
@@ -48,7 +45,6 @@ export const nothingFound = (judgement: Judgement, { enough, isMarked }: Keeping
   extremes: newExtremes(),
 });
 
-/** What was found so far, as data. */
 export const packFound = (found: Found): PackedFound => ({ ...found, problems: found.problems.pack() });
 
 /** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
@@ -81,10 +77,8 @@ const maxKept = 100;
 export class Requests {
   /** By what they say, in the order they came. */
   readonly kept = new Map<string, RequestFacts>();
-  /** Number of requests added. */
   count = 0;
 
-  /** The different ones, in the order they came. */
   get different(): readonly RequestFacts[] {
     return [...this.kept.values()];
   }

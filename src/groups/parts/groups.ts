@@ -57,12 +57,10 @@ export class Groups {
     this.#toNext.length = part + 1;
   }
 
-  /** Position of a group's first part. */
   firstOf(group: number): number {
     return group + this.#toFirst.at(group);
   }
 
-  /** Positions of a group's parts, in their order. */
   partsOf(group: number): readonly number[] {
     const parts: number[] = [];
     for (let part = this.firstOf(group), step = -1; step !== 0; part += step) {
@@ -72,7 +70,6 @@ export class Groups {
     return parts;
   }
 
-  /** The group of the part at a position. */
   groupOf(part: number): number {
     return part - this.#fromGroup.at(part);
   }
@@ -150,7 +147,6 @@ export interface Scattered {
   readonly key: string;
 }
 
-/** What is grouped, and how. */
 export interface GroupingOptions {
   readonly found: { readonly parts: Parts };
   readonly groups: Groups;
@@ -158,7 +154,6 @@ export interface GroupingOptions {
   readonly byKey: boolean;
 }
 
-/** A part in its group. */
 export interface Grouped {
   readonly part: number;
   readonly group: number;

@@ -32,7 +32,6 @@ const newColumns = () => ({
   fingerprint: new Column("u32"),
 });
 
-/** How a part arrived. */
 type PartKind = "group" | "trajectory" | "unreadable";
 
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
@@ -60,7 +59,6 @@ export interface PartsData {
 export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
   Object.values(columns).flatMap(({ stored }) => stored?.buffer ?? []);
 
-/** All parts of the input, in its order. */
 export class Parts {
   readonly columns = newColumns();
   /** Keys of groups; adjacent parts mostly have the same. */
@@ -142,12 +140,10 @@ export class Parts {
     return this.columns.valid.at(position) === 1;
   }
 
-  /** True if any is of a kind. */
   has(kind: PartKind): boolean {
     return this.columns.kind.includes(kinds.indexOf(kind));
   }
 
-  /** The part at a position. */
   at(position: number): Part {
     const { columns } = this;
     return {
