@@ -2,8 +2,7 @@
 import type { ChooseOptions } from "./choose/choose.ts";
 import type { Reading } from "./read.ts";
 
-export type { Choosing, Sought } from "./choose/select.ts";
-export type { RewardsKnown } from "./choose/where.ts";
+export type { Choosing, RewardsKnown, Sought } from "./choose/select.ts";
 export {
   beginningOf,
   type GroupPart,
@@ -18,8 +17,7 @@ export {
   Window,
 } from "./contents.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
-export { reportAgainst } from "./duplicates.ts";
-export { groupReporter, hasNoChoice, hasNoSignal, outsideOf, reportAmong } from "./findings.ts";
+export { groupReporter, hasNoChoice, hasNoSignal, outsideOf, reportAgainst, reportAmong } from "./findings.ts";
 export { type GrowingGroups, type GrowingOptions, openGrowingGroups } from "./growing.ts";
 export { closeGroup, drawnOf, takeBackGroups } from "./measures.ts";
 export { momentsOf } from "./metrics/sums.ts";
@@ -39,7 +37,7 @@ export {
 
 /** Parses an expression before anything is read. @throws Failure `where-wrong` */
 export const checkWhere = async (text: string): Promise<void> =>
-  void (await import("./choose/where.ts")).parseWhere(text);
+  void (await import("./choose/select.ts")).parseWhere(text);
 
 /** Searches the groups of a reading. @throws Failure `where-wrong`, `input-changed`; the signal's reason */
 export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
