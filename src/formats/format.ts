@@ -80,8 +80,8 @@ export interface Converter {
 }
 
 /**
- * Reasons why values have no place, each with paths that blanks separate; positions are `[]`. A path includes all below it,
- * except what a longer path includes.
+ * Reasons why values have no place, each with paths that blanks separate; positions are `[]`. A path includes all below
+ * it, except what a longer path includes.
  */
 export type Reasons = readonly (readonly [reason: string, paths: string])[];
 

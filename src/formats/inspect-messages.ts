@@ -185,7 +185,7 @@ const openAttachments = (sample: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? undefined : attachment(id, value);
   };
-  /** A value as JSON with its attachments in place, and the values that it stands for. @throws Unfit if one is missing */
+  /** A value as JSON with its attachments in place, and what it stands for. @throws Unfit if one is missing */
   const json = (value: Value): { readonly json: string; readonly of: readonly Value[] } => {
     const whole = find(value);
     if (whole !== undefined) return { json: whole.raw, of: [value, whole] };

@@ -7,7 +7,7 @@ import { jsonOf, LineWriter } from "./built.ts";
 import type { Rollout } from "./format.ts";
 import type { Value } from "./value.ts";
 
-/** A record among those of all files, and its position among the rollouts of the record: -1 if it could not be converted. */
+/** A record among those of all files, and the position of a rollout of it: -1 if it could not be converted. */
 export interface RolloutPlace {
   readonly file: number;
   readonly record: number;
@@ -53,7 +53,7 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
   hash("sha256", bytes.subarray(start, end), "binary");
 
 /**
- * Opens lines, which are written as rollouts come. If the rollouts of a group are apart, all are written again at the end.
+ * Opens lines, which are written as rollouts come. If those of a group are apart, all are written again at the end.
  * @param areAcross true if a group can have rollouts in several files
  */
 export const openLines = (spool: Spool, areAcross: boolean) => {

@@ -3,21 +3,8 @@ import type { Built } from "./built.ts";
 import type { Format, Reasons, Rollout } from "./format.ts";
 import { Value } from "./value.ts";
 
-/** Values of a file with the same path, except positions (`completion[].content`). */
-interface ValueCount {
-  readonly file: string;
-  readonly path: string;
-  count: number;
-}
-
-interface LeftOutValues extends ValueCount {
-  readonly reason: string;
-}
-
-interface PlacedValues extends ValueCount {
-  /** Their path in a trajectory, an exception or a group. */
-  readonly to: string;
-}
+/** Values of a file with the same path, except positions (`completion[].content`), and the same reason or place. */
+type Counted<Said extends string> = Readonly<Record<"file" | "path" | Said, string>> & { count: number };
 
 /** A record, or a part of one, and what it became. */
 export interface RecordMade {
@@ -33,13 +20,14 @@ export interface RecordMade {
 export interface ReceiptData {
   readonly format: string;
   readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
-  readonly left_out: readonly LeftOutValues[];
-  /** Values that are said in another way, or by another value. */
-  readonly changed: readonly PlacedValues[];
-  readonly carried: readonly PlacedValues[];
+  readonly left_out: readonly Counted<"reason">[];
+  /** Values that are said in another way, or by another value; then values as they were written. */
+  readonly changed: readonly Counted<"to">[];
+  readonly carried: readonly Counted<"to">[];
 }
 
 interface Place {
+  /** Its path in a trajectory, an exception or a group. */
   readonly to: string;
   readonly isChanged: boolean;
 }
@@ -65,9 +53,9 @@ export type Receipt = ReturnType<typeof openReceipt>;
 
 /** Opens the receipt of a format. @param records what each record became */
 export const openReceipt = (format: Format, records: () => Iterable<RecordMade>) => {
-  const left = new Map<string, LeftOutValues>();
-  const changed = new Map<string, PlacedValues>();
-  const carried = new Map<string, PlacedValues>();
+  const left = new Map<string, Counted<"reason">>();
+  const changed = new Map<string, Counted<"to">>();
+  const carried = new Map<string, Counted<"to">>();
   /** Why parts of the next record have no place, by the ids of values. */
   const reasons = new Map<number, string>();
   /** Documents next to records that were counted: several records can be made of one. */
@@ -75,7 +63,7 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMade>)
   const leave = ({ id }: Value, why: string): void => {
     if (!reasons.has(id)) reasons.set(id, why);
   };
-  const sumOf = (...all: readonly ReadonlyMap<string, ValueCount>[]): number =>
+  const sumOf = (...all: readonly ReadonlyMap<string, { readonly count: number }>[]): number =>
     all.flatMap((one) => [...one.values()]).reduce((sum, { count }) => sum + count, 0);
   return {
     records,
@@ -107,13 +95,8 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMade>)
         // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
         const inner = place === undefined ? own.innerSeen : undefined;
         if (inner !== undefined) countAll(file, inner, { ...inherited, reason });
-        else if (place !== undefined) {
-          const { to, isChanged } = place;
-          countIn(isChanged ? changed : carried, `${file} ${path} ${to}`, () => ({ file, path, to, count: 0 }));
-        } else {
-          const why = reason ?? (own.isNull ? "null says nothing" : reasonAt(path));
-          countIn(left, `${file} ${path} ${why}`, () => ({ file, path, reason: why, count: 0 }));
-        }
+        else if (place !== undefined) countIn(place.isChanged ? changed : carried, { file, path, to: place.to });
+        else countIn(left, { file, path, reason: reason ?? (own.isNull ? "null says nothing" : reasonAt(path)) });
       };
       countAll(file, value, atRoot);
       for (const document of rollouts?.flatMap((rollout) => rollout.with ?? []) ?? []) {
@@ -125,7 +108,7 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMade>)
     },
     /** The counts, the largest first. */
     data(): ReceiptData {
-      const sorted = <One extends ValueCount>(counts: ReadonlyMap<string, One>): readonly One[] =>
+      const sorted = <One extends { readonly count: number }>(counts: ReadonlyMap<string, One>): readonly One[] =>
         [...counts.values()].sort((a, b) => b.count - a.count);
       const leaves = { read: sumOf(left, changed, carried), placed: sumOf(changed, carried), left_out: sumOf(left) };
       const lists = { left_out: sorted(left), changed: sorted(changed), carried: sorted(carried) };
@@ -134,10 +117,14 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMade>)
   };
 };
 
-const countIn = <One extends ValueCount>(into: Map<string, One>, key: string, make: () => One): void => {
-  const one = into.get(key) ?? make();
-  into.set(key, one);
-  one.count++;
+const countIn = <Of extends Readonly<Record<string, string>>>(
+  into: Map<string, Of & { count: number }>,
+  of: Of,
+): void => {
+  const key = Object.values(of).join(" ");
+  const known = into.get(key);
+  if (known === undefined) into.set(key, { ...of, count: 1 });
+  else known.count++;
 };
 
 /** A path without its positions: `completion[].content`. */

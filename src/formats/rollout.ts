@@ -81,7 +81,7 @@ interface Judged {
   readonly own?: Built | undefined;
 }
 
-/** Returns the reward of a rollout: from where the person asked for it, otherwise the format's own. @throws Unfit if there is none */
+/** Returns the reward of a rollout: from where the person asked for it, else its own. @throws Unfit if there is none */
 export const judge = ({ options, rewardTaken }: FormatRun, { record, ids, own }: Judged): Reward => {
   const { rewardFrom, rewards } = options;
   if (rewardFrom !== undefined) {

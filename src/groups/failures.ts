@@ -48,22 +48,17 @@ const skipping = (valid: ValidGroups = 0): string | undefined =>
     ? undefined
     : `--on-invalid skip sends what is valid${valid === "some" ? "" : ` (${counted(valid, "group")})`} and sets the rest aside`;
 
-/** @param place undefined if the expression of `--where` can't be parsed, else the trajectory that it can't be evaluated for */
-export const whereWrong = ({
-  text,
-  wrong,
-  place,
-}: {
-  text: string;
-  wrong: string;
-  place?: string | undefined;
-}): Failure => {
-  const how = place === undefined ? "read" : `evaluated at ${place}`;
-  return new Failure("usage", "where-wrong", `--where ${text} can't be ${how}: ${wrong}`, {
-    detail: place === undefined ? wrong : `${wrong}, at ${place}`,
-    hint:
-      place === undefined
-        ? "it is a CEL expression over reward, metrics, metadata, messages and group: --where 'reward > 0.5 && group.size >= 4'"
-        : "ask first whether a key is there: --where 'has(metrics.score) && metrics.score > 1'",
-  });
+const cel = "it is a CEL expression over reward, metrics, metadata, messages and group";
+
+/** @param place the trajectory that the expression of `--where` can't be evaluated for; undefined if it can't be parsed */
+export const whereWrong = (text: string, wrong: string, place: string | undefined): Failure => {
+  const [how, detail, hint] =
+    place === undefined
+      ? ["read", wrong, `${cel}: --where 'reward > 0.5 && group.size >= 4'`]
+      : [
+          `evaluated at ${place}`,
+          `${wrong}, at ${place}`,
+          "ask first whether a key is there: --where 'has(metrics.score) && metrics.score > 1'",
+        ];
+  return new Failure("usage", "where-wrong", `--where ${text} can't be ${how}: ${wrong}`, { detail, hint });
 };

@@ -1,4 +1,4 @@
-/** Reports what only the whole input shows: groups without signal, versions that lag, outliers, groups in doubt, what a trainer can't learn from, duplicates. */
+/** Reports what only the whole input shows: groups without signal or in doubt, outliers, lags, duplicates. */
 import { hash } from "node:crypto";
 import { groupingKeysOf, surenessOf } from "../check/group-key.ts";
 import { groupsInDoubt } from "../check/rules/in-doubt.ts";
@@ -231,7 +231,7 @@ const lacks: readonly Lack[] = [
   { rule: "tools-missing", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
 ];
 
-/** Reports trajectories without a choice, choices without logprobs, and calls of tools that are not given: once what all lack, else each. */
+/** Reports trajectories without a choice, without logprobs or without tools: once what all lack, else each. */
 const reportTraining = async (read: GroupsRead): Promise<void> => {
   const { source, training } = read.found.parts.columns;
   // What the trajectories of all files, and of each, have to train on, and what they lack.
@@ -348,7 +348,7 @@ function* repeatedIn(parts: Parts): Generator<Placed, void> {
   }
 }
 
-/** Numbers that occur more than once, and are not 0: a hash table, half of which is empty, is filled faster than they are sorted. */
+/** Numbers that occur more than once, and are not 0. A hash table, half empty, is filled faster than they are sorted. */
 const repeatedAmong = (prints: Column): ReadonlySet<number> => {
   const repeated = new Set<number>();
   const bits = 33 - Math.clz32(prints.length);

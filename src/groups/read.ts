@@ -206,7 +206,7 @@ export const readSources = async (
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** Of what was composed, the position of each problem is looked for in what it was made of: of no more than a person reads. */
+/** A problem of composed lines is looked for in what they were made of: of no more problems than a person reads. */
 const judgementFor = (sources: readonly Source[], judgement: Judgement = lenient): Judgement =>
   sources.some(({ origin }) => origin !== undefined) ? { ...judgement, setsAside: false } : judgement;
 

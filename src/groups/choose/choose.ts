@@ -1,4 +1,4 @@
-/** Chooses groups and trajectories: what is kept becomes sources whose lines are composed, when they are read, of parts of the inputs. */
+/** Makes a reading of what is kept: sources whose lines are composed of parts of the inputs when they are read. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
@@ -60,7 +60,7 @@ export const chooseOf = async (
   };
 };
 
-/** @throws Failure `input-changed` if groups are not what they were when they were read first: they were read again since */
+/** @throws Failure `input-changed` if groups are not what they were: they were read again since */
 const requireUnchanged = async (reading: Reading, kept: Selection["kept"]): Promise<void> => {
   const window = new Window();
   for (const group of kept) {
@@ -119,7 +119,7 @@ const composeSources = async (reading: Reading, { kept, cut }: Selection, signal
 const bytesOfPiece = (piece: Piece, window: Window): Buffer =>
   Buffer.isBuffer(piece) ? piece : window.now(piece.source, piece.start, piece.length);
 
-/** Opens what gives the pieces of a group's line; of a group on a line that loses trajectories, its bytes are read for it. */
+/** Opens what gives the pieces of a group's line. A line that loses trajectories is read for it. */
 const openPieces = (reading: Reading, cut: Selection["cut"], window: Window) => {
   const { groups } = reading;
   const joined = (pieces: readonly Piece[]): readonly Piece[] =>

@@ -1,4 +1,4 @@
-/** Decides which groups and trajectories are kept: by an expression (CEL), their rewards, chance or shard; and finds groups for a page. */
+/** Decides which groups and trajectories are kept: by CEL, rewards, chance or shard. Finds groups for a page. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
@@ -176,7 +176,7 @@ export const parseWhere = (text: string): Wanted => {
       return run();
     } catch (thrown) {
       const [wrong = ""] = (thrown instanceof Error ? thrown.message : "it can't be evaluated").split("\n", 1);
-      throw whereWrong({ text, wrong, place: place?.() });
+      throw whereWrong(text, wrong, place?.());
     }
   };
   const environment = new Environment({ limits: { maxDepth: 100 } });

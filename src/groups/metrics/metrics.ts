@@ -20,7 +20,7 @@ export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "
 /** A trajectory that was read: its metrics, and what is counted for people in addition. */
 interface ReadTrajectory {
   readonly reward: number;
-  /** Metrics that have a mean, and in that order their finite values. Names are compared with those before as an object. */
+  /** Metrics that have a mean, and in that order their finite values. Names are compared by identity. */
   readonly names: readonly string[];
   readonly metrics: readonly number[];
   /** Messages and choices, and characters of their content. */

@@ -97,7 +97,7 @@ export const boundsOf = (values: Doubles): { readonly least: number; readonly mo
   return { least, most };
 };
 
-/** Mean, population standard deviation and bounds of finite doubles: equal ones have exactly their mean; of none, all are 0. */
+/** Mean, population standard deviation and bounds of finite doubles; of none, all are 0. */
 export const momentsOf = (values: Doubles) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const { least, most } = boundsOf(values);

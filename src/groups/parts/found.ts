@@ -57,7 +57,7 @@ export const mergeFound = (into: Found, later: PackedFound, lines = 0): void => 
   for (const shape of later.shapes) into.shapes.add(shape);
 };
 
-/** Keys of a request that the interface does not name, by their decoded names, in their order; each as it is spelled. */
+/** Keys of a request that the interface does not name, by their decoded names, each as it is spelled. */
 export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
 
 /** What one request says in addition to its groups, and where. */

@@ -26,7 +26,7 @@ const newColumns = () => ({
   version: new Column("f64", Number.NaN),
   /** What its trajectories have to train on, and what they lack, in bits (metrics/metrics.ts). */
   training: new Column("u8"),
-  /** Position in `keys`, from 1, of its group's key; 0 if it has none. Keys are forgotten when the parts are grouped. */
+  /** Position in `keys`, from 1, of its group's key; 0 if it has none. Forgotten when the parts are grouped. */
   key: new Column("u32"),
   /** Fingerprints of its trajectories, one for each; 0 if there is none. They are dropped once they were compared. */
   fingerprint: new Column("u32"),
