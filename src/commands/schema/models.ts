@@ -157,11 +157,7 @@ export const modelsOutputs: s.Outputs = {
   "catalog all": ["the models of both catalogs, and which catalog has them", entryRows, entry],
   "catalog show": ["the entries of one model in the catalogs", entryRows, entry],
   "catalog diff": ["what is different between two catalogs, two dates or two files", diff, change],
-  "catalog cost": [
-    "what a usage costs at each model, cheapest first",
-    object({ usage, models: list(costOfModel) }),
-    costOfModel,
-  ],
+  "catalog cost": ["what a usage costs at each model, cheapest first", ...s.rowsOf("models", costOfModel, { usage })],
   "catalog lock": ["what was locked", lock],
   "catalog verify": ["what got worse than a lock file allows, and what could be used instead", verification, s.problem],
 };

@@ -2,7 +2,21 @@
 import { exitCodes } from "../../failure.ts";
 import { modelsOutputs } from "./models.ts";
 import * as s from "./shape.ts";
-import { about, all, anything, count, flag, list, maybe, nullable, object, oneOf, optional, text } from "./shape.ts";
+import {
+  about,
+  all,
+  anything,
+  count,
+  flag,
+  list,
+  maybe,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  rowsOf,
+  text,
+} from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
 export { asItCame } from "./models.ts";
@@ -44,13 +58,14 @@ const profile = object({
   keys: about("the uses that a key is saved for", list(use)),
 });
 
-const projects = about("that it is for; none: all", list(text));
+const deleted = object({ deleted: text, settings: list(text), keys: list(use) });
 
-/** A person's key of the local service. */
+/** What a person's key of the local service is for. */
+const uses = { projects: about("that it is for; none: all", list(text)), uses: list(use) };
+const addedKey = object({ ...all(text, "name", "key"), ...uses });
 const key = object({
   name: text,
-  projects,
-  uses: list(use),
+  ...uses,
   created: s.time,
   revoked: about("null while it is taken", nullable(s.time)),
 });
@@ -63,6 +78,8 @@ const finding = object({
   code: maybe("the error code of a run that needs this; only of errors", code),
   facts: maybe("what was found", s.named(anything)),
 });
+
+const worst = about("the worst of them", oneOf("ok", "warning", "error"));
 
 const topic = object({
   name: text,
@@ -174,43 +191,21 @@ const documents: s.Outputs = {
   ...modelsOutputs,
   "auth login": ["for which uses and origins the key was saved", login],
   "auth logout": ["the uses whose key is forgotten", object({ profile: text, removed: list(use) })],
-  "auth status": [
-    "which credential goes with which use",
-    object({ profile: text, credentials: list(credential) }),
-    credential,
-  ],
-  "config list": [
-    "every setting, and where its value comes from",
-    object({ profile: text, settings: list(setting) }),
-    setting,
-  ],
+  "auth status": ["which credential goes with which use", ...rowsOf("credentials", credential, { profile: text })],
+  "config list": ["every setting, and where its value comes from", ...rowsOf("settings", setting, { profile: text })],
   "config get": ["one setting", setting],
   "config path": ["where the settings are saved", object({ settings: text })],
   "config export": ["the settings of a profile, by name: what config import reads", s.named(anything)],
-  "profile list": ["the profiles that are saved", object({ profiles: list(profile) }), profile],
+  "profile list": ["the profiles that are saved", ...rowsOf("profiles", profile)],
   "profile use": ["the profile that is used where none is named", object({ profile: text })],
-  "profile delete": [
-    "what was forgotten with a profile",
-    object({ deleted: text, settings: list(text), keys: list(use) }),
-  ],
+  "profile delete": ["what was forgotten with a profile", deleted],
   "profile rename": ["the profile's names, and the account that it keeps", object(all(text, "from", "to", "account"))],
-  "serve keys add": [
-    "a key of the local service, which is shown this once",
-    object({ ...all(text, "name", "key"), projects, uses: list(use) }),
-  ],
-  "serve keys list": ["the keys of the local service", object({ keys: list(key) }), key],
+  "serve keys add": ["a key of the local service, which is shown this once", addedKey],
+  "serve keys list": ["the keys of the local service", ...rowsOf("keys", key)],
   "serve keys revoke": ["whose key was revoked", object({ revoked: text })],
-  doctor: [
-    "what is right and what is wrong, with its fix",
-    object({ status: about("the worst of them", oneOf("ok", "warning", "error")), findings: list(finding) }),
-    finding,
-  ],
+  doctor: ["what is right and what is wrong, with its fix", ...rowsOf("findings", finding, { status: worst })],
   commands: ["the whole command tree, with the options of every command and the exit codes", commands, command],
-  explain: [
-    "what codes and rules mean; with a name, those of that name and an example",
-    object({ topics: list(topic) }),
-    topic,
-  ],
+  explain: ["what codes and rules mean; with a name, those of that name and an example", ...rowsOf("topics", topic)],
   schema: ["the schemas that there are; with a name, that schema", schemas, listed],
   error: ["the line on standard error, on any exit code but 0", object({ error })],
   problem: ["one thing that is wrong, as results and errors hold it", s.problem],
@@ -219,12 +214,9 @@ const documents: s.Outputs = {
 };
 
 /** Every output. */
-export const outputs = Object.entries(documents).map(([name, [about, schema, line]]) => ({
-  name,
-  about,
-  schema,
-  line,
-}));
+export const outputs = Object.entries(documents).map(([name, [about, schema, line]]) => {
+  return { name, about, schema, line };
+});
 export type Output = (typeof outputs)[number];
 
 /** The schema of an output as a document of its own: the file of the package, below `schemas/`, and what is in it. */

@@ -46,6 +46,10 @@ export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items))
 /** An object with any names, and values of one kind. */
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
+/** A document with a list after its other keys, and a row of the list. */
+export const rowsOf = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
+  [object({ ...others, [name]: list(row) }), row] as const;
+
 /** Several keys with the same schema. */
 export const all = <Of extends Schema, Name extends string>(
   schema: Of,

@@ -141,10 +141,7 @@ const loggedCall = object({
   ...s.all(text, "destination", "account"),
 });
 
-const ledgerStatus = object({
-  groups: about("null where no files were given", nullable(standing)),
-  entries: list(entry),
-});
+const groups = about("null where no files were given", nullable(standing));
 
 const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
 
@@ -172,9 +169,9 @@ export const trajectoriesOutputs: s.Outputs = {
   check: ["whether the input is valid, and its metrics", check],
   convert: ["what was made of other tools' files", convert],
   view: ["where a page of rollouts is served, or was written", view],
-  "ledger status": ["the requests of the ledger", ledgerStatus, entry],
+  "ledger status": ["the requests of the ledger", ...s.rowsOf("entries", entry, { groups })],
   "ledger resolve": ["the requests that were settled", ledgerResolve],
   "ledger verify": ["whether every group was logged exactly once", ledgerVerify],
   "ledger forget": ["how many requests were forgotten", ledgerForget],
-  "ledger calls": ["the calls that the service's answers named", object({ calls: list(loggedCall) }), loggedCall],
+  "ledger calls": ["the calls that the service's answers named", ...s.rowsOf("calls", loggedCall)],
 };
