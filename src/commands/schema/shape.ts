@@ -40,7 +40,12 @@ export const position = z.int().check(z.minimum(1));
 /** A time as `toISOString` writes it: RFC 3339, in UTC. */
 export const time = z.iso.datetime();
 export const anything = z.unknown();
-export const { looseObject: open, nullable, optional, strictObject: object, union: either } = z;
+// One by one: a namespace that is taken apart brings all of zod along, with its languages, to every command that reads.
+export const open = z.looseObject;
+export const object = z.strictObject;
+export const either = z.union;
+export const nullable = z.nullable;
+export const optional = z.optional;
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 /** An object with any names, and values of one kind. */
