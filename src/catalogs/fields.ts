@@ -19,6 +19,9 @@ export const tokenPrices: ReadonlySet<string> = new Set([
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
 ]);
 
+/** The names of both. */
+export const usualPrices: readonly string[] = [...new Set([...priceNames, ...tokenPrices])];
+
 /** Powers of ten between a price on the wire and in a table: tokens are priced by the million. */
 export const placesFor = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
 
@@ -179,7 +182,7 @@ export const mistypedFields = (model: CatalogModel): readonly string[] => {
   const wrongDate = deprecationOf(model) === undefined && !(date instanceof Mistyped);
   return [
     ...mistypedNames(model),
-    ...[...new Set([...priceNames, ...tokenPrices])].filter(isWrongPrice).map((name) => `pricing.${name}`),
+    ...usualPrices.filter(isWrongPrice).map((name) => `pricing.${name}`),
     ...(wrongCountry ? ["datacenters.country_code"] : []),
     ...(wrongDate ? ["deprecation_date"] : []),
   ];

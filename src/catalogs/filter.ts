@@ -4,7 +4,7 @@ import { type Entries, known } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shifted } from "../decimal.ts";
 import { nearest } from "../nearest.ts";
 import { countriesMeant, countryCodes, countryMeant } from "./countries.ts";
-import { deprecationOf, placesFor, priceIn, priceNames, pricesStated, tokenPrices } from "./fields.ts";
+import { deprecationOf, placesFor, priceIn, pricesStated, usualPrices } from "./fields.ts";
 import { dayOf, matchesPattern } from "./models.ts";
 
 type Words = readonly string[];
@@ -134,7 +134,7 @@ const options = {
     },
     words: {
       of: ({ pricing }: CatalogModel) => pricesStated(pricing),
-      usual: [...new Set([...priceNames, ...tokenPrices])],
+      usual: usualPrices,
     },
   },
   free: {

@@ -4,13 +4,7 @@ import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 
 const dayMs = 86_400_000;
 
-const unitMs: ReadonlyMap<string, number> = new Map([
-  ["s", 1000],
-  ["m", 60_000],
-  ["h", 3_600_000],
-  ["d", dayMs],
-  ["w", 604_800_000],
-]);
+const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
 /** Milliseconds of `30m` or `7d`; undefined for anything else. */
 export const ageMs = (value: string): number | undefined => {
@@ -51,11 +45,7 @@ const deadline = (word: string, option: string): Moment => {
 };
 
 /** Thousands and millions, as people write them. */
-const factors: ReadonlyMap<string, number> = new Map([
-  ["", 1],
-  ["k", 1000],
-  ["m", 1_000_000],
-]);
+const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
 /** A number of tokens, such as `128k`. */
 export const tokens = (about: string, value = "n"): Kind<number | undefined> =>
