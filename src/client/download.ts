@@ -199,7 +199,3 @@ export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Pro
     connections.close();
   }
 };
-
-/** Returns host and port of the proxy on the way to an address. @throws Failure `proxy-unusable`, `address-malformed` */
-export const proxyFor = (address: string, env: Host["env"]): string | undefined =>
-  routeTo(addressOf(address), env).proxy?.hostAndPort;

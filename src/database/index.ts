@@ -6,7 +6,7 @@ import { openFile } from "./sqlite.ts";
 
 export { fileFailure, type Lock, type LockWaiting, tryLock, waitForLock } from "./own-file.ts";
 export type { Row } from "./row.ts";
-export { type ExaminedFile, examineFile, sqliteVersion } from "./sqlite.ts";
+export { type ExaminedFile, examineFile } from "./sqlite.ts";
 
 /** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates; in JSON both are kept. */
 export type Value = string | number | Uint8Array | null;

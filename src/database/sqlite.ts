@@ -240,12 +240,3 @@ export const examineFile = async (part: DatabasePart, path: string, sql: string)
     await database.close();
   }
 };
-
-/** Returns the version of SQLite in this program. */
-export const sqliteVersion = (): string => {
-  const connection = new Connection(":memory:");
-  const about = { path: ":memory:", title: "SQLite" };
-  const [row] = rowsOf(connection.prepare("SELECT sqlite_version() AS version").all(), about);
-  connection.close();
-  return row?.text("version") ?? "";
-};

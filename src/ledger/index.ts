@@ -31,6 +31,3 @@ export const loadLedger = async (path: string | undefined): Promise<void> => {
 /** Examines the ledger in a file without changing it; undefined if there is none. @throws Failure `storage` */
 export const examineLedger: LedgerModule["examineLedger"] = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);
-
-/** Returns the version of SQLite, which is loaded for it. @throws what loading it ends with */
-export const sqliteVersion = async (): Promise<string> => (await import("../database/index.ts")).sqliteVersion();

@@ -187,24 +187,6 @@ describe("rollcall doctor about its files", () => {
     expect(await ledger()).toMatchObject({ status: "ok", facts: { writers: 0, counts: { logged: { groups: 1 } } } });
   });
 
-  it("warns about requests with an unknown outcome, and names ledger resolve", async () => {
-    const home = newHome();
-    const { url } = await scriptedServer([{ answer: (_, response) => void response.socket?.destroy() }]);
-    const file = join(home.HOME, "a.jsonl");
-    writeFileSync(file, group);
-    const env = { ...home, ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: key };
-    expect((await runRollcall(["log", "m", file, "--split", "train"], { env })).code).toBe(8);
-    const { code, of } = await doctor(["--offline"], { env });
-    expect(code).toBe(0);
-    expect(of("ledger")).toMatchObject([
-      {
-        status: "warning",
-        message: expect.stringContaining("1 group unknown"),
-        fix: expect.stringContaining("ledger resolve"),
-      },
-    ]);
-  });
-
   it("exits with the code of settings before files, credentials and addresses", async () => {
     const all = {
       ROLLCALL_BASE_URL: "http://127.0.0.1:1",

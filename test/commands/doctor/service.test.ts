@@ -55,18 +55,6 @@ describe("rollcall doctor about credentials", () => {
     ]);
   });
 
-  it("exits with 2 for a credential over plain http to another host", async () => {
-    const { code, of } = await doctor(["--timeout", "300ms"], {
-      env: {
-        ROLLCALL_INFERENCE_BASE_URL: "http://service.invalid",
-        ROLLCALL_API_KEY: key,
-        HTTP_PROXY: "http://127.0.0.1:1",
-      },
-    });
-    expect(code).toBe(2);
-    expect(of("credential inference")).toMatchObject([{ status: "error", code: "usage" }]);
-  });
-
   it("reports a credential as untested if the service does not decide about it", async () => {
     const { env } = await serviceWith([
       { when: isTo("HEAD", "/"), answer: { status: 200 } },
