@@ -10,7 +10,6 @@ import {
   valueAt,
 } from "../json/spelled.ts";
 
-/** One message of a conversation. */
 export interface Turn {
   /** Its position among the messages. */
   readonly at: number;
@@ -23,11 +22,9 @@ export interface Turn {
   readonly answers: string | undefined;
   /** What the choice says next to its message, such as why the model stopped. */
   readonly around: readonly SpelledMember[];
-  /** What was said and called, in its order. */
   readonly parts: readonly Part[];
 }
 
-/** A part of a message. */
 export type Part =
   /** What was said: a text, or the value in the place of one. */
   | { readonly kind: "said"; readonly value: Spelled }
@@ -44,7 +41,6 @@ export type Part =
   | { readonly kind: "no call"; readonly value: Spelled }
   /** An answer of a tool that is a part of a message. */
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
-  /** The other members of the message. */
   | { readonly kind: "also"; readonly members: readonly SpelledMember[] };
 
 /** An image, a sound or a file: its address, or its data in base64, or its name. */
@@ -93,7 +89,6 @@ export const without = (value: Spelled | undefined, keys: readonly string[]): Sp
   return kept.length === 0 ? undefined : objectOf(kept);
 };
 
-/** An object of members as they were written. */
 export const objectOf = (members: readonly SpelledMember[]): Spelled =>
   readSpelled(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
 

@@ -27,7 +27,6 @@ export interface Cost {
   readonly model: string;
   /** The amounts by what they are for, such as `prompt`, as they were spelled. */
   readonly parts: readonly { readonly what: string; readonly amount: string }[];
-  /** Default: `USD`. */
   readonly unit: string;
   /** The exact sum of the parts; undefined if one of them is not an amount of money. */
   readonly total: Decimal | undefined;

@@ -1,7 +1,6 @@
 /** Failures of reading calls, and why a call can't become something else. */
 import { Failure } from "../failure.ts";
 
-/** Why a traced call can't become a trajectory or messages. */
 export type CallUnfit =
   | "running"
   | "deleted"

@@ -14,7 +14,6 @@ export type Found =
       readonly kind: "missing";
       /** The part of the path up to the step that leads nowhere. */
       readonly at: string;
-      /** The path that was probably meant. */
       readonly near: string | undefined;
       /** What there is instead: keys, or how long the list is. */
       readonly there: readonly string[];
@@ -78,7 +77,6 @@ const kindText = ({ kind, text }: Spelled): string => {
   return kind === "object" ? "an object" : `a ${kind}`;
 };
 
-/** A path as it is typed. */
 export const formatPath = (path: CallPath): string =>
   path
     .map((one, at) => {

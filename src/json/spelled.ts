@@ -1,6 +1,5 @@
 /** JSON as it was written: digits of numbers, order of keys and repeated keys are kept. A browser reads it too. */
 
-/** A key and its value. */
 export interface SpelledMember {
   readonly key: string;
   readonly value: Spelled;
@@ -34,7 +33,6 @@ export class Spelled {
     this.#end = end;
   }
 
-  /** Its JSON, as it was written. */
   get json(): string {
     return this.#source.slice(this.#start, this.#end);
   }
@@ -113,7 +111,6 @@ const endOfValue = (text: string, from: number): number => {
   return text.length;
 };
 
-/** Reads valid JSON. */
 export const readSpelled = (text: string): Spelled => {
   const start = skipWhite(text, 0);
   return new Spelled(text, start, endOfValue(text, start));

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { type Host, withoutSecrets } from "../host.ts";
 import { isBuildSystem } from "./safe.ts";
 
-/** A browser that is being opened. */
 export interface OpenedBrowser {
   /** Resolves if none could be started. */
   readonly failed: Promise<void>;

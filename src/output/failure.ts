@@ -17,7 +17,6 @@ export interface End {
   readonly exitCode: number;
 }
 
-/** Prints the failure of a run. */
 export const printFailure = async (screen: Screen, end: End): Promise<void> => {
   screen.stopProgress();
   const { safe, isForProgram, tellsEvents } = screen;

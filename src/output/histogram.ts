@@ -20,7 +20,6 @@ interface Named {
   readonly distribution: Distribution;
 }
 
-/** What is drawn of trajectories. */
 export interface Picture {
   readonly rewards: Distribution;
   /** Groups whose rewards differ, of all. */

@@ -5,9 +5,9 @@ import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";
 export type { CallAsked } from "./call/page.ts";
-export { type CallPrinter, callFields, printCallSummary, printCalls } from "./call/printer.ts";
-export { printDocument, printRaw } from "./json.ts";
-export { printList } from "./list.ts";
+export { callFields, printCallSummary, printCalls } from "./call/printer.ts";
+
+export { printDocument, printList, printRaw } from "./list.ts";
 export { printPage } from "./page.ts";
 export { barText, type Meter, type MeterEvent, type MeterForm, meterForms, type Progress } from "./progress.ts";
 export { printReport, type Report, type ReportForm, reportForms, requireReportPlace } from "./report.ts";

@@ -15,10 +15,8 @@ async function* textsOf(screen: Screen, pages: AsyncIterable<Page>): AsyncGenera
   for await (const page of pages) yield* pageTexts(page, await layoutOf(screen, page));
 }
 
-/** How a page is laid out. */
 interface Layout {
   readonly paint: Paint;
-  /** Makes text of several lines safe. */
   readonly clean: (text: string) => string;
   /** Folds a line to the columns after an indent; keeps it whole in a pipe. */
   readonly fold: (line: string, indent: number) => readonly string[];

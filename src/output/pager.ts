@@ -42,7 +42,6 @@ export const printPaged = async ({ host, pieces, direct, missing }: Paging): Pro
 
 type Rest = Iterator<string> | AsyncIterator<string>;
 
-/** False if the reader left. */
 const writeAll = async (sink: Sink, first: readonly string[], rest: Rest): Promise<boolean> => {
   for (const piece of first) await sink.write(piece);
   for (let next = await rest.next(); next.done !== true && !sink.gone; next = await rest.next()) {

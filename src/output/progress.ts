@@ -2,7 +2,6 @@
 import { counted } from "../counted.ts";
 import type { Host } from "../host.ts";
 
-/** A running spinner. */
 export interface Progress {
   update(label: string): void;
   stop(): void;
@@ -11,7 +10,6 @@ export interface Progress {
 /** Work that is done before this many milliseconds have passed needs no spinner, and loads none. */
 const patienceMs = 150;
 
-/** Shows nothing. */
 export const silent: Progress = { update: () => undefined, stop: () => undefined };
 
 interface Spinning {
@@ -53,7 +51,6 @@ export const openProgress = ({ host, label, color, clean }: Spinning): Progress 
   return { update, stop };
 };
 
-/** The forms that progress can take. */
 export const meterForms = ["bar", "lines", "json", "none"] as const;
 export type MeterForm = (typeof meterForms)[number];
 
@@ -66,7 +63,6 @@ interface MeterState {
   readonly groups: number | undefined;
 }
 
-/** A change of state. */
 export interface MeterEvent {
   /** Its name in JSON: `request_logged`. */
   readonly event: string;
@@ -76,7 +72,6 @@ export interface MeterEvent {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Progress of one run. */
 export interface Meter {
   show(state: MeterState): void;
   tell(event: MeterEvent): void;
@@ -91,7 +86,6 @@ interface MeterOptions {
   readonly columns: number;
   /** Opens the spinner in front of a bar's text. */
   readonly spinner: (label: string) => Progress;
-  /** Writes a line. */
   readonly line: (text: string) => void;
 }
 

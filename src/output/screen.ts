@@ -15,18 +15,12 @@ export type ColorWhen = (typeof colorWhens)[number];
 /** Every form by its name, in the order of `--help`. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfies readonly Format[];
 
-/** The global options that are about the screen, as typed. */
-export interface TypedScreen {
-  readonly json?: boolean | undefined;
+/** The global options that are about the screen, as typed; `color` is false for `--no-color`. */
+export type TypedScreen = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;
   readonly fields?: string | undefined;
-  readonly header?: boolean | undefined;
-  readonly quiet?: boolean | undefined;
-  /** False for `--no-color`. */
   readonly color?: string | boolean | undefined;
-  readonly pager?: boolean | undefined;
-  readonly debug?: boolean | undefined;
-}
+};
 
 /** What they mean. */
 export interface ScreenWords {
@@ -37,7 +31,6 @@ export interface ScreenWords {
   readonly quiet: boolean;
   readonly color: ColorWhen;
   readonly pager: boolean;
-  readonly debug: boolean;
   /** True if standard error is a line of JSON for everything that is said: `--progress json`. */
   readonly events?: boolean;
 }
@@ -60,7 +53,6 @@ export const screenWords = (typed: TypedScreen): ScreenWords => {
     quiet: typed.quiet === true,
     color: colorWhens.find((when) => when === color) ?? (color === false ? "never" : "auto"),
     pager: typed.pager !== false,
-    debug: typed.debug === true,
   };
 };
 

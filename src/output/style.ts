@@ -25,7 +25,6 @@ export const openPaint = async (wanted: boolean): Promise<Paint> => {
   return (tone, text) => (tone === undefined || text === "" ? text : paints[tone](text));
 };
 
-/** Characters to draw with. */
 export interface Glyphs {
   /** In place of text that was left out. */
   readonly cut: string;
@@ -37,7 +36,6 @@ export interface Glyphs {
   readonly rest: string;
   /** Heights from low to full. */
   readonly heights: string;
-  /** A line across. */
   readonly across: string;
   /** Between the ends of a range, and between a mean and its spread. */
   readonly to: string;

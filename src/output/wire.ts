@@ -90,7 +90,6 @@ const onlyValue = (value: Spelled): Spelled => {
   return only === undefined || others.length > 0 ? value : only.value;
 };
 
-/** One object as it was spelled. */
 export interface SpelledObject {
   /** Its own keys, each once. */
   readonly keys: readonly string[];
@@ -100,7 +99,6 @@ export interface SpelledObject {
   json(name: string): string;
 }
 
-/** Opens an object. */
 export const spelledIn = (bytes: Uint8Array, span: Span): SpelledObject => {
   const value = readSpelled(textOf(bytes, span));
   return {
@@ -150,7 +148,6 @@ export const compact = (json: string): string => {
   return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
-/** How a column is called. */
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "otherNames">;
 
 /**

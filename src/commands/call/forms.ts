@@ -33,7 +33,6 @@ export interface ReadCall {
   readonly reply: Uint8Array;
 }
 
-/** Takes calls in their order. */
 export interface CallResults {
   take(call: ReadCall): Promise<void>;
   /** Prints what had to wait for the last call. Returns what could not be done. */
@@ -142,7 +141,7 @@ const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
         screen.notice(`${count} calls are shown whole: --list has a line of each`);
       return undefined;
     },
-    cut: printer.cut,
+    ...(printer.cut === undefined ? {} : { cut: printer.cut }),
   };
 };
 

@@ -8,8 +8,8 @@ import {
   withoutContent,
 } from "../../calls/index.ts";
 import type { Spelled } from "../../json/spelled.ts";
-import { printRaw } from "../json.ts";
-import { printList } from "../list.ts";
+
+import { printList, printRaw } from "../list.ts";
 import { printPage, printPages } from "../page.ts";
 import { oneLine } from "../safe.ts";
 import type { Screen } from "../screen.ts";
@@ -18,13 +18,13 @@ import { fieldNamed } from "../wire.ts";
 import { type CallAsked, callSections, fieldSections } from "./page.ts";
 
 /** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
-export interface CallPrinter {
+interface CallPrinter {
   /** @param reply the document that holds the call under `call`: that of one call keeps what else it says */
   print(call: Spelled, reply?: Uint8Array): Promise<void>;
   /** Prints what had to wait for the last call. `several` ids make the JSON `{"calls":[…]}`; after a choice it may be empty. */
   end(about: { readonly several: boolean; readonly mayBeEmpty?: boolean }): Promise<void>;
   /** Prints what a person can use of what waited, if something else ends the run. */
-  cut(): Promise<void>;
+  cut?(): Promise<void>;
 }
 
 interface Printing {
@@ -33,7 +33,6 @@ interface Printing {
   readonly markdown?: boolean;
 }
 
-/** Opens the printer for the form asked for. */
 export const printCalls = (printing: Printing): CallPrinter => {
   const { format, paged } = printing.screen;
   if (printing.markdown === true) return markdownPrinter(printing);
@@ -44,14 +43,11 @@ export const printCalls = (printing: Printing): CallPrinter => {
   return { ...printer, print: async (call) => await printer.print(withoutContent(call, vendorPrefix)) };
 };
 
-const nothing = async (): Promise<void> => undefined;
-
 /** All calls in one document, once the last is there: half a document is not one. */
 const documentPrinter = ({ screen, asked }: Printing): CallPrinter => {
   const calls: Spelled[] = [];
   let only: Uint8Array | undefined;
   return {
-    cut: nothing,
     print: async (call, reply) => {
       only = reply ?? replyOf(call);
       calls.push(call);
@@ -71,8 +67,7 @@ const replyOf = ({ json }: Spelled): Uint8Array => Buffer.from(`{"call":${json}}
 const linePrinter = ({ screen, asked }: Printing): CallPrinter => ({
   print: async (call, reply = replyOf(call)) =>
     await printList(screen, { columns: columnsOf(asked), rows: [call], wire: { bytes: reply, member: "call" } }),
-  end: nothing,
-  cut: nothing,
+  end: async () => undefined,
 });
 
 /** A page a call, as it comes: alone in a pipe or a file, all of them through one pager if one may open. */
@@ -117,8 +112,7 @@ const markdownPrinter = ({ screen, asked }: Printing): CallPrinter => {
       if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", paged: false });
       await screen.print(pieces, { kind: "lines", paged: false });
     },
-    end: nothing,
-    cut: nothing,
+    end: async () => undefined,
   };
 };
 
