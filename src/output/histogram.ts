@@ -134,11 +134,11 @@ const roundSteps = [1, 2, 2.5, 5, 10];
 
 const quantile = (weights: Distribution["weights"], passed: number): number => {
   let sum = 0;
-  const found = weights.find(({ count }) => {
+  for (const { value, count } of weights) {
     sum += count;
-    return sum >= passed;
-  });
-  return (found ?? weights.at(-1))?.value ?? 0;
+    if (sum >= passed) return value;
+  }
+  return weights.at(-1)?.value ?? 0;
 };
 
 const binned = (

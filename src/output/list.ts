@@ -37,13 +37,9 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
     return await screen.print(pieces, { kind: "lines" });
   }
   // Only a terminal has tables, and what measures text is not loaded for a pipe.
-  const { tablePieces } = await import("./table.ts");
-  let left: readonly string[] = [];
-  const leavesOut = (names: readonly string[]): void => {
-    left = names;
-  };
-  const table = { columns: shown, rows, width, paint: await screen.paint(), clean: safe.line, leavesOut };
-  await screen.print(tablePieces(table), { kind: "lines" });
+  const { drawTable } = await import("./table.ts");
+  const { pieces, left } = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
+  await screen.print(pieces, { kind: "lines" });
   if (left.length === 0) return;
   const are = counted(left.length, "column is", "columns are");
   screen.notice(`${are} left out in ${width} columns of the terminal: ${left.join(", ")} (--fields picks them)`);
@@ -59,9 +55,7 @@ const ownObjects = <Row>({ columns, rows }: ListView<Row>) => {
 /** The columns asked for. @throws Failure `option-value-wrong` */
 const shownColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly ShownColumn<Row>[] => {
   const { columns } = view;
-  const wire = view.wire && openWire(view.wire);
-  const rows = wire?.shown;
-  const all = wire?.all;
+  const { shown: rows, all } = view.wire === undefined ? {} : openWire(view.wire);
   if (fields === undefined) {
     return columns
       .filter(({ name, onlyWhereSome = false }) => !onlyWhereSome || hasSome(rows, name))

@@ -15,8 +15,6 @@ interface TableView<Row> {
   readonly width: number;
   readonly paint: Paint;
   readonly clean: (cell: string) => string;
-  /** Is told the columns that the terminal has no room for. */
-  readonly leavesOut: (names: readonly string[]) => void;
 }
 
 /** A column and its measures, in columns of the terminal. */
@@ -46,14 +44,21 @@ const minMarked = 8;
 
 const gap = "  ";
 
-/** A table in pieces: its header, then its rows. Nothing if there is no row. */
-export function* tablePieces<Row>(view: TableView<Row>): Generator<string, void> {
-  const { rows, width, paint } = view;
-  if (rows.length === 0) return;
+/** A table, and the columns that the terminal has no room for. */
+export const drawTable = <Row>(
+  view: TableView<Row>,
+): { readonly pieces: Iterable<string>; readonly left: readonly string[] } => {
+  if (view.rows.length === 0) return { pieces: [], left: [] };
   const columns = fittingColumns(view);
-  if (columns.length > 1 && total(columns.map(({ readable }) => readable)) > width) return yield* recordPieces(view);
+  const isReadable = columns.length < 2 || total(columns.map(({ readable }) => readable)) <= view.width;
+  if (!isReadable) return { pieces: recordPieces(view), left: [] };
   const left = view.columns.filter(({ name }) => !columns.some(({ column }) => column.name === name));
-  if (left.length > 0) view.leavesOut(left.map(({ name }) => name));
+  return { pieces: tablePieces(view, columns), left: left.map(({ name }) => name) };
+};
+
+/** A table in pieces: its header, then its rows. */
+function* tablePieces<Row>(view: TableView<Row>, columns: readonly Measured<Row>[]): Generator<string, void> {
+  const { rows, width, paint } = view;
   const widths = shrunk(columns, width);
   const height = Math.max(...columns.map(({ headings }) => headings.length));
   // Headings of several lines stand on the rows: the shorter ones begin further down.
