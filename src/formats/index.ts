@@ -1,8 +1,8 @@
 /** Converts files of other tools to groups; nothing of it is loaded before a file may be of another tool. */
 import { beginsAsOwn, type Converted, type Convertible, ownHeadBytes, readHead, type Source } from "../input/index.ts";
-import type { Conversion, ForeignChoice } from "./converted.ts";
+import type { Conversion, ForeignChoice } from "./convert.ts";
 
-export type { Conversion, ForeignChoice } from "./converted.ts";
+export type { Conversion, ForeignChoice } from "./convert.ts";
 export type { Format } from "./format.ts";
 export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
