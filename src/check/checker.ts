@@ -32,7 +32,6 @@ import { anything, checkElements, type Report, reportWrongType, required, typeOf
 /** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
 export interface Block {
   readonly text: Tabled;
-  /** The reader that wrote the table. */
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
   readonly start: number;
   readonly places: Pick<Places, "mark" | "of">;
@@ -56,14 +55,14 @@ export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices:
 
 /** A request, and keys that tell it from a group and from a trajectory. */
 const requestType = typeOf(
-  [
-    ["trajectory_groups", required(Kind.array)],
-    ["split", { ...required(Kind.string), takes: Kind.absent | Kind.string }],
-    ["trajectories", anything],
-    ["messages_and_choices", anything],
-    ["messages", anything],
-    ["reward", anything],
-  ],
+  {
+    trajectory_groups: required(Kind.array),
+    split: { ...required(Kind.string), takes: Kind.absent | Kind.string },
+    trajectories: anything,
+    messages_and_choices: anything,
+    messages: anything,
+    reward: anything,
+  },
   ({ trajectory_groups: groups, split, trajectories, ...others }) => {
     // An object with nothing but a split lacks its groups, rather than all that a trajectory has.
     const isBare =
@@ -78,13 +77,7 @@ const requestType = typeOf(
 /** Keys that a request has once. */
 const requestKeys = ["trajectory_groups", "split"] as const;
 
-const groupType = typeOf(
-  [
-    ["trajectories", required(Kind.array)],
-    ["exceptions", anything],
-  ],
-  kindsAlone,
-);
+const groupType = typeOf({ trajectories: required(Kind.array), exceptions: anything }, kindsAlone);
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
@@ -97,7 +90,6 @@ export const hasTwiceOf = ({ text, node }: Place): boolean => {
 
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
-/** What a part keeps of its trajectories. */
 type Measured = Pick<Part, "equal" | "version" | "training">;
 
 const unmeasured: Measured = { training: 0, version: Number.NaN, equal: false };

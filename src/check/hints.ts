@@ -85,7 +85,6 @@ const nestedIn = ({ trajectories, role }: JsonObject): string | undefined => {
     : undefined;
 };
 
-/** How the messages are made of what other tools write. */
 const messagesFrom = (holder: JsonObject, other: string | undefined): string | undefined => {
   const format = formatOf(holder);
   if (format !== undefined)

@@ -42,7 +42,6 @@ export const takeList = async (
   return true;
 };
 
-/** A text that is a list. */
 interface List extends Range, Position {
   /** The text up to the list, its bracket included. */
   readonly head: Buffer;

@@ -10,7 +10,6 @@ import { maxTextBytes, takeList } from "./lists.ts";
 import { Places } from "./rules/places.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
-/** How a source is read. */
 export interface ScanOptions {
   /** Position of the source among the inputs. */
   readonly index: number;
@@ -47,7 +46,6 @@ export class Scan {
   readonly #options: ScanOptions;
   readonly #checker: Checker;
   #line = 1;
-  /** True if the source is one document. */
   #isDocument = false;
 
   constructor(source: Source, options: ScanOptions) {
@@ -58,7 +56,6 @@ export class Scan {
     this.#checker = new Checker({ index, groupBy, found, file: source.name });
   }
 
-  /** What was found. */
   get found(): Found {
     return this.#options.found;
   }
@@ -182,7 +179,6 @@ const withoutMarks = (own: Buffer): Buffer => {
   return bytes;
 };
 
-/** Takes what is wrong. */
 export type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
 /** A fault, and the text that has it. */
@@ -196,7 +192,6 @@ interface FaultOptions {
 
 const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
-/** Reports a fault by its rule. */
 export const reportFault = (bytes: Buffer, { fault: { at, fault }, last, isDocument, report }: FaultOptions): void => {
   const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
   /** The word that starts there, its sign included: `-Infinity`. */

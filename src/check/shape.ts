@@ -46,7 +46,6 @@ export type FactsOf<Name extends string, Facts> = (kinds: Kinds<Name>, text: Tab
 /** For objects of which nothing else is asked. */
 export const kindsAlone = <Own>(own: Own): Own => own;
 
-/** Where objects of a shape have their values. */
 interface Plan {
   /**
    * By slots, the distance of the value, the last of a key that appears twice, from the object, or from the end of an array
@@ -61,7 +60,6 @@ interface Plan {
   readonly twice: number;
 }
 
-/** What is known of objects of a shape. */
 interface Known<Facts> {
   readonly plan: Plan;
   readonly facts: Facts;

@@ -10,13 +10,10 @@ import { Scan, type ScanOptions } from "./scan.ts";
 
 /** How reading is shared. */
 export interface Sharing {
-  /** The program that a helping thread runs. */
   readonly program: string;
   /** Threads that read, this one included. */
   readonly threads: number;
-  /** The smallest file that is shared. */
   readonly leastBytes: number;
-  /** Bytes of a range. */
   readonly stepBytes: number;
 }
 
@@ -52,7 +49,6 @@ interface Ranges {
   readonly next: Int32Array;
 }
 
-/** The task of a helping thread. */
 export interface HelperTask extends Ranges, Pick<ScanOptions, "index" | "groupBy"> {
   readonly descriptor: number;
   readonly name: string;
@@ -138,7 +134,6 @@ interface SourceOptions extends ScanOptions {
   readonly sharing?: Sharing | undefined;
   /** What this thread does while others begin to read. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
-  /** Called with the number of bytes that were read. */
   readonly onRead: (bytes: number) => void;
 }
 

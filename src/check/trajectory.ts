@@ -35,7 +35,6 @@ import {
   typeOf,
 } from "./types.ts";
 
-/** What is known of a trajectory. */
 export interface TrajectoryFacts extends Turns {
   /** Where it is in its table. */
   node: number;
@@ -70,24 +69,14 @@ export const newFacts = (): TrajectoryFacts => ({
   callsTools: false,
 });
 
+const string = perhaps(Kind.string);
 const functionType = typeOf(
-  [
-    ["name", perhaps(Kind.string)],
-    ["description", perhaps(Kind.string)],
-    ["parameters", perhaps(Kind.object)],
-    ["strict", perhaps(Kind.boolean)],
-  ],
+  { name: string, description: string, parameters: perhaps(Kind.object), strict: perhaps(Kind.boolean) },
   kindsAlone,
 );
 
 /** A tool that was offered to the model. Assumed: all but the function may be absent. */
-const toolType = typeOf(
-  [
-    ["type", perhaps(Kind.string)],
-    ["function", required(Kind.object, functionType.check)],
-  ],
-  kindsAlone,
-);
+const toolType = typeOf({ type: string, function: required(Kind.object, functionType.check) }, kindsAlone);
 
 const tools = { kind: Kind.object, of: { field: "tools" } } as const;
 
@@ -122,20 +111,20 @@ const exceptionKeys = ["exception", "exceptions"] as const;
  * services differ in whether they take null.
  */
 const trajectoryType = typeOf(
-  [
-    ["messages_and_choices", required(Kind.array)],
-    ["tools", perhaps(Kind.array, checkTools)],
-    ["additional_histories", perhaps(Kind.array)],
-    ["reward", required(Kind.number)],
-    ["initial_policy_version", version("initial_policy_version")],
-    ["final_policy_version", version("final_policy_version")],
-    ["metrics", perhaps(Kind.object)],
-    ["metadata", perhaps(Kind.object)],
-    ["logs", perhaps(Kind.array)],
-    ["start_time", perhaps(Kind.string, checkStart)],
-    ["exception", anything],
-    ["exceptions", anything],
-  ],
+  {
+    messages_and_choices: required(Kind.array),
+    tools: perhaps(Kind.array, checkTools),
+    additional_histories: perhaps(Kind.array),
+    reward: required(Kind.number),
+    initial_policy_version: version("initial_policy_version"),
+    final_policy_version: version("final_policy_version"),
+    metrics: perhaps(Kind.object),
+    metadata: perhaps(Kind.object),
+    logs: perhaps(Kind.array),
+    start_time: perhaps(Kind.string, checkStart),
+    exception: anything,
+    exceptions: anything,
+  },
   (kinds, text, object) => ({
     mayHaveFailed: exceptionKeys.some((key) => kinds[key] !== Kind.absent),
     isNested: kinds.metadata === Kind.object && nestedIn(text, nodeOfKey(text, object, "metadata") ?? 0).length > 0,
@@ -247,7 +236,6 @@ const inspectHistories = (text: Tabled, list: number, report: Report): void => {
 
 const logs = { kind: Kind.string, of: { rule: "log-type" } } as const;
 
-/** The last value of each key of an object. */
 const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> => {
   const members = new Map<string, number>();
   const end = afterOf(text, object);
@@ -257,7 +245,6 @@ const membersOf = (text: Tabled, object: number): ReadonlyMap<string, number> =>
   return members;
 };
 
-/** Members of metadata that are objects or arrays. */
 const nestedIn = (text: Tabled, object: number): readonly (readonly [string, number])[] =>
   Array.from(membersOf(text, object)).filter(([, node]) => (kindOf(text, node) & (Kind.object | Kind.array)) !== 0);
 
@@ -309,7 +296,6 @@ const metricAt = (text: Tabled, node: number): number | undefined => {
   return kind === Kind.boolean ? Number(firstOf(text, node) === letterT) : undefined;
 };
 
-/** Reports a start without a zone. */
 const inspectStart = (text: Tabled, node: number, report: Report): void => {
   const start = textOf(text, node);
   const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));

@@ -44,66 +44,52 @@ export const perhaps = (takes: number, check?: Check): Field => ({
 /** A field of which nothing is asked. */
 export const anything: Field = { takes: 255, wanted: "anything" };
 
-/** What follows from the keys and kinds of an object: true if they are right, and the fields that are then looked at. */
+/** What follows from the keys and kinds of an object: if they are right, and the fields that are then looked at. */
 interface Typed<Name extends string> {
   readonly kinds: Kinds<Name>;
   readonly isTyped: boolean;
-  /** Fields that may be absent, and are null. */
   readonly nulls: readonly Name[];
   readonly further: readonly { readonly slot: number; readonly check: Check }[];
 }
 
 /** A kind of object by its fields, in the interface's order; and what else follows from the keys and kinds of one. */
 export const typeOf = <Name extends string, More>(
-  fields: readonly (readonly [Name, Field])[],
+  fields: Readonly<Record<Name, Field>>,
   moreOf: FactsOf<Name, More>,
 ): { readonly shape: Shape<Name, Typed<Name> & { readonly more: More }>; readonly check: Check } => {
-  const shape = new Shape<Name, Typed<Name> & { readonly more: More }>(
-    fields.map(([name]) => name),
-    (kinds, text, object) => ({
-      kinds,
-      nulls: fields.flatMap(([name, { takes }]) =>
-        kinds[name] === Kind.null && takes !== anything.takes && (takes & optional) === optional ? [name] : [],
-      ),
-      isTyped: fields.every(([name, { takes }]) => (kinds[name] & takes) !== 0),
-      further: fields.flatMap(([name, { check }], at) =>
-        check === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, check }],
-      ),
-      more: moreOf(kinds, text, object),
+  const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
+  const shape = new Shape<Name, Typed<Name> & { readonly more: More }>(names, (kinds, text, object) => ({
+    kinds,
+    nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anything),
+    isTyped: names.every((name) => (kinds[name] & fields[name].takes) !== 0),
+    further: names.flatMap((name, at) => {
+      const { check: further } = fields[name];
+      return further === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, check: further }];
     }),
-  );
-  const check: Check = (text, object, report) => {
-    const { isTyped, further } = shape.read(text, object);
-    let fits = isTyped;
-    if (!isTyped) for (const [at, field] of fields.entries()) checkField(text, { object, at, field }, report);
-    else for (const own of further) fits = own.check(text, shape.at(text, own.slot), report) && fits;
-    return fits;
-  };
-  const checkField = (
-    text: Tabled,
-    { object, at, field: [field, { takes, wanted, check: further }] }: OneField<Name>,
-    report: Report,
-  ): void => {
-    const node = shape.at(text, at + 1);
+    more: moreOf(kinds, text, object),
+  }));
+  const checkField = (text: Tabled, { object, field }: { object: number; field: Name }, report: Report): void => {
+    const { takes, wanted, check: further } = fields[field];
+    const node = shape.at(text, shape.slots[field]);
     const kind = kindOf(text, node);
-    if ((kind & takes) === 0 && node > 0) reportWrongType(text, { node, field, wanted }, report);
-    else if ((kind & takes) !== 0 && (kind & optional) === 0) further?.(text, node, report);
+    if ((kind & takes) !== 0 && (kind & optional) === 0) further?.(text, node, report);
+    else if ((kind & takes) === 0 && node > 0) reportWrongType(text, { node, field, wanted }, report);
     else if ((kind & takes) === 0) {
       // What is plainly not a trajectory lacks more than the reward.
       if (field === "reward" && shape.at(text, 1) === 0 && isNoTrajectory(parsedNode(text, object))) return;
       report("missing-field", { field, instead: () => insteadOf(field, parsedNode(text, object)) }, object, field);
     }
   };
+  const check: Check = (text, object, report) => {
+    const { isTyped, further } = shape.read(text, object);
+    let fits = isTyped;
+    if (!isTyped) for (const name of names) checkField(text, { object, field: name }, report);
+    else for (const own of further) fits = own.check(text, shape.at(text, own.slot), report) && fits;
+    return fits;
+  };
   return { shape, check };
 };
 
-interface OneField<Name extends string> {
-  readonly object: number;
-  readonly at: number;
-  readonly field: readonly [Name, Field];
-}
-
-/** Reports a value of the wrong type. */
 export const reportWrongType = (
   text: Tabled,
   { node, field, wanted }: { readonly node: number; readonly field: string; readonly wanted: string },

@@ -152,25 +152,26 @@ interface SyntaxSeen {
   readonly before: string | undefined;
 }
 
-const syntaxWords: Readonly<Record<SyntaxSeen["fault"], (seen: SyntaxSeen) => string>> = {
-  word: ({ word }) => `${word} is not JSON`,
-  comma: ({ text, before }) => {
-    if (text !== "," && before === ",") return `nothing stands between a comma and ${text}`;
-    return text !== "," && before === undefined ? `${text} closes nothing` : `a value is missing before ${text}`;
-  },
-  control: () => "a control character stands unescaped in a string",
-  escape: () => "this escape is not JSON",
-  number: () => "this number is not JSON",
-  character: ({ text }) => `${text} can't stand here`,
-};
-
-const syntaxAdvice: Readonly<Record<SyntaxSeen["fault"], string>> = {
-  word: "a word in JSON is true, false or null; any other text stands in double quotes",
-  character: "write lines with a JSON writer, such as json.dumps",
-  comma: "leave one comma out",
-  control: "write it as an escape, such as \\n or \\t",
-  escape: "JSON has \\u0041 for \\x41, and a backslash itself is \\\\",
-  number: "a number has digits on both sides of its point, and neither + nor zeros in front",
+/** What is said of each fault, and what to do about it. */
+const syntaxFaults: Readonly<Record<SyntaxSeen["fault"], readonly [says: (seen: SyntaxSeen) => string, string]>> = {
+  word: [
+    ({ word }) => `${word} is not JSON`,
+    "a word in JSON is true, false or null; any other text stands in double quotes",
+  ],
+  comma: [
+    ({ text, before }) => {
+      if (text !== "," && before === ",") return `nothing stands between a comma and ${text}`;
+      return text !== "," && before === undefined ? `${text} closes nothing` : `a value is missing before ${text}`;
+    },
+    "leave one comma out",
+  ],
+  control: [() => "a control character stands unescaped in a string", "write it as an escape, such as \\n or \\t"],
+  escape: [() => "this escape is not JSON", "JSON has \\u0041 for \\x41, and a backslash itself is \\\\"],
+  number: [
+    () => "this number is not JSON",
+    "a number has digits on both sides of its point, and neither + nor zeros in front",
+  ],
+  character: [({ text }) => `${text} can't stand here`, "write lines with a JSON writer, such as json.dumps"],
 };
 
 /** Text that is not JSON. */
@@ -228,12 +229,12 @@ export const jsonRules = {
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxSeen>({
-    says: (seen) => syntaxWords[seen.fault](seen),
+    says: (seen) => syntaxFaults[seen.fault][0](seen),
     quiet: "the text stops being JSON here",
     advice: ({ fault, text, before }) =>
       fault === "comma" && before !== "," && text !== ","
         ? "write the value, or leave the comma or the colon before it out"
-        : syntaxAdvice[fault],
+        : syntaxFaults[fault][1],
     why: "The text is not JSON for a reason that has no rule of its own.",
     example: '{"messages_and_choices":[,],"reward":1}',
   }),

@@ -26,7 +26,6 @@ export const problemOf = <Name extends RuleName>(name: Name, data: RuleData<Name
   return { ...spot, rule: name, severity, message, advice: own };
 };
 
-/** The problems of a rule. */
 interface OfRule {
   readonly severity: Severity;
   count: number;

@@ -87,7 +87,6 @@ export const result = '{"role":"tool","tool_call_id":"a","content":"found"}';
 export const trajectory = (reward: string | number, more = "", turns = `${question},${answer}`): string =>
   `{"messages_and_choices":[${turns}],"reward":${reward}${more}}`;
 
-/** A trajectory of the messages. */
 export const messages = (...all: readonly string[]): string => trajectory(1, "", all.join(","));
 
 /** A group of trajectories; one that breaks no rule. */

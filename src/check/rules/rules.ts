@@ -6,7 +6,6 @@ import { inputRules, runRules } from "./input-rules.ts";
 import type { Rule } from "./rule.ts";
 import { fieldRules, signalRules, typeRules } from "./trajectory-rules.ts";
 
-/** Every rule. */
 export const rules = {
   ...fileRules,
   ...jsonRules,
@@ -17,7 +16,6 @@ export const rules = {
   ...runRules,
 };
 
-/** Name of a rule. */
 export type RuleName = keyof typeof rules;
 
 /** What a rule's words are made of. */
@@ -25,12 +23,10 @@ export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<
 
 const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
 
-/** The rule of a name. */
 export const ruleOf = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
 
 const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name);
 
-/** Names of all rules. */
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
 
 /** Names of the rules that can be silent. */

@@ -48,7 +48,6 @@ type FindRun = (from: number, end: number, length: number) => number;
 
 const none: readonly Secret[] = [];
 
-/** The secrets in a range of bytes of JSON. */
 export const secretsIn = (bytes: Buffer, { start, end }: Span, findRun: FindRun): readonly Secret[] => {
   let found = none;
   for (let at = findRun(start, end, minRun); at < end; at = findRun(at, end, minRun)) {
@@ -87,7 +86,6 @@ const minCharacters = 10;
 const isMadeUp = (key: string): boolean =>
   new Set(key).size < minCharacters || !/\d/.test(key) || /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);
 
-/** What is shown in a secret's place. */
 const blot = "***";
 
 /** The same formats anywhere in a text, and private keys that begin or end outside it. */
