@@ -40,8 +40,12 @@ const sharingHere = (bytes: number): Sharing | undefined => {
   return threads > 1 && existsSync(program) ? { program, threads, leastBytes: minSharedBytes, stepBytes } : undefined;
 };
 
-/** The ranges of a source. The next one that no thread has taken is counted in memory that threads share. */
-interface Ranges {
+/** What a helping thread is told. The next range that no thread has taken is counted in memory that threads share. */
+export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
+  readonly descriptor: number;
+  readonly name: string;
+  readonly judgement: Judgement;
+  readonly isMarked: boolean;
   /** Offset of the first line of the first range. */
   readonly start: number;
   readonly size: number;
@@ -49,29 +53,15 @@ interface Ranges {
   readonly next: Int32Array;
 }
 
-export interface HelperTask extends Ranges, Pick<ScanOptions, "index" | "groupBy"> {
-  readonly descriptor: number;
-  readonly name: string;
-  readonly judgement: Judgement;
-  readonly isMarked: boolean;
-}
-
-/** What was found in the range at a position. Its lines are counted from 1. */
-export interface RangeFound {
+/** A range. Its lines are counted from 1. */
+export interface RangeResult {
   readonly position: number;
-  readonly found: PackedFound;
+  /** Undefined if it has, or ends next to, a line that is too long to be read in ranges. */
+  readonly found: PackedFound | undefined;
   readonly lines: number;
   /** Offset after its last line. */
   readonly end: number;
 }
-
-/** A range that has, or ends next to, a line that is too long to be read in ranges. */
-interface NoRange {
-  readonly position: number;
-  readonly found: undefined;
-}
-
-export type RangeResult = RangeFound | NoRange;
 
 const never = new AbortController().signal;
 
@@ -90,11 +80,12 @@ export async function* scanRanges(
     const from = first + position * stepBytes;
     const start = position === 0 ? from : await lineFrom(source, from);
     const end = await lineFrom(source, Math.min(size, from + stepBytes));
-    if (start === undefined || end === undefined) return { position, found: undefined };
+    const tooLong = { position, found: undefined, lines: 0, end: 0 };
+    if (start === undefined || end === undefined) return tooLong;
     const scan = new Scan(source, { index, groupBy, found: nothingFound(judgement, { enough, isMarked }) });
     for await (const block of blocksOf(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
-      if (block.kind !== "lines") return { position, found: undefined };
+      if (block.kind !== "lines") return tooLong;
       scan.takeLines(block);
     }
     enough = scan.found.problems.enough;
@@ -179,11 +170,11 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
   const { judgement } = found.problems;
   const ranges = { start, size, stepBytes: sharing.stepBytes, next, judgement, isMarked: found.parts.isMarked };
   const task: HelperTask = { ...ranges, index, groupBy, descriptor, name: source.name };
-  const waiting = new Map<number, RangeFound>();
+  const waiting = new Map<number, Parameters<Scan["takeRange"]>[0] & Pick<RangeResult, "end">>();
   let merged = 0;
   let end = start;
-  const take = (result: RangeResult): void => {
-    if (result.found !== undefined) waiting.set(result.position, result);
+  const take = ({ position, found: own, lines, end: after }: RangeResult): void => {
+    if (own !== undefined) waiting.set(position, { found: own, lines, end: after });
     // Nobody takes another range.
     else Atomics.store(next, 0, 2 ** 30);
   };
