@@ -41,9 +41,6 @@ const findFolder = ({ env, platform }: Machine, kind: keyof typeof folders): str
   return below(env[windows.variable] || below(env.USERPROFILE, windows.home), "rollcall", windows.name) || undefined;
 };
 
-/** The folder of settings and credentials; undefined without `ROLLCALL_CONFIG_DIR` and a home. */
-const configFolder = (host: Machine): string | undefined => findFolder(host, "config");
-
 /** The folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
 export const dataFolder = (host: Machine): string | undefined => findFolder(host, "data");
 
@@ -61,23 +58,11 @@ export const isCreatable = (path: string): boolean => {
 /** A JSON object of a file. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A file's JSON object, and the positions of its values. */
-interface JsonDocument {
-  readonly members: Members;
-  /** The position of the value at a path; that of the file if there is none. */
-  where(path: readonly string[]): Where;
-}
-
-/** A saved file: all of its content, also what only newer versions know, and its profiles. */
-export interface Saved extends JsonDocument {
-  readonly profiles: ReadonlyMap<string, Members>;
-}
-
-/** One of the two files. */
+/** One of the two files that are saved. */
 export type SavedKind = "settings" | "credentials";
 
 const savedFile = (host: Machine, kind: SavedKind): string | undefined => {
-  const folder = configFolder(host);
+  const folder = findFolder(host, "config");
   return folder === undefined ? undefined : join(folder, `${kind}.json`);
 };
 
@@ -87,6 +72,11 @@ export const settingsFile = (host: Machine, kind: SavedKind = "settings"): strin
   if (file === undefined) throw placeMissing("settings");
   return file;
 };
+
+/** A saved file: all of its content, also what only newer versions know, and its profiles. */
+export interface Saved extends ReturnType<typeof parseDocument> {
+  readonly profiles: ReadonlyMap<string, Members>;
+}
 
 /**
  * Reads a saved file; a missing one is empty. Nothing is created.
@@ -98,8 +88,15 @@ export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Probl
   if (file === undefined || bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
   const loose = host.platform === "win32" ? [] : [looseMode(file, "600"), looseMode(dirname(file), "700")];
   for (const problem of loose) if (problem !== undefined) warn?.(problem);
-  const document = parseDocument(bytes, file, settingsBroken);
-  return { ...document, profiles: profilesOf(document) };
+  const { members, where } = parseDocument(bytes, file, settingsBroken);
+  const { profiles = {} } = members;
+  if (!isObject(profiles)) throw settingsBroken("`profiles` is not an object", where(["profiles"]));
+  const found = new Map<string, Members>();
+  for (const [name, saved] of Object.entries(profiles)) {
+    if (!isObject(saved)) throw settingsBroken(`the profile "${name}" is not an object`, where(["profiles", name]));
+    found.set(name, saved);
+  }
+  return { members, where, profiles: found };
 };
 
 /** The problems of a saved file's mode. @throws as `readSaved` */
@@ -125,7 +122,7 @@ const readIfExists = (file: string): Buffer | undefined => {
 };
 
 /** Reads a JSON object from a file's bytes. @throws the failure that `broken` makes */
-export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof settingsBroken): JsonDocument => {
+export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof settingsBroken) => {
   if (!isUtf8(bytes)) throw broken("it is not UTF-8", { file });
   const text = Buffer.from(bytes)
     .toString("utf8")
@@ -137,22 +134,12 @@ export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof se
   if (fault !== undefined) throw broken(text.trim() === "" ? "it is empty" : "it is not JSON", whereAt(fault.at));
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw broken("it is not a JSON object", { file });
+  /** The position of the value at a path; that of the file if there is none. */
   const where = (path: readonly string[]): Where => {
     const span = spanAt(own, path);
     return span === undefined ? { file } : whereAt(span.start);
   };
   return { members, where };
-};
-
-const profilesOf = ({ members, where }: JsonDocument): ReadonlyMap<string, Members> => {
-  const { profiles = {} } = members;
-  if (!isObject(profiles)) throw settingsBroken("`profiles` is not an object", where(["profiles"]));
-  return new Map(
-    Object.entries(profiles).map(([name, saved]): [string, Members] => {
-      if (isObject(saved)) return [name, saved];
-      throw settingsBroken(`the profile "${name}" is not an object`, where(["profiles", name]));
-    }),
-  );
 };
 
 /** The change that adds members to a profile, which may be new. */
