@@ -8,7 +8,15 @@ import { printDocument, printPicture, printReport, type ReportForm } from "../..
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { checkReports } from "../inputs/options.ts";
 import { problemsToShow, sayWarnings } from "../inputs/problems.ts";
-import { printFacts, readInputs, sayConversion, sayGrouping, unreadableText, withReading } from "../inputs/read.ts";
+import {
+  factsIn,
+  printFacts,
+  readInputs,
+  sayConversion,
+  sayGrouping,
+  unreadableText,
+  withReading,
+} from "../inputs/read.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { TypedCheck } from "./command.ts";
 
@@ -85,12 +93,8 @@ const printResult = async ({ screen }: Context, reading: Reading, result: CheckR
       warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
     } satisfies CheckDocument);
   }
-  const facts = [
-    { name: "status", value: status },
-    ...(split === undefined ? [] : [{ name: "split", value: split }]),
-    { name: "groups", value: `${rejectedText(groups)}${unreadableText(unreadable)}` },
-    { name: "trajectories", value: rejectedText(trajectories) },
-  ];
+  const groupsText = `${rejectedText(groups)}${unreadableText(unreadable)}`;
+  const facts = factsIn({ status, split, groups: groupsText, trajectories: rejectedText(trajectories) });
   await printFacts(screen, { facts, metrics });
   await printPicture(screen, () => drawnOf(reading));
 };

@@ -10,7 +10,7 @@ import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
 import { sayWarnings, withFrames } from "../inputs/problems.ts";
-import { printFacts, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
+import { factsIn, printFacts, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { TypedConvert } from "./command.ts";
 
@@ -48,13 +48,13 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
       await printDocument(screen, document satisfies ConvertDocument);
     } else {
       if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(leftOutText(receipt, typed));
-      const facts = [
-        { name: "groups", value: written },
-        { name: "trajectories", value: trajectories.read - trajectories.rejected },
-        ...(groups.rejected === 0 ? [] : [{ name: "rejected", value: `${groups.rejected} groups` }]),
-        ...(rejectsFile === undefined ? [] : [{ name: "rejects", value: rejectsFile }]),
-        { name: "written to", value: out },
-      ];
+      const facts = factsIn({
+        groups: written,
+        trajectories: trajectories.read - trajectories.rejected,
+        rejected: groups.rejected === 0 ? undefined : `${groups.rejected} groups`,
+        rejects: rejectsFile,
+        "written to": out,
+      });
       if (out !== "-") await printFacts(screen, { facts });
     }
     if (rejectsFile === undefined) return;

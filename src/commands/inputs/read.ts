@@ -174,6 +174,10 @@ export interface Fact {
   readonly value: string | number;
 }
 
+/** Facts by their names; those without a value are left out. */
+export const factsIn = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
+  Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
+
 /** Which of the rejected groups are none: a line that can't be read stands for one in every count. */
 export const unreadableText = (lines: number): string => {
   if (lines === 0) return "";

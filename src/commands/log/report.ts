@@ -7,7 +7,7 @@ import { parsedJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { commandLine } from "../../shell-words.ts";
-import { type Fact, printFacts, unreadableText } from "../inputs/read.ts";
+import { type Fact, factsIn, printFacts, unreadableText } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { Run } from "./run.ts";
 
@@ -21,7 +21,7 @@ export interface PlanTarget {
   readonly hasKeys: boolean;
 }
 
-/** Prints a result. @param target undefined without a plan, and if no address is set */
+/** @param target undefined without a plan, and if no address is set */
 export const printResult = async (run: Run, result: LogResult, target: PlanTarget | undefined): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
@@ -69,7 +69,7 @@ const documentOf = (
 });
 
 /** The local service has another address in every run. */
-const planOf = ({ planned }: LogResult, target: PlanTarget | undefined): NonNullable<LogDocument["plan"]> => ({
+const planOf = ({ planned }: LogResult, target: PlanTarget | undefined): LogDocument["plan"] => ({
   method: "POST",
   url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
@@ -88,19 +88,14 @@ const responsesText = ({ answers }: LogResult): string => {
 };
 
 const factsOf = (result: LogResult): readonly Fact[] => {
-  const { status, obstacle, split, batch, rejectsFile } = result;
+  const { status, obstacle, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
-  return [
-    { name: "status", value: status === "not_sent" ? unsent : status },
-    { name: "model", value: result.modelId },
-    ...(split === undefined ? [] : [{ name: "split", value: split }]),
-    ...(batch === null ? [] : [{ name: "batch", value: batch }]),
-    { name: "groups", value: `${countsText(result.groups, status)}${unreadableText(result.unreadable)}` },
-    { name: "trajectories", value: countsText(result.trajectories, status) },
-    { name: "requests", value: result.requests },
-    { name: "bytes", value: result.bytes },
-    ...(rejectsFile === null ? [] : [{ name: "rejects", value: rejectsFile }]),
-  ];
+  return factsIn({
+    ...{ status: status === "not_sent" ? unsent : status, model: modelId, split, batch },
+    groups: `${countsText(groups, status)}${unreadableText(result.unreadable)}`,
+    trajectories: countsText(trajectories, status),
+    ...{ requests, bytes, rejects: rejectsFile },
+  });
 };
 
 /** A count, and what became of it unless all were logged, or all are planned. */
