@@ -1,4 +1,4 @@
-/** Rows of chat messages, whoever wrote them; and those of OpenAI's interface, TRL and ShareGPT. */
+/** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded ones of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/in-doubt.ts";
 import { type Built, list, type Member, object, said } from "./built.ts";
@@ -10,15 +10,17 @@ import {
   givenTurns,
   isAssistants,
   parsed,
+  sampledText,
   sampledTurns,
   systemTurn,
   toolCall,
+  userTurn,
 } from "./messages.ts";
 import { inGroup, judge, type Reward, trajectoryOf } from "./rollout.ts";
 import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
 /** What the rows of a tool have, and under which keys. */
-export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy" | "left"> {
+interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy" | "left"> {
   /** The key of the reward, and the name for people if that is more than the key. */
   readonly reward: string;
   readonly rewardName?: string;
@@ -41,13 +43,14 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "files" | "los
 }
 
 const groupKeyFound = "group_id, prompt_id, …, else the same prompt; of the same step";
+
 const leftOfWhole: Reasons = [
   [why.nested, "metadata"],
   ["metrics are numbers and truth values", "metrics"],
   [why.onlyFunctions, "tools[]"],
 ];
 
-export const chatRows = (rows: ChatRows): Format => ({
+const chatRows = (rows: ChatRows): Format => ({
   name: rows.name,
   title: rows.title,
   keys: {
@@ -130,7 +133,7 @@ const rolloutOf = (row: Value, { rows, judged, turns, more = [] }: Made): Partia
   });
 };
 
-export const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
+const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
 /** Messages before the first that `isAnswer` is true of. */
 const before = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
@@ -245,11 +248,8 @@ export const shareGpt = chatRows({
     return turns.length > 0 && turns.every((turn) => turn.textAt("from") !== undefined);
   },
   prompt: (row) => {
-    const prompt = before(
-      neededItems(row, "conversations"),
-      (turn) => roles[turn.textAt("from") ?? ""] === "assistant",
-    );
-    return [row.get("system") ?? [], prompt].flat();
+    const isAnswer = (turn: Value) => roles[turn.textAt("from") ?? ""] === "assistant";
+    return [row.get("system") ?? [], before(neededItems(row, "conversations"), isAnswer)].flat();
   },
   turns: (run, row) => {
     const system = row.get("system");
@@ -273,10 +273,8 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly Built[] => {
       open.push(`call_${at}`);
       run.note("ids of calls are not recorded: results answer the calls in their order");
       const tool_calls = list([toolCall(value, said(`call_${at}`))]);
-      return choice(
-        object({ role: said("assistant", from), content: said(null), tool_calls }),
-        derivedFinish(run, true),
-      );
+      const calling = object({ role: said("assistant", from), content: said(null), tool_calls });
+      return choice(calling, derivedFinish(run, true));
     }
     const message = object({
       role: said(role, from),
@@ -286,3 +284,116 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly Built[] => {
     return role === "assistant" ? choice(message, derivedFinish(run, false)) : message;
   });
 };
+
+/** Rows whose prompt and answer are decoded text: a turn of the user and one of the assistant. */
+const decodedRows = ({
+  prompt,
+  answer,
+  finish,
+  recognizes,
+  ...rows
+}: Omit<ChatRows, "placed" | "isWhole" | "prompt" | "turns" | "sampled"> & {
+  readonly prompt: string;
+  readonly answer: string;
+  readonly finish?: (row: Value) => Value | undefined;
+}): Format =>
+  chatRows({
+    ...rows,
+    placed: [prompt, answer, rows.reward],
+    sampled: answer,
+    isWhole: false,
+    lossy: true,
+    recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
+    prompt: (row) => [neededText(row, prompt)],
+    turns: (run, row) => [userTurn(neededText(row, prompt)), sampledText(run, neededText(row, answer), finish?.(row))],
+    left: [[why.nested, "metadata"], ...(rows.left ?? [])],
+  });
+
+const neededText = (row: Value, key: string): Value => {
+  const value = needed(row, key);
+  if (!value.isText) throw new Unfit(`${key} is no text`, value);
+  return value;
+};
+
+/** OpenRLHF's batch inference, with the reward of its reward model. */
+export const openrlhf = decodedRows({
+  name: "openrlhf",
+  title: "rows of OpenRLHF",
+  prompt: "input",
+  answer: "output",
+  reward: "reward",
+  recognizes: (row) => row.get("reward")?.isNumber === true && row.get("score") === undefined,
+});
+
+/** verl's `rollout_data_dir`: a file for each step. */
+export const verl = decodedRows({
+  name: "verl",
+  title: "rollouts of verl",
+  prompt: "input",
+  answer: "output",
+  reward: "score",
+  recognizes: (row) => row.get("score")?.isNumber === true && (row.get("step") ?? row.get("gts")) !== undefined,
+});
+
+/** SkyRL's `dumped_evals`: a file for each source of data. */
+export const skyrl = decodedRows({
+  name: "skyrl",
+  title: "dumped evaluations of SkyRL",
+  prompt: "input_prompt",
+  answer: "output_response",
+  reward: "score",
+  rewardIn: (run, row) => {
+    const score = row.get("score");
+    if (score === undefined || score.isNumber) return score;
+    const parts = score.items();
+    if (!score.isList || parts.some(({ isNumber }) => !isNumber)) {
+      throw new Unfit("score is neither a number nor a list of them", score);
+    }
+    run.note("score is a list of rewards, one for each token: their sum is the reward");
+    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
+    return said(sum, score);
+  },
+  finish: (row) => {
+    const reason = row.get("stop_reason");
+    return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
+  },
+  recognizes: (row) => row.get("score") !== undefined,
+  left: [[why.nested, "env_extras"]],
+});
+
+/** NeMo RL's `train_data_step<n>.jsonl`: the texts of turns without their roles. */
+export const nemoRl = chatRows({
+  name: "nemo-rl",
+  title: "training data of NeMo RL",
+  reward: "rewards",
+  placed: ["content", "rewards"],
+  sampled: "every second text of content",
+  id: "idx",
+  isWhole: false,
+  files: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
+  lossy: true,
+  recognizes: (row) =>
+    isTurns(row.get("content")) &&
+    row.get("rewards")?.isNumber === true &&
+    (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
+  prompt: (row) => {
+    const content = needed(row, "content");
+    const turns = content.items();
+    if (turns.length >= 2) return turns.slice(0, 1);
+    const wrong = "content is no list of a prompt and what follows it: nobody can say where the prompt ends";
+    throw new Unfit(wrong, content);
+  },
+  turns: (run, row) => {
+    const turns = neededItems(row, "content");
+    const other = turns.find(({ isText }) => !isText);
+    if (other !== undefined) throw new Unfit("content holds something else than texts", other);
+    if (turns.length > 2) {
+      run.note("roles are not recorded: of more than two texts, every second one is taken as the assistant's");
+    }
+    return turns.map((turn, at) => (at % 2 === 0 ? userTurn(turn) : sampledText(run, turn)));
+  },
+  left: [
+    ["tokens have no place without their texts", "token_ids token_loss_mask generation_logprobs prev_logprobs"],
+    ["advantages are computed anew of the rewards", "advantages"],
+  ],
+});
