@@ -72,13 +72,12 @@ const listIn = async (source: Bytes, { start, end, line }: Range & Position): Pr
   return undefined;
 };
 
-interface Taking {
-  readonly checker: Checker;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** Takes the elements of a list, and what is around them; false if that is not JSON, or not UTF-8. */
-const takeElements = async (source: Bytes, list: List, { checker, signal }: Taking): Promise<boolean> => {
+const takeElements = async (
+  source: Bytes,
+  list: List,
+  { checker, signal }: { readonly checker: Checker } & Pick<ScanOptions, "signal">,
+): Promise<boolean> => {
   const { head, start, end, path } = list;
   const reader = new JsonReader(keyUses);
   const line = new Places({ bytes: head, start, line: list.line }).mark(head.length);

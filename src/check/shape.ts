@@ -9,15 +9,8 @@ export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, numbe
 
 /** Kinds by the first byte of a value. */
 const kinds = new Uint8Array(256).fill(Kind.number);
-for (const [characters, kind] of [
-  ["n", Kind.null],
-  ["{", Kind.object],
-  ["[", Kind.array],
-  ['"', Kind.string],
-  ["tf", Kind.boolean],
-] as const) {
-  for (const character of characters) kinds[character.charCodeAt(0)] = kind;
-}
+const firsts = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
+for (const [character, kind] of Object.entries(firsts)) kinds[character.charCodeAt(0)] = kind;
 
 /** The kind of the value of a key; of node 0, that it is absent. */
 export const kindOf = (text: Tabled, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));

@@ -21,7 +21,7 @@ import {
   type Tabled,
   textOf,
 } from "../json/table.ts";
-import { inspectMessages, type Turns } from "./messages.ts";
+import { inspectMessages } from "./messages.ts";
 import { shortName } from "./rules/places.ts";
 import { describe, Kind, kindAt, kindOf, kindsAlone, Shape } from "./shape.ts";
 import {
@@ -35,32 +35,24 @@ import {
   typeOf,
 } from "./types.ts";
 
-export interface TrajectoryFacts extends Turns {
-  /** Where it is in its table. */
-  node: number;
-  reward: number;
-  /** The newest policy version in it; NaN if it names none. */
-  version: number;
-  /** What it has to train on, and what it lacks, in bits (groups/metrics/metrics.ts). */
-  training: number;
-  /** Its metrics that have a mean: their names, and in that order their values. */
-  names: readonly string[];
-  readonly metrics: number[];
-}
-
 const noNames: readonly string[] = [];
 
 /**
  * Facts of a trajectory that was not read yet. What can be any number begins as one that is not whole: V8 compiles again
  * what uses an object, or an array, whose numbers stop being whole.
  */
-export const newFacts = (): TrajectoryFacts => ({
+export const newFacts = () => ({
+  /** Where it is in its table. */
   node: 0,
   reward: Number.NaN,
+  /** The newest policy version in it; NaN if it names none. */
   version: Number.NaN,
+  /** What it has to train on, and what it lacks, in bits (groups/metrics/metrics.ts). */
   training: 0,
+  /** Its metrics that have a mean: their names, and in that order their values. */
   names: noNames,
   metrics: [Number.NaN],
+  /** What its messages come to. */
   turns: 0,
   characters: 0,
   choices: 0,
@@ -68,6 +60,8 @@ export const newFacts = (): TrajectoryFacts => ({
   speaks: false,
   callsTools: false,
 });
+
+export type TrajectoryFacts = ReturnType<typeof newFacts>;
 
 const string = perhaps(Kind.string);
 const functionType = typeOf(
