@@ -82,32 +82,33 @@ const set = command({
   },
   options: { create },
   examples: [`rollcall config set base_url ${site}`, "rollcall config set split train --profile work --create"],
-  run: async (context, typed) => {
-    await confirmProfile(context, typed);
-    await tellChanged(context, await setSetting(settingsSources(context), typed));
-  },
+  run: async (context, typed) =>
+    await change(context, typed, async () => await setSetting(settingsSources(context), typed)),
 });
 
-/** A profile is made only if it is confirmed: its name may be mistyped. @throws Failure `profile-unknown`, `not-confirmed` */
-const confirmProfile = async (context: Context, typed: { readonly create: boolean }): Promise<void> => {
+/**
+ * Saves settings, and says what overrides them. A profile is made only if it is confirmed: its name may be mistyped.
+ * @throws Failure `profile-unknown`, `not-confirmed`
+ */
+const change = async (
+  context: Context,
+  typed: { readonly create: boolean },
+  save: () => Promise<Changed>,
+): Promise<void> => {
+  const { host, screen } = context;
   const unknown = typed.create ? undefined : newProfile(settingsSources(context));
-  if (unknown === undefined) return;
-  if (!canAsk(context.host)) throw unknown;
-  const what = `there is no profile ${unknown.about.detail}: make it`;
-  await confirm(context, { what, option: "--create", yes: false });
-};
-
-/** Says what was saved, and what overrides it. */
-const tellChanged = async (context: Context, changed: Changed): Promise<void> => {
-  const { screen } = context;
-  const { profile, isNew, file, names, overriding } = changed;
-  const what = names.length === 0 ? "nothing" : names.join(", ");
-  screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${what}`);
+  if (unknown !== undefined) {
+    if (!canAsk(host)) throw unknown;
+    const what = `there is no profile ${unknown.about.detail}: make it`;
+    await confirm(context, { what, option: "--create", yes: false });
+  }
+  const { profile, isNew, file, names, overriding } = await save();
+  screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${names.join(", ") || "nothing"}`);
   if (overriding.length > 0) screen.notice(`the environment goes before it: ${overriding.join(", ")}`);
   if (names.includes("credential_command")) {
     screen.notice("credential_command is run, as you, whenever a request needs a key");
   }
-  await tellKeys(context, changed);
+  await tellKeys(context, { profile, names });
 };
 
 /** Names the uses that no saved key serves at the current addresses: each key goes only to its own origin. */
@@ -178,10 +179,8 @@ const imported = command({
   args: { file: required(text("a file, or - for standard input")) },
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
-  run: async (context, typed) => {
-    await confirmProfile(context, typed);
-    await tellChanged(context, await importSettings(settingsSources(context), typed.file));
-  },
+  run: async (context, typed) =>
+    await change(context, typed, async () => await importSettings(settingsSources(context), typed.file)),
 });
 
 /** `config` and its verbs. */
