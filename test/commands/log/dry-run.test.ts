@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { groupOf, linesOf, oneEach, placeAt } from "../../promises/place.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 import { account, groups, log, none, parsed, sampleMetrics, two } from "./logging.ts";
@@ -74,23 +73,5 @@ describe("rollcall log --dry-run", () => {
       if (name === "Authorization") expect(value).toBe("Bearer …");
       else for (const own of sent) expect([name, own[name.toLowerCase()]]).toEqual([name, value]);
     }
-  });
-
-  it("prints address, size and headers of each request", async (context) => {
-    const { expect } = context;
-    const place = placeAt(context, "http://127.0.0.1:1");
-    const plan = await place.run([
-      "log",
-      "m",
-      place.write("a.jsonl", linesOf(groupOf(1), groupOf(2))),
-      "--split",
-      "train",
-      "--dry-run",
-      ...oneEach,
-    ]);
-    const to = "POST http://127.0.0.1:1/v1/preview/models/m/log, 97 bytes, 1 group";
-    const headers = ["Authorization: Bearer …", "Content-Type: application/json"].map((line) => `header\t${line}\n`);
-    expect(plan.stdout).toContain(`request 1\t${to}\nrequest 2\t${to}\n${headers.join("")}`);
-    expect(plan.stdout).not.toContain("key-1");
   });
 });
