@@ -80,31 +80,20 @@ export interface CatalogField extends FieldColumn<CatalogModel> {
   readonly change?: string | undefined;
 }
 
-type Shown = Pick<CatalogField, "rank" | "change"> & { readonly heading?: string };
+/** Fields whose value is what is shown. */
+type PlainName =
+  | ("id" | "name" | "quantization" | "deprecation_date" | "context_length" | "max_output_length")
+  | ("input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters");
 
-type TextName = "id" | "name" | "quantization" | "deprecation_date";
+type Shown = Omit<Parameters<typeof fieldColumn<CatalogModel>>[1], "of"> & Pick<CatalogField, "change">;
 
-const text = (name: TextName, { change, ...shown }: Shown): CatalogField => ({
+const plain = (name: PlainName, { change, ...shown }: Shown): CatalogField => ({
   ...fieldColumn(name, { ...shown, of: (model: CatalogModel) => model[name] }),
   change,
 });
 
-const tokens = (name: "context_length" | "max_output_length", { change, ...shown }: Shown): CatalogField => ({
-  ...fieldColumn(name, { ...shown, align: "right", of: (model: CatalogModel) => model[name], print: printCount }),
-  change,
-});
-
-/** Fields that are lists of words. */
-export type WordsName =
-  | "input_modalities"
-  | "output_modalities"
-  | "supported_features"
-  | "supported_sampling_parameters";
-
-const words = (name: WordsName, { change, ...shown }: Shown): CatalogField => ({
-  ...fieldColumn(name, { ...shown, of: (model: CatalogModel) => model[name], print: printWords }),
-  change,
-});
+const tokens = { align: "right", print: printCount } as const;
+const words = { print: printWords };
 
 /** The column of a price. */
 export const priceField = (
@@ -143,22 +132,22 @@ const datacenters: CatalogField = {
 
 /** All fields that have a column. Their order is a promise (promises.md, "Output"). */
 export const catalogFields: readonly CatalogField[] = [
-  text("id", { rank: 0 }),
-  text("name", { rank: 10 }),
-  tokens("context_length", { heading: "context\ntokens", rank: 4, change: "context" }),
-  tokens("max_output_length", { heading: "max output\ntokens", rank: 6, change: "output" }),
+  plain("id", { rank: 0 }),
+  plain("name", { rank: 10 }),
+  plain("context_length", { ...tokens, heading: "context\ntokens", rank: 4, change: "context" }),
+  plain("max_output_length", { ...tokens, heading: "max output\ntokens", rank: 6, change: "output" }),
   priceField("prompt", { rank: 0 }),
   priceField("completion", { rank: 2 }),
   priceField("input_cache_read", { rank: 7, title: "cache read" }),
   priceField("image", { rank: 13 }),
   priceField("request", { rank: 14 }),
-  text("quantization", { rank: 5, change: "quantization" }),
-  words("input_modalities", { heading: "input", rank: 11, change: "modalities" }),
-  words("output_modalities", { heading: "output", rank: 12, change: "modalities" }),
-  words("supported_features", { heading: "features", rank: 8, change: "features" }),
-  words("supported_sampling_parameters", { heading: "parameters", rank: 16, change: "parameters" }),
+  plain("quantization", { rank: 5, change: "quantization" }),
+  plain("input_modalities", { ...words, heading: "input", rank: 11, change: "modalities" }),
+  plain("output_modalities", { ...words, heading: "output", rank: 12, change: "modalities" }),
+  plain("supported_features", { ...words, heading: "features", rank: 8, change: "features" }),
+  plain("supported_sampling_parameters", { ...words, heading: "parameters", rank: 16, change: "parameters" }),
   datacenters,
-  text("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
+  plain("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
   createdColumn(15),
 ];
 
