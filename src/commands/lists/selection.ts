@@ -110,7 +110,8 @@ const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
 const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** An object of a reply may have a key such as `toString`. */
-const textFor = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value ?? "") : String(value));
+const textFor = (value: unknown): string =>
+  typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 
 const compareKeys = (a: Key, b: Key, direction: number): number => {
   if (a.kind !== b.kind) return a.kind - b.kind;
