@@ -28,6 +28,6 @@ export {
   withoutContent,
 } from "./facts.ts";
 export { type CallPath, type Found, findPath, formatPath, parsePath } from "./path.ts";
-export { idsOfLines, inOrder, openWaiting, quietly, type Waiting } from "./reading.ts";
+export { idsOfLines, inOrder, openWaiting, quietly } from "./reading.ts";
 export { type CallCount, type CallGroup, type CallSummary, openSummary, tokensIn } from "./summary.ts";
 export { type Converted, messagesOf, type RewardFrom, trajectoryOf } from "./trajectory.ts";

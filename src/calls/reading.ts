@@ -162,7 +162,7 @@ const maxWaitMs = 15_000;
 const chance = 0.25;
 
 /** Reads again and again until `isGoingOn` says no, or the bound is reached; gives what was read last. */
-export type Waiting = <Read>(read: () => Promise<Read>, isGoingOn: (one: Read) => boolean) => Promise<Read>;
+type Waiting = <Read>(read: () => Promise<Read>, isGoingOn: (one: Read) => boolean) => Promise<Read>;
 
 /** Opens a bound that begins now: it is one for all that wait. */
 export const openWaiting = (host: Host, boundMs: number): Waiting => {

@@ -4,7 +4,7 @@ import { type Glyphs, glyphsOf } from "./style.ts";
 import { cut, widthOf } from "./width.ts";
 
 /** Values in their order, and how often each came. */
-export interface Distribution {
+interface Distribution {
   readonly count: number;
   readonly least: number;
   readonly most: number;

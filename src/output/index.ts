@@ -9,7 +9,7 @@ export { callFields, printCallSummary, printCalls } from "./call/printer.ts";
 
 export { printDocument, printList, printRaw } from "./list.ts";
 export { printPage } from "./page.ts";
-export { barText, type Meter, type MeterEvent, type MeterForm, meterForms, type Progress } from "./progress.ts";
+export { barText, type Meter, meterForms, type Progress } from "./progress.ts";
 export { printReport, type Report, type ReportForm, reportForms, requireReportPlace } from "./report.ts";
 export {
   colorWhens,
@@ -20,7 +20,7 @@ export {
   screenWords,
   type TypedScreen,
 } from "./screen.ts";
-export type { Column, Format, Line, ListView, Mark, Page, Rows, Section, Tone } from "./view.ts";
+export type { Column, Format, Line, Mark, Page, Rows, Section } from "./view.ts";
 export { textColumn } from "./view.ts";
 export { columnMeant, spelledIn } from "./wire.ts";
 

@@ -63,7 +63,7 @@ interface MeterState {
   readonly groups: number | undefined;
 }
 
-export interface MeterEvent {
+interface MeterEvent {
   /** Its name in JSON: `request_logged`. */
   readonly event: string;
   /** It in words, for a line of a log. */

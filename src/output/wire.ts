@@ -90,7 +90,7 @@ const onlyValue = (value: Spelled): Spelled => {
   return only === undefined || others.length > 0 ? value : only.value;
 };
 
-export interface SpelledObject {
+interface SpelledObject {
   /** Its own keys, each once. */
   readonly keys: readonly string[];
   /** The text of a dotted name, as a cell has it. */

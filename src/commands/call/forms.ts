@@ -33,7 +33,7 @@ export interface ReadCall {
   readonly reply: Uint8Array;
 }
 
-export interface CallResults {
+interface CallResults {
   take(call: ReadCall): Promise<void>;
   /** Prints what had to wait for the last call. Returns what could not be done. */
   end(about: Ended): Promise<Failure | undefined>;
