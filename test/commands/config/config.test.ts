@@ -38,6 +38,13 @@ describe("rollcall config", () => {
     expect((await config("unset log_base_url")).stderr).toContain("for log, calls it must be entered again");
   });
 
+  it("names what is not a setting of this version", async () => {
+    const { config, save } = openHome();
+    save('{"profiles":{"default":{"split":"train","from_tomorrow":1}}}');
+    expect((await config("list")).stderr).toBe("note: not settings of this version, and kept: from_tomorrow\n");
+    expect((await config("export")).stderr).toBe("note: not settings of this version, and left out: from_tomorrow\n");
+  });
+
   it("never prints a secret", async () => {
     const { config } = openHome();
     const env = { ROLLCALL_API_KEY: "key-1234", ROLLCALL_BASE_URL: "https://anna:pass-5678@a.example?key=query-9012" };
