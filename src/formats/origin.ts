@@ -22,13 +22,13 @@ interface Made {
   readonly converter: Converter;
 }
 
-/** The value of a record; undefined if it is not JSON. */
-export const recordIn = ({ nonFinite, jsonColumns }: Format, { bytes, columns }: Cut): Value | undefined => {
-  if (columns !== undefined && jsonColumns !== undefined) {
-    const row = rowWithTexts(columns, jsonColumns);
-    return Value.of(row.bytes, { texts: row.texts });
+/** The value of a record; undefined if it is not JSON. The bytes of a row are composed only if they are asked for. */
+export const recordIn = ({ nonFinite, jsonColumns }: Format, cut: Cut): Value | undefined => {
+  if (cut.columns !== undefined && jsonColumns !== undefined) {
+    const { bytes, texts } = rowWithTexts(cut.columns, jsonColumns);
+    return Value.of(bytes, { texts });
   }
-  return nonFinite === true ? Value.ofPython(bytes) : Value.of(bytes);
+  return nonFinite === true ? Value.ofPython(cut.bytes) : Value.of(cut.bytes);
 };
 
 /** Returns what becomes of a record, or what is wrong with it. */
