@@ -128,15 +128,13 @@ const contentOf = (
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
   const isReasoning = (part: Value): boolean => part.textAt("type") === "reasoning";
-  const parts = content.items().filter((part) => !isReasoning(part));
+  const items = content.items();
+  const parts = items.filter((part) => !isReasoning(part));
   // If nobody may read reasoning, its summary is it.
-  const thoughts = content
-    .items()
-    .filter(isReasoning)
-    .flatMap((part) => {
-      const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
-      return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
-    });
+  const thoughts = items.filter(isReasoning).flatMap((part) => {
+    const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
+    return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
+  });
   const thought = thoughts.map(({ thought, attachment }) => (attachment ?? thought).text ?? thought.raw).join("\n");
   const of = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
   const reasoning = thoughts.length === 0 ? given : said(thought, ...of);

@@ -307,9 +307,9 @@ export const neededItems = (holder: Value, key: string, wrong = `${key} is no li
   return value.items();
 };
 
-/** The elements of the array of a key, or at a path of keys; none if there is none. */
-export const itemsAt = (holder: Value | undefined, ...path: Path): readonly Value[] =>
-  holder?.at(path)?.items() ?? none;
+/** The elements of the array of a key, or of a key of its value; none if there is none. */
+export const itemsAt = (holder: Value | undefined, key: string, second?: string): readonly Value[] =>
+  holder?.get(key, second)?.items() ?? none;
 
 export const measuredIn = (value: Value | undefined): Members =>
   (value?.members() ?? []).filter(([, { isMeasured }]) => isMeasured);
