@@ -30,8 +30,8 @@ const maxThreads = 4;
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
 /** Merging a range must cost little next to reading it. A very large file has no more than this many ranges. */
-const minStepBytes = 2 ** 22;
-const maxRanges = 128;
+const minStepBytes = 2 ** 23;
+const maxRanges = 64;
 
 /** How reading so many bytes is shared on this machine; undefined if there is no other thread. */
 const sharingHere = (bytes: number): Sharing | undefined => {
