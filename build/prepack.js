@@ -7,7 +7,7 @@ import { Writable } from "node:stream";
 import program from "../dist/main.cjs";
 import { parseHelp } from "./help.js";
 
-/** Environment variables that are not settings (promises.md, "Settings and credentials"). */
+/** Environment variables that are not settings (configuration.md). */
 const credentialVariables = [
   ["ROLLCALL_API_KEY", "the key; ROLLCALL_API_KEY_FILE names a file that holds it"],
   ["ROLLCALL_TOKEN", "the token to log with, where it is not the key; ROLLCALL_TOKEN_FILE names a file that holds it"],

@@ -1,6 +1,6 @@
 /** How a run can fail: the exit-code table and one class. The failures.ts of a module has functions that make its failures. */
 
-/** The exit-code table (promises.md, "Exit codes"): `error.code`, and the number that it ends the process with. */
+/** The exit-code table (exit-codes.md): `error.code`, and the number that it ends the process with. */
 export const exitCodes = {
   internal: 1,
   usage: 2,
@@ -22,7 +22,7 @@ export type FailureCode = keyof typeof exitCodes;
 /** How serious a problem is: errors stop, warnings are said, notices are only for the person in front of the screen. */
 export type Severity = "error" | "warning";
 
-/** One thing that is wrong with the input, or that a service said is wrong with it (promises.md, "Output"). */
+/** One thing that is wrong with the input, or that a service said is wrong with it (output.md). */
 export interface Problem {
   readonly file?: string;
   /** From 1. */
@@ -48,7 +48,7 @@ export interface Problem {
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
-/** What documents say of a problem, in their order (promises.md, "Output"): the rest is for people. */
+/** What documents say of a problem, in their order (output.md): the rest is for people. */
 export const problemFacts = ({ file, line, column, path, rule, severity, message, advice, from }: Problem) => ({
   file,
   line,
@@ -107,7 +107,7 @@ export interface About {
   readonly retryable?: boolean;
   /** Whether all of it was before anything was sent, if the message does not say that. */
   readonly unsent?: boolean | undefined;
-  /** The code of what stopped a run that ends with a code of its own (promises.md, `error.cause`). */
+  /** The code of what stopped a run that ends with a code of its own (output.md). */
   readonly stoppedBy?: FailureCode;
   /** The code of the system, the network or the database. */
   readonly systemCode?: string | undefined;

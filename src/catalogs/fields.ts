@@ -130,7 +130,7 @@ const datacenters: CatalogField = {
   change: "countries",
 };
 
-/** All fields that have a column. Their order is a promise (promises.md, "Output"). */
+/** All fields that have a column. Their order is a promise (output.md). */
 export const catalogFields: readonly CatalogField[] = [
   plain("id", { rank: 0 }),
   plain("name", { rank: 10 }),

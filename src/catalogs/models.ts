@@ -123,7 +123,7 @@ export const createdColumn = <Row extends { readonly created?: Field<number> }>(
 /** The day of a time in UTC, as `YYYY-MM-DD`. Such texts compare as days do. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** The fields of models that can be called (interface 2.3). Their order is a promise (promises.md, "Output"). */
+/** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
 export const modelFields: readonly FieldColumn<InferenceModel>[] = [
   fieldColumn("id", { rank: 0, of: ({ id }) => id }),
   createdColumn(2),

@@ -212,7 +212,7 @@ export class TransportError extends Error {
   }
 }
 
-/** How long connecting may take, names, proxies and TLS included (promises.md, "Global options"). */
+/** How long connecting may take, names, proxies and TLS included (guarantees.md). */
 export const connectTimeoutMs = 10_000;
 
 /** undici's codes, and what they mean. */

@@ -78,7 +78,7 @@ const withSaid = (sentence: string, said: string | undefined): string =>
 const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 const times = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
 
-/** The statuses that say "not now" (promises.md, the table of outcomes): worth another try where repeating is safe. */
+/** The statuses that say "not now" (guarantees.md): worth another try where repeating is safe. */
 export const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** Returns the failure for a reply that is not a success. */

@@ -72,7 +72,7 @@ export interface StreamedBody {
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** What became of one attempt at a request that must not be repeated blindly (promises.md, the table of outcomes). */
+/** What became of one attempt at a request that must not be repeated blindly (guarantees.md). */
 export type Attempt = { readonly bodySent: boolean } & (
   | {
       /** A status was read with its headers: it decides, even if sending broke. */

@@ -28,7 +28,7 @@ export interface Session {
   readonly announced: Set<string>;
 }
 
-/** Longest silence of a read, and of a log, whose metrics are computed first (promises.md, "Global options"). */
+/** Longest silence of a read, and of a log, whose metrics are computed first (guarantees.md). */
 export const readSilenceMs = 30_000;
 const logSilenceMs = 300_000;
 

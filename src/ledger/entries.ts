@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Database, Question, Row } from "../database/index.ts";
 
-/** What a group is logged to: equal groups in another scope are others (promises.md, "What the ledger promises"). */
+/** What a group is logged to: equal groups in another scope are others (guarantees.md). */
 export interface LedgerScope {
   /** The log address with its path; for the local service its store. */
   readonly destination: string;

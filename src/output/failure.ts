@@ -6,7 +6,7 @@ import type { Screen } from "./screen.ts";
 import { glyphsOf, type Paint, plain } from "./style.ts";
 import type { Tone } from "./view.ts";
 
-/** Problems that are shown one by one (promises.md, "Output"). */
+/** Problems that are shown one by one (output.md). */
 const maxProblems = 20;
 
 /** Characters of what a service said that are shown. */
@@ -58,7 +58,7 @@ const framing = async ({ host, safe }: Screen, paint: Paint, indent: number): Pr
   };
 };
 
-/** The error document (promises.md, "Output"): members in the order of the promise, absent if they are empty. */
+/** The error document (output.md): members in the order of the promise, absent if they are empty. */
 export const failureDocument = ({ safe }: Screen, { failure, exitCode }: End): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.about;

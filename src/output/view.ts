@@ -1,6 +1,6 @@
 /** What commands hand to the screen: lists with columns, pages with sections. */
 
-/** The forms a result can take (promises.md, "Output"). */
+/** The forms a result can take (output.md). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";

@@ -6,7 +6,7 @@ const names = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as
 /** What can become of a group. */
 type GroupOutcome = (typeof names)[number];
 
-/** How many groups or trajectories there are, by their outcome (cli.md, "`log --json`"). */
+/** How many groups or trajectories there are, by their outcome (output.md). */
 export type Counts = Readonly<Record<GroupOutcome | "read", number>>;
 
 /** Counts of nothing, in the order of the document. */

@@ -107,7 +107,7 @@ const positionOf = (step: string | number | undefined): number | undefined => {
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
-/** Items of a refusal that are located: more than a person reads (cli.md, "Output"). */
+/** Items of a refusal that are located: more than a person reads (output.md). */
 const maxItems = 100;
 
 /** The problems that items of a refusal name. */

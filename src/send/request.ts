@@ -17,7 +17,7 @@ import { callsTextOf, noCalls } from "./sent.ts";
  */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** The outcome of an attempt (cli.md, "What the ledger promises"). A status line decides, even if sending broke. */
+/** The outcome of an attempt (guarantees.md). A status line decides, even if sending broke. */
 export const outcomeOf = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.bodySent ? "unknown" : "not-sent";
   const { status, bodySent, retryAfterMs } = attempt;
@@ -32,7 +32,7 @@ export const outcomeOf = (attempt: Attempt): Outcome => {
 /** True if no other attempt can change the outcome. */
 export const isFinal = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
-/** How long rollcall itself may resend an unknown request if the service honors its key (cli.md). */
+/** How long rollcall itself may resend an unknown request if the service honors its key (guarantees.md). */
 const honoredMs = 24 * 60 * 60 * 1000;
 
 /** What decides if the service honors a request's key. */
@@ -174,7 +174,7 @@ const attemptOnce = async (
   }
 };
 
-/** After a signal the request in flight has this long (cli.md, "What the ledger promises"). */
+/** After a signal the request in flight has this long (guarantees.md). */
 export const graceMs = 5000;
 
 /** Opens a signal that aborts some time after the host's, or at once at the second signal. */

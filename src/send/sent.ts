@@ -71,7 +71,7 @@ export const nothingSent = (stop?: Failure): SendResult => ({
   problems: [],
 });
 
-/** Bytes of answers that are kept together (cli.md, "`log --json`"). */
+/** Bytes of answers that are kept together (output.md). */
 const maxBytes = 64 * 1024;
 
 /** One answer. Its body is undefined if all answers together are too large to print. */

@@ -1,4 +1,4 @@
-/** Every setting (promises.md, "Settings and credentials"): its purpose, its default, and how its text is parsed and shown. */
+/** Every setting (configuration.md): its purpose, its default, and how its text is parsed and shown. */
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
@@ -223,7 +223,7 @@ export type SettingValues = {
   readonly [Name in SettingName]: Extract<ReturnType<(typeof all)[Name]["parse"]>, { readonly ok: true }>["value"];
 };
 
-/** The settings, in the order of promises.md. */
+/** The settings, in the order of configuration.md. */
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = all;
 
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);

@@ -15,7 +15,7 @@ interface Failing extends RunOptions {
   readonly code: number;
   /** What the service answers, one after the other; `URL` in words and environment is its address. */
   readonly answers?: readonly Answer[];
-  /** Whether promises.md has a document on standard output nevertheless. */
+  /** Whether output.md has a document on standard output nevertheless. */
   readonly hasResult?: boolean;
 }
 
@@ -135,7 +135,7 @@ const failing = async ({ args, answers = [], env = {}, ...rest }: Failing, ...mo
   });
 };
 
-/** What every error document holds (promises.md, "Output"). */
+/** What every error document holds (output.md). */
 const document = {
   code: expect.stringMatching(/^[a-z_]+$/),
   message: expect.stringMatching(/./),
@@ -212,7 +212,7 @@ describe("a failing call with --json", () => {
 
   it("reports an internal defect with exit code 1, and says how to report it", async () => {
     const planted = "data:text/javascript,Date.now=()=>{throw new Error('planted')}";
-    const { code, stdout, stderr } = await runRollcall(["catalog", "router", "--json"], {
+    const { code, stdout, stderr } = await runRollcall(["catalog", "router", "--local", "--json"], {
       env: { NODE_OPTIONS: `--import "${planted}"` },
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/cli/index.ts";
 import { program } from "../../src/program.ts";
@@ -121,6 +121,13 @@ describe("the source", () => {
     );
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter((number) => !numbers.has(number))).toEqual([]);
+  });
+
+  it("cites only existing pages", () => {
+    const names = new Set(pages.map((page) => basename(page)));
+    const named = cited(/[(\s]([a-z-]+\.md)\b/g);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it("cites only existing decisions and files", () => {

@@ -364,7 +364,7 @@ describe("an outcome", () => {
     return [result.status, result.failure?.code, result.failure?.about.stoppedBy, bodies.length];
   };
 
-  it("follows the table in cli.md", async () => {
+  it("follows the table of outcomes in guarantees.md", async () => {
     const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
       [answered(204), ["logged", undefined, undefined, 2]],
       [answered(200, { cut: true, bodySent: false }), ["logged", undefined, undefined, 2]],

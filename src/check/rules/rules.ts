@@ -40,7 +40,7 @@ export const subjectOf = (name: string): Rule<unknown>["about"] | undefined =>
 export const quietMessage = ({ rule, message }: { readonly rule: string; readonly message: string }): string =>
   (isRuleName(rule) ? rules[rule].quiet : undefined) ?? message;
 
-/** What a run makes of warnings (promises.md, `--strict` and `--allow`). */
+/** What a run makes of warnings (checking.md). */
 export interface Judgement {
   readonly strict: boolean;
   readonly allowed: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-/** The columns of what `rollcall catalog` lists (interface 2.5); their order is a promise (promises.md, "Output"). */
+/** The columns of what `rollcall catalog` lists (interface 2.5); their order is a promise (output.md). */
 import {
   type CatalogRow,
   catalogFields,

@@ -35,7 +35,7 @@ const exitsOf = (code: FailureCode): readonly number[] => {
   return typeof exits === "number" ? [exits] : Object.values(exits);
 };
 
-/** When a run ends with a code (promises.md, "Exit codes"). */
+/** When a run ends with a code (exit-codes.md). */
 const whenOf: Readonly<Record<FailureCode, string>> = {
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a setting that is missing or can't be used.",

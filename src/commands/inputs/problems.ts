@@ -7,7 +7,7 @@ import { readRange, type Source, textOf } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
 
-/** Problems that are shown one by one (promises.md, "Output"). */
+/** Problems that are shown one by one (output.md). */
 const maxProblems = 20;
 
 /** Warnings of one rule that are shown if their messages differ; of rules about wholes, and of equal errors, one is. */

@@ -1,4 +1,4 @@
-/** `rollcall ledger`: what was logged, and what is not known to have been (promises.md, "What the ledger promises"). */
+/** `rollcall ledger`: what was logged, and what is not known to have been (guarantees.md). */
 import { command, flag, required, several, text, type Values } from "../../cli/index.ts";
 import { choosing, foreign } from "../inputs/options.ts";
 import { limit, moment } from "../lists/options.ts";

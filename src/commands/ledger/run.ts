@@ -1,4 +1,4 @@
-/** The runs of the verbs of `rollcall ledger` (promises.md, "What the ledger promises"). */
+/** The runs of the verbs of `rollcall ledger` (guarantees.md). */
 import { contradiction } from "../../cli/index.ts";
 import { isNowhere, isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";

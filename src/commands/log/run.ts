@@ -123,7 +123,7 @@ const end = async (run: Run, reading: Reading, result: send.LogResult): Promise<
   if (failure !== undefined) throw failure;
 };
 
-/** Codes at which there is a result next to the failure (promises.md, "`log --json`"). */
+/** Codes at which there is a result next to the failure (output.md). */
 const withResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
 const printEnd = async (run: Run, result: send.LogResult): Promise<void> => {

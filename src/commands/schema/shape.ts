@@ -67,7 +67,7 @@ export const placeKeys = {
   column: maybe("in UTF-16 units of the line", position),
 };
 
-/** The keys of a problem (promises.md, "Output"). */
+/** The keys of a problem (output.md). */
 export const problemKeys = {
   rule: about("name of the rule: what --allow and explain take", text),
   severity: oneOf("error", "warning"),

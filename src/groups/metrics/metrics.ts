@@ -1,9 +1,9 @@
-/** The metrics of trajectories (promises.md, "Metrics"): tallied by group, merged, exact until the end. */
+/** The metrics of trajectories (metrics.md): tallied by group, merged, exact until the end. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 import { addToSum, boundsOf, deviation, type ExactSum, meanOfSum, mergeSum, newSum } from "./sums.ts";
 
-/** Rewards that differ by no more are equal (promises.md, "Metrics"). */
+/** Rewards that differ by no more are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
 
 /** What trajectories have to train on, and what they lack, in bits: a choice, its logprobs, tools that are called. */

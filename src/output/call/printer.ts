@@ -215,7 +215,7 @@ type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "isName" | "valu
 const right = { align: "right" } as const;
 const decimal = { align: "decimal" } as const;
 
-/** Every column, in an order that is a promise (promises.md, "Output"). */
+/** Every column, in an order that is a promise (output.md). */
 const summaryColumns = Object.entries<SummaryColumn>({
   op: { rank: 0, value: ({ op }) => op },
   model: { rank: 0, isName: true, value: ({ model }) => model },
