@@ -89,6 +89,18 @@ describe("rows of another tool", () => {
     );
   });
 
+  const scored = { example_id: 0, task: "t", prompt: "q", completion: "a", reward: 1 };
+  const sampled = { prompt: "q", completion: "a", reward: 1 };
+
+  it.each([
+    ["verifiers-v0", [scored, { ...scored, completion: 3 }], "completion"],
+    ["trl", [sampled, { ...sampled, reward: "x" }], "reward"],
+  ])("have their positions after blank lines if they are rows of %s", async (name, [good, broken], at) => {
+    const text = `${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`;
+    const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
+    expect(stderr).toContain(`a.jsonl:3: ${at}: this record of ${name} can't be converted`);
+  });
+
   it("have their positions behind a row that is longer than a block of a file", async () => {
     const long = { ...chat(1), id: "x".repeat(2 ** 21) };
     const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
