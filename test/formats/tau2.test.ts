@@ -123,7 +123,7 @@ describe("results of tau2-bench", () => {
     expect(notes[2]).toBe("finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)");
   });
 
-  it("leave out and count the tool calls of the simulated user", async () => {
+  it("leave out and count the tool calls of the simulated user, and keep the text of a turn with calls", async () => {
     const calls = [{ id: "u", name: "look", arguments: {}, requestor: "user" }];
     const messages = [
       { role: "system", content: "be kind" },
@@ -131,12 +131,14 @@ describe("results of tau2-bench", () => {
       { role: "user", content: null, tool_calls: calls },
       { role: "tool", tool_messages: [{ role: "tool", id: "u", content: "dark", requestor: "user" }] },
       { role: "user", content: "it is dark", tool_calls: null },
+      { role: "user", content: "let me look", tool_calls: calls },
     ];
     const { lines, notes, left } = await convertFile(resultsFile(results([simulation("s", { messages })])));
     expect(JSON.parse(lines[0] ?? "").trajectories[0].messages_and_choices).toEqual([
       { role: "system", content: "be kind" },
       { role: "assistant", content: "Hi!" },
       user("it is dark"),
+      user("let me look"),
     ]);
     expect(notes).toContain("calls of the simulated user's own tools are left out (2 times)");
     expect(notes.some((note) => note.startsWith(promptless))).toBe(false);
