@@ -76,6 +76,7 @@ describe("rows of TRL", () => {
       { prompt: 7, completion: "x", reward: 1 },
       { prompt: "d", completion: "x", reward: "0.5" },
       { prompt: ["e"], completion: ["4", "5"], reward: [1, 0] },
+      { prompt: "f", completions: ["4", "5", "6"], rewards: [1, 0, 1, 0] },
     ];
     const { code, stderr } = await convertRows(rows);
     expect(code).toBe(3);
@@ -85,6 +86,7 @@ describe("rows of TRL", () => {
       "rows.jsonl:3: error: rewards.1: this record of trl can't be converted: rewards[1] is no number",
       "rows.jsonl:4: error: prompt: this record of trl can't be converted: prompt is neither messages nor text",
       "rows.jsonl:5: error: reward: this record of trl can't be converted: reward is text, no number: it stands without quotes",
+      "rows.jsonl:7: error: rewards: this record of trl can't be converted: rewards is no list of 3, one for each of completions",
       "reward is a list: a row of several completions has `completions` and `rewards`",
     ])
       expect(stderr).toContain(said);
