@@ -101,6 +101,22 @@ describe("each rule that reading reports", () => {
   });
 });
 
+describe("exception-in-trajectory", () => {
+  const countedFor = async (value: string): Promise<number> => {
+    const members = ["exception", "exceptions"].map((key) => trajectory(0, `,"${key}":${value}`));
+    const problems = await problemsIn(file(members.join("\n")));
+    return problems.filter(({ rule }) => rule === "exception-in-trajectory").length;
+  };
+
+  it.each(['{"type":"x"}', '"x"', '["x"]', "[0]", "true"])("is reported if the value is %s", async (value) => {
+    expect(await countedFor(value)).toBe(2);
+  });
+
+  it.each(["null", '""', "[]", "false"])("is not reported if the value is %s", async (value) => {
+    expect(await countedFor(value)).toBe(0);
+  });
+});
+
 describe("each rule", () => {
   it.each(readRules)("reports $name with the file, and with the line if it has one", async ({ example }) => {
     for (const { file: name, line, column } of await problemsIn(example)) {
