@@ -45,6 +45,7 @@ const wraps: readonly (readonly [before: string, behind: string])[] = [
   ['{"own":{"é":[1,2]},"trajectory_groups":[', '],"split":"train","other":[{"a":"😀"}, 1e400]}'],
   ['{"trajectory_groups":[', '],"split":"train","trajectory_groups":[]}'],
   ['{"trajectory_groups":[', '],"split":7}'],
+  ['{\n"split":"train",\n"trajectory_groups":[', "\n]\n}"],
 ];
 
 const seldom = <Value>(arbitrary: fc.Arbitrary<Value>) =>
@@ -64,7 +65,7 @@ const text = fc
     cut: seldom(fc.nat()),
   })
   .map(({ elements, wrap: [opens, closes], space, indent, neighbours: [above, below], damaged, cut }) => {
-    const isOneLine = space === "";
+    const isOneLine = space === "" && !opens.includes("\n");
     const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
     const rest = Buffer.from(`${list}${space}${closes}`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
     // Where the second line begins with a value that is no JSON, the first may as well be a line that was cut off. A fault
@@ -135,6 +136,15 @@ describe("a list that is longer than a block", () => {
 
   it("is read like a short list for three lists", async () => {
     expect(await checkLists(3, 9)).toBeGreaterThan(0);
+  });
+
+  it("has the lines of its elements if line ends stand before its bracket", async () => {
+    const before = '{\n"split":"train",\n"trajectory_groups":[';
+    const broken = { trajectories: [{ ...plain, reward: "1" }] };
+    const text = `${before}${" ".repeat(block)}${JSON.stringify(group(1, 2))},\n${JSON.stringify(broken)}]}`;
+    const { problems } = await read(filesOf(text), { judgement: lenient });
+    const errors = problems.sorted([]).filter(({ severity }) => severity === "error");
+    expect(errors).toMatchObject([{ rule: "wrong-type", line: 4 }]);
   });
 
   it("is read like a short list, whatever it contains and wherever a block ends", { tags: "slow" }, async () => {
