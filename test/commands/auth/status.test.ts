@@ -67,6 +67,14 @@ describe("rollcall auth status", () => {
     ]);
     expect(stderr).toContain("the credential for log was not tried: nothing but logging takes it");
   });
+
+  it("exits with 5 with --check if the service does not answer", async () => {
+    const { auth } = await openHome();
+    const closed = "http://127.0.0.1:1";
+    await auth(`login --with-token --no-check --base-url ${closed} --inference-base-url ${closed}`, { stdin: key });
+    const { code, stdout } = await auth("status --check --for inference --max-wait 0s");
+    expect([code, stdout]).toEqual([5, `inference\tready\t${closed}\tlogin of the profile default\t\tsilent\n`]);
+  });
 });
 
 describe("rollcall auth logout", () => {
