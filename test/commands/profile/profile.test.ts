@@ -94,6 +94,21 @@ describe("rollcall profile", () => {
     expect((await run("profile rename office a/b")).code).toBe(2);
     expect((await run("profile rename nobody somebody")).code).toBe(2);
   });
+
+  it("renames a profile twice, and the ledger still recognizes its logged groups", async () => {
+    const { run } = await openHome();
+    const server = await scriptedServer([{ answer: json({}) }]);
+    const log = `log m test/samples/airline.groups.jsonl --split train --base-url ${server.url} --json`;
+    const env = { ROLLCALL_TOKEN: key };
+    await run("config set base_url http://127.0.0.1:1 --profile plain --create");
+    expect((await run(`${log} --profile plain`, { env })).code).toBe(0);
+    await run("profile rename plain staging");
+    expect((await run("profile rename staging live --json")).stdout).toBe(
+      '{"from":"staging","to":"live","account":"plain"}\n',
+    );
+    const again = await run(`${log} --profile live`, { env });
+    expect(JSON.parse(again.stdout)).toMatchObject({ status: "already_logged" });
+  });
 });
 
 describe("changing a setting of a profile that does not exist", () => {
