@@ -4,20 +4,25 @@ const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** Numbers that a column has room for at first, and the factor that it grows by. */
+/** Numbers per block, as a power of two: growing copies no block but the first. */
+const blockBits = 14;
+const blockLength = 2 ** blockBits;
+const blockMask = blockLength - 1;
+
+/** Numbers that the first block has room for at first, and up to which it doubles. */
 const minLength = 16;
-const growth = 1.5;
+const maxGrowing = 512;
 
 /** A column as data: another thread gets this of it. */
-export type ColumnData = Pick<Column, "stored" | "length">;
+export type ColumnData = Pick<Column, "blocks" | "length">;
 
-/** A column of numbers. As long as it contains nothing but the default, it takes no memory. */
+/** A column of numbers in blocks. A block that contains nothing but the default takes no memory. */
 export class Column {
   /** Any double, a whole number below 2^32, a whole number below 256. */
   readonly #type: keyof typeof arrays;
   readonly #default: number;
-  /** May be shorter than the column, or longer: what it lacks is the default. */
-  stored: Values | undefined;
+  /** A block may be shorter than its part of the column: what it lacks is the default. */
+  readonly blocks: (Values | undefined)[] = [];
   /** May be increased: the new numbers are the default. */
   length = 0;
 
@@ -27,7 +32,7 @@ export class Column {
   }
 
   get isDefault(): boolean {
-    return this.stored === undefined;
+    return this.blocks.every((block) => block === undefined);
   }
 
   includes(value: number): boolean {
@@ -38,13 +43,17 @@ export class Column {
 
   /** The number at a position; the default after the end. */
   at(position: number): number {
-    return this.stored === undefined ? this.#default : (this.stored[position] ?? this.#default);
+    const block = this.blocks[position >>> blockBits];
+    return block === undefined ? this.#default : (block[position & blockMask] ?? this.#default);
   }
 
   /** Changes the number at a position before the end. */
   set(position: number, value: number): void {
-    if (this.stored !== undefined && position < this.stored.length) this.stored[position] = value;
-    else if (this.stored !== undefined || !Object.is(value, this.#default)) this.#room(position + 1)[position] = value;
+    const index = position >>> blockBits;
+    const at = position & blockMask;
+    const block = this.blocks[index];
+    if (block !== undefined && at < block.length) block[at] = value;
+    else if (block !== undefined || !Object.is(value, this.#default)) this.#grow(index, at + 1)[at] = value;
   }
 
   push(value: number): void {
@@ -52,36 +61,35 @@ export class Column {
   }
 
   append(values: Values): void {
-    const from = this.length;
-    this.length += values.length;
-    this.#room(this.length).set(values, from);
+    for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
   /** Adds the numbers of another column with the same default. */
-  appendColumn({ stored, length }: ColumnData): void {
-    const end = this.length + length;
-    if (stored !== undefined) this.append(stored.subarray(0, length));
-    this.length = end;
+  appendColumn({ blocks, length }: ColumnData): void {
+    for (let from = 0; from < length; from += blockLength) {
+      const end = this.length + Math.min(blockLength, length - from);
+      const block = blocks[from >>> blockBits];
+      if (block !== undefined) this.append(block.subarray(0, end - this.length));
+      this.length = end;
+    }
   }
 
   reset(): void {
-    this.stored = undefined;
+    this.blocks.fill(undefined);
   }
 
   /** A copy of the numbers from one position up to another. */
   values(from = 0, to = this.length): Values {
-    const values = new arrays[this.#type](Math.max(0, to - from)).fill(this.#default);
-    values.set(this.stored?.subarray(from, to) ?? []);
+    const values = new arrays[this.#type](Math.max(0, to - from));
+    for (let at = from; at < to; at++) values[at - from] = this.at(at);
     return values;
   }
 
-  /** The stored numbers, of which there are as many as wanted. */
-  #room(wanted: number): Values {
-    const before = this.stored;
-    if (before !== undefined && wanted <= before.length) return before;
-    const larger = new arrays[this.#type](Math.max(minLength, Math.ceil(wanted * growth))).fill(this.#default);
-    larger.set(before ?? []);
-    this.stored = larger;
+  #grow(index: number, wanted: number): Values {
+    const length = index > 0 || wanted > maxGrowing ? blockLength : Math.max(minLength, 2 * wanted);
+    const larger = new arrays[this.#type](length).fill(this.#default);
+    larger.set(this.blocks[index] ?? []);
+    this.blocks[index] = larger;
     return larger;
   }
 }

@@ -57,7 +57,7 @@ export interface PartsData {
 
 /** The memory of parts, which another thread may take over. */
 export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
-  Object.values(columns).flatMap(({ stored }) => stored?.buffer ?? []);
+  Object.values(columns).flatMap(({ blocks }) => blocks.flatMap((block) => block?.buffer ?? []));
 
 export class Parts {
   readonly columns = newColumns();
