@@ -2,7 +2,6 @@ import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
 import { licenses } from "./build/licenses.ts";
 import { page } from "./build/page.ts";
-import { plainFunctions } from "./build/plain-functions.ts";
 import { raw } from "./build/raw.ts";
 
 /**
@@ -65,7 +64,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [mcpSdkBeside, kernel(), raw(), page([listed]), plainFunctions(), listed],
+  plugins: [mcpSdkBeside, kernel(), raw(), page([listed]), listed],
   preserveEntrySignatures: "allow-extension",
   // What a file does not use of a room, its door does not bring along.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
@@ -87,7 +86,7 @@ export const program = {
 const rangeReader = {
   input: { "range-reader": "src/check/range-reader.ts" },
   platform: "node",
-  plugins: [kernel(), plainFunctions()],
+  plugins: [kernel()],
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false, cleanDir: false },
 } satisfies RolldownOptions;
@@ -95,7 +94,7 @@ const rangeReader = {
 const mcpSdk = {
   input: { "mcp-sdk": "src/mcp/sdk.ts" },
   platform: "node",
-  plugins: [plainFunctions(), listed],
+  plugins: [listed],
   logLevel: "warn",
   output: { ...program.output, codeSplitting: false },
 } satisfies RolldownOptions;

@@ -256,7 +256,7 @@ const loads: Readonly<Record<string, readonly string[]>> = {
 
 describe("the bundle", async () => {
   // What only makes the files smaller or faster takes longer than the rest, and says nothing of what is loaded.
-  const slow = new Set(["kernel", "plain-functions", "licenses"]);
+  const slow = new Set(["kernel", "licenses"]);
   const plugins = program.plugins.filter(({ name }) => !slow.has(name));
   const build = await rolldown({ ...program, plugins, logLevel: "silent" });
   const { output } = await build.generate(program.output);
