@@ -1,4 +1,4 @@
-/** Files and folders of rollcall's own: folders for their owner alone, files that are written whole or not at all, and the codes of the system's errors. */
+/** Files and folders of rollcall's own: folders for their owner alone, and files that are written whole or not at all. */
 
 import {
   chownSync,
@@ -18,7 +18,6 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Failure, type Problem } from "./failure.ts";
-import { type ForeignPart, outExists, outUnwritable, placeForeign } from "./failures.ts";
 import { currentUser } from "./host.ts";
 import { commandLine } from "./shell-words.ts";
 
@@ -61,27 +60,58 @@ export const requireOwn = (place: string): void => {
   if (user === undefined) return;
   // In a user namespace root is somebody else: whoever owns the root folder owns the system.
   const trusted = new Set([user, 0, statSync("/").uid]);
-  const part = foreignPart(resolve(place), trusted);
-  if (part !== undefined) throw placeForeign({ ...part, place, user }, { where: { file: part.part } });
+  const found = foreignPart(resolve(place), trusted);
+  if (found !== undefined) throw placeForeign(found, place, user);
 };
 
+/** A part of a path that another user owns or could replace: it is theirs, a link of theirs, or a folder that they may write. */
+interface ForeignPart {
+  readonly part: string;
+  readonly why: "owner" | "link" | "writable";
+  readonly owner: number;
+  readonly mode: number;
+}
+
+const placeForeign = ({ part, why, owner, mode }: ForeignPart, place: string, user: number): Failure => {
+  const message = {
+    owner: `${part} belongs to another user (uid ${owner})${part === place ? "" : `, so that ${place} is not used`}`,
+    link: `${part} is a link of another user (uid ${owner}), which is not followed`,
+    writable: `other users may write to ${part} (mode ${octal(mode)}), and could replace ${place}`,
+  }[why];
+  const command = (...words: readonly string[]): string => `\`${commandLine(words)}\``;
+  const asRoot = user === 0 ? [] : ["sudo"];
+  // Nobody is told to take a folder that may hold more than rollcall's files.
+  const isOwn = part === place || (part === dirname(place) && basename(part) === "rollcall");
+  const fix = {
+    owner: isOwn
+      ? `look at what is in it, then make it yours: ${command(...asRoot, "chown", String(user), part)}`
+      : `run rollcall as the user ${owner}`,
+    link: `remove it: ${command(...asRoot, "rm", part)}`,
+    writable: `keep them out: ${command(...(owner === user ? [] : asRoot), "chmod", "go-w", part)}`,
+  }[why];
+  const hint = `${fix}; ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR and --ledger name other places`;
+  return new Failure("storage", "place-foreign", message, { hint, where: { file: part } });
+};
+
+const octal = (mode: number): string => mode.toString(8).padStart(4, "0");
+
 /** As many links as systems follow. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 const foreignPart = (path: string, trusted: ReadonlySet<number>, links = 0): ForeignPart | undefined => {
   const above = dirname(path);
   const found = above === path ? undefined : foreignPart(above, trusted, links);
-  const facts = found === undefined ? lookAt(path) : undefined;
   // Where nothing can be looked at, opening it says why.
+  const facts = found === undefined ? statsOf(path) : undefined;
   if (facts === undefined) return found;
   const about = { part: path, owner: facts.uid, mode: facts.mode & 0o7777 };
   if (!trusted.has(facts.uid)) return { ...about, why: facts.isSymbolicLink() ? "link" : "owner" };
   if (facts.isDirectory() && isOpenToOthers(facts)) return { ...about, why: "writable" };
-  if (!facts.isSymbolicLink() || links === mostLinks) return undefined;
+  if (!facts.isSymbolicLink() || links === maxLinks) return undefined;
   return foreignPart(resolve(realpathSync(above), readlinkSync(path)), trusted, links + 1);
 };
 
-const lookAt = (path: string): Stats | undefined => {
+const statsOf = (path: string): Stats | undefined => {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
@@ -93,18 +123,17 @@ const lookAt = (path: string): Stats | undefined => {
 const isOpenToOthers = ({ mode, uid, gid }: Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** What is wrong with a file or folder that other users can get at, and the mode that it should have; undefined where nothing is, or it is not there. */
+/** What is wrong with a file or folder that other users can get at; undefined where nothing is, or it is not there. */
 export const looseMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   return mode === undefined || (mode & 0o077) === 0 ? undefined : looseProblem(path, mode, wanted);
 };
 
-/** What is said of a file or folder whose mode lets other users get at it. */
 export const looseProblem = (path: string, mode: number, wanted: "600" | "700"): Problem => ({
   file: path,
   rule: "loose-mode",
   severity: "warning",
-  message: `other users can get at ${path} (mode ${(mode & 0o777).toString(8).padStart(4, "0")})`,
+  message: `other users can get at ${path} (mode ${octal(mode & 0o777)})`,
   advice: commandLine(["chmod", wanted, path]),
 });
 
@@ -127,21 +156,18 @@ export interface Draft {
  */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = statSync(path, { throwIfNoEntry: false });
-  if (before !== undefined && !before.isFile()) return openDirect(path);
+  if (before !== undefined && !before.isFile()) {
+    const { write, close } = openToWrite(path, "w");
+    return { path, write, commit: close, discard: close };
+  }
   const target = before === undefined ? path : realpathSync(path);
   const draft = `${target}.${crypto.randomUUID().slice(0, 8)}.draft`;
-  let file: number | undefined = openSync(draft, "wx", mode);
-  const close = (): void => {
-    if (file !== undefined) closeSync(file);
-    file = undefined;
-  };
+  const { file, write, close } = openToWrite(draft, "wx", mode);
   return {
     path: draft,
-    write: (piece) => {
-      if (file !== undefined) writeFileSync(file, piece);
-    },
+    write,
     commit: () => {
-      if (file !== undefined) fsyncSync(file);
+      fsyncSync(file);
       close();
       if (before !== undefined) keepOwner(draft, before);
       renameSync(draft, target);
@@ -154,20 +180,22 @@ export const openDraft = (path: string, mode = 0o600): Draft => {
   };
 };
 
-/** What can't be replaced by a file is written to: a pipe, a device. */
-const openDirect = (path: string): Draft => {
-  let file: number | undefined = openSync(path, "w");
-  const discard = (): void => {
-    if (file !== undefined) closeSync(file);
-    file = undefined;
+const openToWrite = (path: string, flags: "w" | "wx", mode?: number) => {
+  const file = openSync(path, flags, mode);
+  let isOpen = true;
+  return {
+    file,
+    write: (piece: string | Uint8Array): void => {
+      if (isOpen) writeFileSync(file, piece);
+    },
+    close: (): void => {
+      if (isOpen) closeSync(file);
+      isOpen = false;
+    },
   };
-  const write = (piece: string | Uint8Array): void => {
-    if (file !== undefined) writeFileSync(file, piece);
-  };
-  return { path, write, commit: discard, discard };
 };
 
-const keepOwner = (draft: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void => {
+const keepOwner = (draft: string, { uid, gid }: Stats): void => {
   if (uid === statSync(draft).uid) return;
   try {
     chownSync(draft, uid, gid);
@@ -204,7 +232,9 @@ export const writeWhole = (path: string, pieces: Iterable<string | Uint8Array>, 
 /** Makes sure that a file that people name is not written over. @throws Failure `out-exists` */
 export const requireFree = (file: string): void => {
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there?.isFile() === true && there.size > 0) throw outExists(file);
+  if (there?.isFile() !== true || there.size === 0) return;
+  const hint = "name another file, or take that one away";
+  throw new Failure("usage", "out-exists", `${file} is there already`, { hint });
 };
 
 /** Writes to a file that people name. @throws Failure `out-unwritable` */
@@ -213,18 +243,19 @@ export const writeOut = <Result>(file: string, write: () => Result): Result => {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    throw outUnwritable({ file, code: codeOf(thrown) }, { cause: thrown });
+    const hint = "name a file in a folder that can be written";
+    throw new Failure("storage", "out-unwritable", `${file} can't be written (${codeOf(thrown)})`, {
+      hint,
+      cause: thrown,
+    });
   }
 };
-
-/** What stands behind a file's name in that of its draft. */
-const draftEnd = /^\.[0-9a-f]{8}\.draft$/;
 
 /** Removes the drafts of a file that killed writers left: those last changed before a time, in milliseconds since 1970. */
 export const clearDrafts = (path: string, before: number): void => {
   const own = basename(path);
   for (const name of readdirSync(dirname(path))) {
-    if (!name.startsWith(own) || !draftEnd.test(name.slice(own.length))) continue;
+    if (!name.startsWith(own) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(own.length))) continue;
     const draft = join(dirname(path), name);
     const facts = statSync(draft, { throwIfNoEntry: false });
     if (facts !== undefined && facts.ctimeMs < before) rmSync(draft, { force: true });

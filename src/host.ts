@@ -47,6 +47,15 @@ export interface Terminal {
 export const isLoopback = (hostname: string): boolean =>
   /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
+/** What the percent escapes of an address stand for; a text with a stray `%`, as in a password, stands for itself. */
+export const unescapedPercent = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
 /** Variables that hold a key of rollcall's, or say in which file one is. */
 const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
 

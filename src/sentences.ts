@@ -1,16 +1,17 @@
 /** Parts of sentences that the failures of several modules share. */
-import { counted } from "./counted.ts";
 import type { Problem } from "./failure.ts";
+
+/** A number with its noun: `1 group`, `2 groups`; `several` where its plural is not the noun and an s. */
+export const counted = (count: number, noun: string, several = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : several}`;
 
 /** Where a problem is, to be followed by what it is; empty where that is no place in a file. */
 export const placeOf = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[inputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
 /** Where a value is that has no column, or that a service named: its file, its line and its path. */
-export const fieldOf = (problem: Problem): string => {
-  const { path = [] } = problem;
-  return `${placeOf(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
-};
+export const fieldOf = ({ path = [], ...problem }: Problem): string =>
+  `${placeOf(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
 
 /** Standard input is typed as `-`, which says nothing in a sentence. */
 export const inputName = (file: string): string => (file === "-" ? "standard input" : file);
@@ -19,13 +20,8 @@ export const inputName = (file: string): string => (file === "-" ? "standard inp
 export const skipRefused = "--on-refused skip sets aside the groups that it refuses and sends the others";
 
 /** What was rejected: groups, and what is none since it can't be read. */
-export const rejectedWords = ({
-  rejected,
-  unreadable = 0,
-}: {
-  readonly rejected: number;
-  readonly unreadable?: number | undefined;
-}): string => {
+export const rejectedWords = (counts: { rejected: number; unreadable?: number | undefined }): string => {
+  const { rejected, unreadable = 0 } = counts;
   const groups = rejected > unreadable ? [counted(rejected - unreadable, "group")] : [];
   const records = unreadable > 0 ? [counted(unreadable, "unreadable record")] : [];
   return `${[...groups, ...records].join(" and ")} rejected`;
@@ -70,11 +66,9 @@ const systemCodes: Readonly<Record<string, string>> = {
 };
 
 /** A size in a sentence, rounded to one digit: bytes below 1 KiB, at most MiB. */
-export const roundedSize = (bytes: number): string =>
-  bytes < 1024
-    ? `${bytes} bytes`
-    : bytes < 2 ** 20
-      ? `${oneDigit(bytes / 1024)} KiB`
-      : `${oneDigit(bytes / 2 ** 20)} MiB`;
+export const roundedSize = (bytes: number): string => {
+  if (bytes < 1024) return `${bytes} bytes`;
+  return bytes < 2 ** 20 ? `${oneDigit(bytes / 1024)} KiB` : `${oneDigit(bytes / 2 ** 20)} MiB`;
+};
 
 const oneDigit = (value: number): number => Math.round(value * 10) / 10;

@@ -1,7 +1,6 @@
 /** The way to an address: the address taken apart, and the proxy that the environment names for it. */
 import { isIP } from "node:net";
-import { type Host, isLoopback } from "../host.ts";
-import { unescapedPercent } from "../percent.ts";
+import { type Host, isLoopback, unescapedPercent } from "../host.ts";
 import { addressMalformed, proxyUnusable } from "./failures.ts";
 
 /** An address, taken apart. */

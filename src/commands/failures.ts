@@ -1,7 +1,7 @@
 /** Failures that commands make themselves. */
-import { counted } from "../counted.ts";
+
 import { type About, Failure } from "../failure.ts";
-import { didYouMean, listed, rejectedWords } from "../sentences.ts";
+import { counted, didYouMean, listed, rejectedWords } from "../sentences.ts";
 import { loginCommand } from "../settings/failures.ts";
 
 /** Groups that `convert --on-invalid skip` left out, and the file that has their records. */

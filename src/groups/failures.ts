@@ -1,7 +1,7 @@
 /** Failures of checking and choosing groups. */
-import { counted } from "../counted.ts";
+
 import { Failure, type Problem, type ProblemCount } from "../failure.ts";
-import { fieldOf, placeOf } from "../sentences.ts";
+import { counted, fieldOf, placeOf } from "../sentences.ts";
 
 /** No split was given, and the input does not say one. @param found the splits that it says, if any */
 export const splitMissing = (found: readonly string[]): Failure =>

@@ -1,6 +1,7 @@
 /** Failures of the ledger. */
-import { counted } from "../counted.ts";
+
 import { Failure } from "../failure.ts";
+import { counted } from "../sentences.ts";
 
 export const ledgerMissing = (path: string): Failure =>
   new Failure("storage", "ledger-missing", `there is no ledger at ${path}, and --require-ledger asks for one`, {

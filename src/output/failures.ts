@@ -1,6 +1,7 @@
 /** Failures of writing output and reports. */
-import { counted } from "../counted.ts";
+
 import { Failure } from "../failure.ts";
+import { counted } from "../sentences.ts";
 
 /** @param groups what had become of them, if some were to be logged */
 export const outputFailed = (

@@ -1,7 +1,8 @@
 /** Prints lists and documents: JSON with every spelling kept, a table, tab-separated lines for other programs, or CSV (RFC 4180). */
-import { counted } from "../counted.ts";
+
 import { endOfString, type Spelled } from "../json/spelled.ts";
 import { textOf, wholeOf } from "../json/walk.ts";
+import { counted } from "../sentences.ts";
 import type { Screen } from "./screen.ts";
 import {
   type Column,

@@ -1,6 +1,7 @@
 /** How far a run is, on standard error: a spinner, a bar for a person, a line for each change in a build's log, events for a program. */
-import { counted } from "../counted.ts";
+
 import type { Host } from "../host.ts";
+import { counted } from "../sentences.ts";
 
 export interface Progress {
   update(label: string): void;

@@ -1,7 +1,8 @@
 /** The secrets of a run, which are redacted in all that is written, however they are spelled there. */
+
+import { unescapedPercent } from "../host.ts";
 import { endOfString } from "../json/spelled.ts";
 import { parsedJson } from "../json/walk.ts";
-import { unescapedPercent } from "../percent.ts";
 
 const redacted = "***";
 

@@ -1,8 +1,8 @@
 /** Failures of logging groups, and how a run that was stopped goes on. */
-import { counted } from "../counted.ts";
+
 import { type About, Failure, type HttpFacts, isFailure } from "../failure.ts";
 import { fixOrSkip } from "../groups/failures.ts";
-import { fieldOf, rejectedWords, roundedSize, skipRefused, systemWords } from "../sentences.ts";
+import { counted, fieldOf, rejectedWords, roundedSize, skipRefused, systemWords } from "../sentences.ts";
 
 export const compressionMissing = (form: string): Failure =>
   new Failure("usage", "compression-missing", `this Node can't compress with ${form}`, {

@@ -3,10 +3,10 @@ import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { firstIssues, type Issue } from "../contract/first-issues.ts";
-import { counted } from "../counted.ts";
 import { faultIn } from "../json/reader.ts";
 import { type Place, parsedAt, rootOf } from "../json/table.ts";
 import { textOf, valueAt } from "../json/walk.ts";
+import { counted } from "../sentences.ts";
 import type { Caller } from "./keys.ts";
 import { type Answer, invalid, Refusal, type Wording } from "./refusal.ts";
 

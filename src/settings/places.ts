@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { databaseAddress } from "../database/failures.ts";
 import type { DatabasePlace } from "../database/index.ts";
 import { codeOf } from "../files.ts";
-import { unescapedPercent } from "../percent.ts";
+import { unescapedPercent } from "../host.ts";
 import { withoutLineEnd } from "./credentials.ts";
 import { credentialFileUnreadable, passwordFileOpen } from "./failures.ts";
 import { dataFolder, type Machine } from "./saved.ts";

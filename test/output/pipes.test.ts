@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { readWords, screenForWrong } from "../../src/cli/index.ts";
 import { defect } from "../../src/failure.ts";
 import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
-import { program } from "../../src/program.ts";
+import { program } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";

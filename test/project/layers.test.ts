@@ -16,14 +16,13 @@ interface Room {
 
 /** Rooms that everybody may open. */
 const ground = new Set(
-  "counted decimal failure failures files host json nearest package.json percent sentences shell-words".split(" "),
+  "decimal failure failures files host json nearest package.json sentences shell-words".split(" "),
 );
 
 /** The house, from its top to its ground. */
 const rooms: Readonly<Record<string, Room>> = {
   main: { opens: "run" },
-  run: { opens: "cli context output program" },
-  program: { opens: "cli commands" },
+  run: { opens: "cli commands context output" },
   commands: {
     opens: "calls catalogs cli client connect context contract mcp output service settings trajectories view",
     // Only the schemas of what is printed, which `rollcall schema` loads.
@@ -246,7 +245,7 @@ describe("the imports of src/", () => {
 /** The packages that are loaded with a file: with what every command stands on, and with a few of the commands. */
 const loads: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": [],
-  "src/program.ts": ["commander"],
+  "src/run.ts": ["commander"],
   "src/commands/config.ts": ["commander"],
   "src/commands/check/run.ts": ["commander", "zod"],
   "src/commands/log/run.ts": ["commander", "zod"],

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { commandsIn, wholeTree } from "../../src/cli/index.ts";
 import { asItCame, documentSchema, lineSchema, type Output, outputs } from "../../src/commands/schema/outputs.ts";
 import type { JsonObject } from "../../src/json/walk.ts";
-import { program } from "../../src/program.ts";
+import { program } from "../../src/run.ts";
 
 /** What a run was asked for in words, and what it printed. */
 export interface Printed {

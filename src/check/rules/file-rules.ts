@@ -1,6 +1,7 @@
 /** Rules of files: what can't be read at all, and what is not JSON. */
-import { counted } from "../../counted.ts";
+
 import type { Fault } from "../../json/reader.ts";
+import { counted } from "../../sentences.ts";
 import type { PackedFault } from "./packed.ts";
 import { answer, error, errorOfInput, messages, said, trajectory } from "./rule.ts";
 

@@ -1,5 +1,5 @@
 /** Rules of inputs that don't fit together, or into a request; and of a run: answers, the ledger, files that still grow. */
-import { counted } from "../../counted.ts";
+import { counted } from "../../sentences.ts";
 import {
   error,
   errorOfInput,

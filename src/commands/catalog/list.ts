@@ -20,9 +20,9 @@ import {
 import type { Context } from "../../context.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Entries, known, Mistyped, mapped, type ReplyList } from "../../contract/replies.ts";
-import { counted } from "../../counted.ts";
 import { wholeOf } from "../../json/walk.ts";
 import { type Column, type Line, printList, printPage, type Section, spelledIn } from "../../output/index.ts";
+import { counted } from "../../sentences.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 import { openMistypings, orderOf, type Selection, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";

@@ -3,10 +3,10 @@ import { downloadDoor } from "../../client/index.ts";
 import { settingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
-import { counted } from "../../counted.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
 import { codeOf, isDatabaseAddress, looseMode } from "../../files.ts";
 import { type EntryCounts, examineLedger, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
+import { counted } from "../../sentences.ts";
 import { credentialElsewhere, credentialMissing } from "../../settings/failures.ts";
 import {
   credentialUses,

@@ -2,7 +2,6 @@
 import { contradiction } from "../../cli/index.ts";
 import { isNowhere, isOfDestination, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { counted } from "../../counted.ts";
 import { problemFacts } from "../../failure.ts";
 import { isDatabaseAddress } from "../../files.ts";
 import {
@@ -16,6 +15,7 @@ import {
 } from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
+import { counted } from "../../sentences.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
 import * as failures from "../failures.ts";
 import { withFrames } from "../inputs/problems.ts";

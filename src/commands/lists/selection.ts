@@ -1,10 +1,10 @@
 /** Which entries of a list are shown, and in which order; and what is said about the others. */
 import type { Entries, ReplyList } from "../../contract/replies.ts";
-import { counted } from "../../counted.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { optionValueWrong } from "../../failures.ts";
 import { nearest } from "../../nearest.ts";
 import { type Column, columnMeant, type Rows, type Screen } from "../../output/index.ts";
+import { counted } from "../../sentences.ts";
 
 /** An order by one column. */
 interface Order<Row> {

@@ -1,11 +1,11 @@
 /** What `log` prints: its progress, what became of everything, and which command to run next. */
 import type { GlobalFlags } from "../../context.ts";
-import { counted } from "../../counted.ts";
 import { type Failure, isFailure, problemFacts } from "../../failure.ts";
 import { membersText } from "../../json/compose.ts";
 import { parsedJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
+import { counted } from "../../sentences.ts";
 import { commandLine } from "../../shell-words.ts";
 import { type Fact, factsIn, printFacts, unreadableText } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";

@@ -2,7 +2,6 @@
 import { contradiction, optionName } from "../../cli/index.ts";
 import { localService, settingsInForce } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { counted } from "../../counted.ts";
 import { readSources } from "../../groups/index.ts";
 import { aborted } from "../../host.ts";
 import { modeOf, openSpool, openStamp } from "../../input/index.ts";
@@ -10,6 +9,7 @@ import { elementsOf, memberAt, rootOf, spanOf } from "../../json/table.ts";
 import { onOneLine, textOf } from "../../json/walk.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
+import { counted } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { openInputs, percentText, sayConversion, withReading } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";

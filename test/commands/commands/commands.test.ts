@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { nameOf, readWords, wholeTree } from "../../../src/cli/index.ts";
 import { exitCodes } from "../../../src/failure.ts";
-import { program } from "../../../src/program.ts";
+import { program } from "../../../src/run.ts";
 import { commandPaths } from "../../project/docs/commands.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 
