@@ -19,8 +19,8 @@ export const commands = command({
       options: root?.options ?? [],
       exit_codes: [
         { exit_code: 0, code: null, when: "All of it is done, or nothing was left to do." },
-        ...codeTopics.flatMap(({ name, about, exitCodes }) =>
-          exitCodes.map((exit) => ({ exit_code: exit, code: name, when: about })),
+        ...codeTopics.flatMap(({ about, code, exit_codes }) =>
+          exit_codes.map((exit) => ({ exit_code: exit, code, when: about })),
         ),
       ],
     };

@@ -12,7 +12,7 @@ import {
   trajectory,
 } from "../../src/check/rules/rule.ts";
 import { choice, rewards, tools, versions } from "../../src/check/rules/trajectory-rules.ts";
-import { exampleProblem } from "../../src/commands/explain/rule-example.ts";
+import { exampleProblem } from "../../src/commands/explain/topics.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
 /** Inputs that are nearly the example of a rule, and do not break it. */

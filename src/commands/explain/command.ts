@@ -1,11 +1,57 @@
 /** `rollcall explain`: the meaning of a code or a rule. */
-import { command, text } from "../../cli/index.ts";
+import { command, text, wrongValue } from "../../cli/index.ts";
+import type { Context } from "../../context.ts";
+import { nearest } from "../../nearest.ts";
+import { drawnText, printDocument, printPage, type Section } from "../../output/index.ts";
+import { printOwn } from "../lists/own.ts";
+import type { Topic } from "./topics.ts";
 
-/** `explain`. */
+/** `explain`. @throws Failure `option-value-wrong` */
 export const explain = command({
   words: "explain",
   about: "say what an error code, an exit code or a rule means, with an example of the rule",
   args: { name: text("such as usage, 8 or role-unknown; none lists all") },
   examples: ["rollcall explain unknown_outcome", "rollcall explain role-unknown", "rollcall explain 8"],
-  run: async (context, { name }) => await (await import("./run.ts")).run(context, name),
+  run: async (context, { name: typed }) => {
+    const { screen } = context;
+    const { topics } = await import("./topics.ts");
+    const name = typed?.replace(/^\[(.*)\]$/, "$1");
+    const isMeant = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
+    const found = name === undefined ? topics : topics.filter(isMeant);
+    if (typed !== undefined && name !== undefined && found.length === 0) {
+      const names = topics.map((topic) => topic.name);
+      const wanted = "an error code, an exit code or a rule, as `rollcall explain` lists them";
+      throw wrongValue("<name>", typed, wanted, nearest(name, names));
+    }
+    if (name !== undefined && screen.isForProgram) {
+      const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
+      await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
+    } else if (name !== undefined && screen.format !== "csv") {
+      const sections = await Promise.all(found.map(async (topic) => await sectionsOf(context, topic)));
+      await printPage(screen, { sections: sections.flat() });
+    } else {
+      const columns = {
+        name: 0,
+        kind: 1,
+        about: 0,
+        code: 3,
+        exit_codes: { heading: "exit codes", rank: 4 },
+        severity: 5,
+      };
+      await printOwn(screen, { member: "topics", rows: found, columns });
+    }
+  },
 });
+
+/** The example of a rule, as a terminal shows it; null for a code. */
+const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
+  example === undefined ? null : await drawnText(screen, await example(), indent);
+
+/** Columns that a page leaves before a block. */
+const blockIndent = 2;
+
+const sectionsOf = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
+  const block = await exampleText(context, topic, blockIndent);
+  const page = { title: topic.name, lines: topic.lines() };
+  return block === null ? [page] : [page, { title: "Example", block }];
+};

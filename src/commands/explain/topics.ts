@@ -1,41 +1,30 @@
-/** The codes that a run can end with, and the rules of problems, each with its meaning. */
+/** What `rollcall explain` explains: the codes that a run can end with, and the rules of problems. */
 
-import { ruleNames, rules } from "../../check/index.ts";
+import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
+import { type Inputs, problemOf, type RuleName, ruleNames, ruleOf } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { otherRules } from "./other-rules.ts";
-import { exampleProblem } from "./rule-example.ts";
+import { looseProblem } from "../../files.ts";
+import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
+import { memoryBytes, type Source } from "../../input/index.ts";
+import type { Line } from "../../output/index.ts";
+import { importProblem } from "../../settings/index.ts";
+import { problemsToShow } from "../inputs/problems.ts";
 
-/** A code of the exit-code table. */
-export interface CodeTopic {
-  readonly kind: "code";
-  readonly name: FailureCode;
-  readonly exitCodes: readonly number[];
-  readonly about: string;
-}
-
-/** A rule: what a problem has in brackets. */
-export interface RuleTopic {
-  readonly kind: "rule";
+/** A code or a rule, as it is listed in JSON, which has no functions. */
+export interface Topic {
   readonly name: string;
+  readonly kind: "code" | "rule";
   readonly about: string;
-  readonly severity: Severity;
-  /** What a person is shown of it. */
-  readonly example: () => Promise<Problem>;
-  /** Whether `--strict` and `--allow` are about it. */
-  readonly judged: boolean;
+  readonly code: FailureCode | null;
+  readonly exit_codes: readonly number[];
+  readonly severity: Severity | null;
+  /** The lines of its page. */
+  readonly lines: () => readonly Line[];
+  /** The problem that a person is shown of a rule. */
+  readonly example?: () => Problem | Promise<Problem>;
 }
 
-/** What can be explained. */
-export type Topic = CodeTopic | RuleTopic;
-
-const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
-
-const exitsOf = (code: FailureCode): readonly number[] => {
-  const exits = exitCodes[code];
-  return typeof exits === "number" ? [exits] : Object.values(exits);
-};
-
-/** When a run ends with a code (exit-codes.md). */
+/** When a run ends with a code (exit-codes.md), in the order of the exit codes. */
 const whenOf: Readonly<Record<FailureCode, string>> = {
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a setting that is missing or can't be used.",
@@ -51,27 +40,124 @@ const whenOf: Readonly<Record<FailureCode, string>> = {
   interrupted: "SIGHUP, SIGINT or SIGTERM. Running the same command again goes on.",
 };
 
-/** The codes, in the order of their exit codes. */
-export const codeTopics: readonly CodeTopic[] = Object.keys(exitCodes)
-  .filter(isCode)
-  .map((name) => ({ kind: "code", name, exitCodes: exitsOf(name), about: whenOf[name] }));
+const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-const ruleTopics: readonly RuleTopic[] = [
-  ...ruleNames.map((name): RuleTopic => {
-    const { severity, why } = rules[name];
-    return { kind: "rule", name, about: why, severity, example: () => exampleProblem(name), judged: true };
-  }),
-  ...Object.entries(otherRules).map(
-    ([name, { why: about, severity, example }]): RuleTopic => ({
-      kind: "rule",
-      name,
-      about,
-      severity,
-      example: async () => await example(),
-      judged: false,
-    }),
-  ),
+/** The codes. */
+export const codeTopics: readonly Topic[] = Object.entries(whenOf).flatMap(([code, about]): readonly Topic[] => {
+  if (!isCode(code)) return [];
+  const exits = [exitCodes[code]].flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit)));
+  const kind = { label: "kind", text: `error code, exit code ${exits.join(", ")}` };
+  const lines = () => [kind, { label: "when", text: about }];
+  return [{ name: code, kind: "code", about, code, exit_codes: exits, severity: null, lines }];
+});
+
+type Example = NonNullable<Topic["example"]>;
+
+const ruleTopic = (name: string, severity: Severity, about: string, example: Example, options: Line[] = []): Topic => {
+  const kind = { label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` };
+  const lines = () => [kind, ...options, { label: "why", text: about }];
+  return { name, kind: "rule", about, code: null, exit_codes: [], severity, lines, example };
+};
+
+/** The example of a rule of trajectories: read as a file is read, but from memory. */
+export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
+  const { example } = ruleOf(name);
+  if ("said" in example) return problemOf(name, example.said, example.where);
+  const { files, against, ...how } = example;
+  const reading = await readTexts(files, how);
+  if (against !== undefined) await reportAgainst(reading, await readTexts({ "val.jsonl": against }, how));
+  const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
+  const max = Number.POSITIVE_INFINITY;
+  const [problem] = (await problemsToShow(reading.sources, { problems, counts: [], max })).shown;
+  if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
+  return problem;
+};
+
+const readTexts = async (files: Inputs["files"], how: Pick<Inputs, "split" | "groupBy">): Promise<Reading> => {
+  const sources = Object.entries(files).map(([name, content = ""]): Source => {
+    return { name, bytes: memoryBytes([Buffer.from(content)]), touched: async () => false };
+  });
+  const { split, groupBy } = how;
+  const { signal } = new AbortController();
+  const own = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };
+  return { ...(await readSources(sources, own)), close: async () => undefined };
+};
+
+const trajectoryTopics = ruleNames.map((name): Topic => {
+  const { severity, why } = ruleOf(name);
+  const options = { label: "options", text: `--strict makes it an error, --allow ${name} silences it` };
+  return ruleTopic(name, severity, why, () => exampleProblem(name), severity === "warning" ? [options] : []);
+});
+
+/** What every failing rule of a lock file advises if there is such a model. */
+const cheapest = "the cheapest that can do the same is maker/other: 0.3 $/M in, 1.2 $/M out";
+
+const lockTopics = lockRulePages().map(({ rule, why, message, severity, line }) => {
+  const advice = severity === "warning" ? acceptAdvice : cheapest;
+  const position = { file: "rollcall.lock.json", line, column: 7 };
+  const example = () => ({ ...position, rule, severity, message: `maker/large ${message}`, advice });
+  return ruleTopic(rule, severity, why, example);
+});
+
+/** The problem of a member of a file with settings. */
+const importExample =
+  (key: string, value: string, local = false) =>
+  (): Problem => {
+    const wrong = importProblem(key, value, { local, windows: false });
+    if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
+    return { file: "team.json", line: 3, column: 3, severity: "error", ...wrong };
+  };
+
+/** Rules of settings, keys and the local service. */
+const otherRules: readonly (readonly [name: string, severity: Severity, why: string, example: Example])[] = [
+  [
+    "loose-mode",
+    "warning",
+    "Keys and settings are one user's own; a file or folder that others can get at gives them away.",
+    () => looseProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
+  ],
+  [
+    "setting-wrong",
+    "error",
+    "A value that is saved, or is to be imported, is none that the setting takes.",
+    importExample("project", "alpha"),
+  ],
+  [
+    "setting-unknown",
+    "error",
+    "What is to be imported names a setting that this version does not have.",
+    importExample("base_urk", "https://train.example"),
+  ],
+  [
+    "setting-of-service",
+    "error",
+    "The profile `local` uses the service inside rollcall, which has an address and a key of its own.",
+    importExample("base_url", "https://train.example", true),
+  ],
+  [
+    "secret-in-settings",
+    "error",
+    "Settings are shown and shared; a secret is saved apart from them, by `rollcall auth login`.",
+    importExample("api_key", "k"),
+  ],
+  [
+    "key-not-tried",
+    "warning",
+    "`auth login` tries a key with a read; where there is none, or nobody answers, it is saved as it is.",
+    async () => (await import("../auth.ts")).unanswered("https://train.example", { isDown: true }),
+  ],
+  [
+    "open-address",
+    "warning",
+    "`rollcall serve` listens on an address that other machines can reach, over plain http.",
+    async () => (await import("../../service/index.ts")).openAddress("0.0.0.0"),
+  ],
 ];
 
 /** Everything that can be explained. */
-export const topics: readonly Topic[] = [...codeTopics, ...ruleTopics];
+export const topics: readonly Topic[] = [
+  ...codeTopics,
+  ...trajectoryTopics,
+  ...lockTopics,
+  ...otherRules.map((rule) => ruleTopic(...rule)),
+];
