@@ -1,13 +1,20 @@
-/** What `rollcall completion` does, and what its scripts ask: the words that can be typed next, written as each shell wants them. */
+/** What `rollcall completion` prints, and what its scripts ask: the words that can be typed next, as each shell wants them. */
 import zsh from "../../../completions/_rollcall?raw";
 import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";
 import powershell from "../../../completions/rollcall.ps1?raw";
-import type { Program } from "../../cli/index.ts";
+import {
+  allOptions,
+  type Command,
+  type Kind,
+  nameOf,
+  type Program,
+  readWords as readArgv,
+  verbsOf,
+} from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { quoted, readWords } from "../../shell-words.ts";
-import { type Candidates, candidates } from "./candidates.ts";
-import { valuesIn } from "./values.ts";
+import { type Candidate, type Candidates, valuesOf } from "./values.ts";
 
 /** The scripts, as they are committed. */
 const scripts = { bash, zsh, fish, powershell };
@@ -15,12 +22,6 @@ const scripts = { bash, zsh, fish, powershell };
 /** Prints the script of a shell. */
 export const printScript = async ({ screen }: Context, shell: keyof typeof scripts): Promise<void> =>
   await screen.text(scripts[shell]);
-
-/** Prints what can be typed next. Never fails: an error in the middle of a prompt helps nobody. */
-export const printCandidates = async (context: Context, asked: Asked): Promise<void> => {
-  const lines = await answer(context, asked).catch(() => []);
-  await context.screen.text(lines.map((line) => `${line}\n`).join(""));
-};
 
 /** What a script asks. */
 interface Asked {
@@ -34,41 +35,43 @@ interface Asked {
   readonly typed: readonly string[];
 }
 
+/** Prints what can be typed next. Never fails: an error in the middle of a prompt helps nobody. */
+export const printCandidates = async (context: Context, asked: Asked): Promise<void> => {
+  const lines = await answer(context, asked).catch(() => []);
+  await context.screen.text(lines.map((line) => `${line}\n`).join(""));
+};
+
 /** The lines of the answer: the kind of what can be typed (`words`, `files`, `folders`), then the words. */
 const answer = async (context: Context, { program, shell, typed }: Asked): Promise<readonly string[]> => {
   const { current, before, write } = shell === "bash" ? readBash(typed) : readOthers(shell, typed);
   if (isRedirection(before.at(-1))) return ["files"];
   const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));
-  const found = await candidates(program, { before: words, current }, valuesIn(context));
-  return [found.kind, ...plainWords(found).flatMap((one) => write(one) ?? [])];
+  const found = await candidates(context, program, { before: words, current });
+  if (typeof found === "string") return [found];
+  // No shell can have a control character typed.
+  const plain = found.filter(({ text }) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text));
+  return ["words", ...plain.flatMap((one) => write(one) ?? [])];
 };
 
 /** `<`, `2>` and the like: what follows is a file, and neither is a word for rollcall. */
 const isRedirection = (word: string | undefined): boolean => word !== undefined && /^(\d*|&)(<|>{1,2}\|?)$/.test(word);
 
-interface Word {
-  readonly text: string;
-  readonly about: string;
-}
-
-interface Typed {
+/** The words of a command line without the program's name, the last of which is being typed. */
+interface Line {
   readonly before: readonly string[];
   readonly current: string;
-  /** A line of the answer; undefined for what can't be typed here. */
-  readonly write: (word: Word) => string | undefined;
 }
 
-/** Names that hold control characters are left out: no shell can have them typed for it. */
-const plainWords = (found: Candidates): readonly Word[] =>
-  found.kind !== "words"
-    ? []
-    : found.words.filter(({ text }) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text));
+interface ShellLine extends Line {
+  /** A line of the answer; undefined for what can't be typed here. */
+  readonly write: (word: Candidate) => string | undefined;
+}
 
 /**
  * bash replaces only what stands behind the last of its word breaks (`=`, `:`), and takes the answer as it is:
  * what is answered is the rest of the word, in the quotes that are open.
  */
-const readBash = ([line = "", replaced = ""]: readonly string[]): Typed => {
+const readBash = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = readWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };
   const kept = last.raw.endsWith(replaced) ? last.raw.slice(0, last.raw.length - replaced.length) : "";
@@ -85,20 +88,59 @@ const readBash = ([line = "", replaced = ""]: readonly string[]): Typed => {
   };
 };
 
-const readOthers = (shell: string, typed: readonly string[]): Typed => {
-  const words = shell === "powershell" ? decoded(typed[0] ?? "") : typed;
+const readOthers = (shell: string, typed: readonly string[]): ShellLine => {
+  const isPowershell = shell === "powershell";
+  const words = isPowershell
+    ? Buffer.from(typed[0] ?? "", "base64")
+        .toString()
+        .split("\0")
+    : typed;
   const [marked = "", ...before] = words;
   const raw = marked.slice(1);
   // fish and PowerShell hand over the word as it was typed, with its quotes.
-  const text = shell === "zsh" ? raw : (readWords(raw).at(-1)?.text ?? "");
-  return {
-    before,
-    current: text,
-    write: (word) => {
-      if (shell === "powershell" && !word.text.startsWith(text)) return undefined;
-      return `${word.text}\t${word.about.replaceAll(/\s+/g, " ")}`;
-    },
-  };
+  const current = shell === "zsh" ? raw : (readWords(raw).at(-1)?.text ?? "");
+  const write = ({ text, about }: Candidate) =>
+    isPowershell && !text.startsWith(current) ? undefined : `${text}\t${about.replaceAll(/\s+/g, " ")}`;
+  return { before, current, write };
 };
 
-const decoded = (base64: string): readonly string[] => Buffer.from(base64, "base64").toString("utf8").split("\0");
+/** Where it is read tells what is typed next: nobody types it. */
+const mark = "-\0";
+
+/** What can be typed as the current word, by the command tree. */
+const candidates = async (context: Context, program: Program, { before, current }: Line): Promise<Candidates> => {
+  const { command, above, given, operands, unknown } = await readArgv(program, [...before, mark]);
+  const options = Object.entries(allOptions(command, above[0] ?? command));
+  const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== mark);
+  const valuesFor = async (name: string, kind: Kind<unknown>, prefix = ""): Promise<Candidates> => {
+    const typed = current.slice(prefix.length);
+    const values = await valuesOf({ context, command, name, kind, typed, taken, given });
+    return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
+  };
+  const waiting = options.find(([name]) => given.get(name)?.at(-1) === mark);
+  if (waiting !== undefined) return await valuesFor(`--${waiting[0]}`, waiting[1]);
+  if (operands.at(-1) !== mark && current.startsWith("-")) {
+    const [typed = "", ...rest] = current.split("=");
+    if (rest.length > 0) {
+      const found = options.find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);
+      return found?.[1].value === undefined ? [] : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
+    }
+    const isLeft = ([name, { repeatable }]: (typeof options)[number]) =>
+      repeatable || !(given.has(name) || (name === "help" && given.has("h")));
+    return options
+      .filter(isLeft)
+      .flatMap(([name, { short, about }]) => [
+        { text: `--${name}`, about },
+        ...(current.startsWith("--") || short === undefined ? [] : [{ text: `-${short}`, about }]),
+      ]);
+  }
+  if (taken.length === 0 && command.verbs.length > 0) return verbsAfter(command);
+  const args = Object.entries(command.args);
+  const [name, kind] = args[taken.length] ?? args.filter((arg) => arg[1].repeatable).at(-1) ?? [];
+  return name === undefined || kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
+};
+
+const verbsAfter = (command: Command): readonly Candidate[] => [
+  ...verbsOf(command).map((verb) => ({ text: nameOf(verb), about: verb.about })),
+  ...(command.run === undefined ? [{ text: "help", about: "display help for command" }] : []),
+];

@@ -1,78 +1,90 @@
 /** The values of options and arguments: known without a network, a credential or a program. */
 import { idsOfCopies, lockRuleNames, modelFields, usualWords } from "../../catalogs/index.ts";
+import type { Command, Kind, Typed } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
 import { dataFolder, profileNames, savedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
 import { namedAsInJson, rowColumns } from "../catalog/columns.ts";
-import type { Asked, Candidate, ValueKind } from "./candidates.ts";
 
-/** Splits that people use; a setting may name others. */
-const usualSplits = ["train", "val", "test"];
+/** One word that can be typed. */
+export interface Candidate {
+  readonly text: string;
+  /** What it is, in a few words; empty if that says nothing. */
+  readonly about: string;
+}
 
-type Source = (asked: Asked & { readonly context: Context }) => ValueKind | Promise<ValueKind>;
+/** What can be typed: some of these words, or the path of a file or folder that the shell knows. */
+export type Candidates = readonly Candidate[] | "files" | "folders";
 
-/** Finds the values that are known in this run. */
-export const valuesIn =
-  (context: Context) =>
-  (asked: Asked): ValueKind | Promise<ValueKind> => {
-    const { name, kind } = asked;
-    if (kind.choices !== undefined) return words(kind.choices);
-    const source = sources[name];
-    if (source !== undefined) return source({ ...asked, context });
-    const placeholder = name.startsWith("--") ? kind.value : /<(.*)>/.exec(name)?.[1];
-    if (placeholder === "file") return "files";
-    return placeholder === "dir" || placeholder === "folder" ? "folders" : undefined;
-  };
+/** What an option or an argument is given: `typed` is the beginning of its value. */
+interface Asked {
+  readonly context: Context;
+  readonly command: Command;
+  /** `--sort`, or `catalog show <id>`. */
+  readonly name: string;
+  readonly kind: Kind<unknown>;
+  readonly typed: string;
+  /** The arguments of the command before. */
+  readonly taken: readonly string[];
+  /** The options before. */
+  readonly given: Typed["given"];
+}
 
-const words = (texts: readonly string[]): readonly Candidate[] => texts.map((text) => ({ text, about: "" }));
+/** The values that are known in this run; none if it can be anything. */
+export const valuesOf = async (asked: Asked): Promise<Candidates> => {
+  const { name, kind } = asked;
+  const source = sources[name];
+  const found = kind.choices ?? (typeof source === "function" ? await source(asked) : source);
+  if (found !== undefined) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
+  const placeholder = name.startsWith("--") ? kind.value : /<(.*)>/.exec(name)?.[1];
+  if (placeholder === "file" || name === "--store") return "files";
+  return placeholder === "dir" || placeholder === "folder" ? "folders" : [];
+};
 
+/** Texts that say enough by themselves, or candidates. */
+type Values = readonly (string | Candidate)[];
+type Source = Values | ((asked: Asked) => Values | Promise<Values>);
+
+/** What the environment and the settings name, and what people use. */
 const saved =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
-  ({ context }) => {
-    const own = context.host.env[`ROLLCALL_${name.toUpperCase()}`];
-    return words([...new Set([...(own === undefined ? [] : [own]), ...savedTexts(context.host, name), ...usual])]);
-  };
-
-const settingNames: Source = () => settings.map((name) => ({ text: name, about: settingTable[name].about }));
+  ({ context: { host } }) => [
+    ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], savedTexts(host, name), usual].flat()),
+  ];
 
 /** Words of a filter that the field knows, and what follows each. */
 const filterWords =
   (field: string, behind = ""): Source =>
-  ({ typed }) =>
+  (asked) =>
     nextInList(
       usualWords(field).map((word) => word + behind),
-      typed,
+      asked,
     );
 
-/** The next word of a name that words before begin. */
-const outputWords: Source = async ({ taken }) => {
-  const { outputs } = await import("../schema/outputs.ts");
-  const begun = [...taken, ""].join(" ");
-  const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
-  return words([...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))]);
+/** Names behind the last comma of a list, without those that stand in it. */
+const nextInList = (names: readonly string[], { typed }: Asked): Values => {
+  const list = typed.slice(0, typed.lastIndexOf(",") + 1);
+  const taken = new Set(list.split(","));
+  return names.filter((name) => !taken.has(name)).map((name) => list + name);
 };
 
-/** Ids of catalogs that were read before. */
-const readBefore: Source = ({ context }) => {
-  const folder = dataFolder(context.host);
-  return words(folder === undefined ? [] : idsOfCopies(folder));
-};
-
-const savedProfiles: Source = ({ context }) => words(profileNames(context.host));
+const settingNames = settings.map((name) => ({ text: name, about: settingTable[name].about }));
+const savedProfiles: Source = ({ context }) => profileNames(context.host);
 
 const sources: Readonly<Record<string, Source>> = {
   "--profile": savedProfiles,
-  "--split": saved("split", usualSplits),
+  "--split": saved("split", ["train", "val", "test"]),
   "--batch": saved("batch"),
   "--project": saved("project"),
-  "--sort": async (about) => {
-    const { typed } = about;
-    const sign = typed.slice(typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
+  "--sort": async (asked) => {
+    const sign = asked.typed.slice(asked.typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
+    const names = await columnsOf(asked);
     return nextInList(
-      (await columnsOf(about)).map((name) => sign + name),
-      typed,
+      names.map((name) => sign + name),
+      asked,
     );
   },
+  "--fields": async (asked) => nextInList(await columnsOf(asked), asked),
   "--input-modality": filterWords("inputModality"),
   "--output-modality": filterWords("outputModality"),
   "--feature": filterWords("feature"),
@@ -81,26 +93,32 @@ const sources: Readonly<Record<string, Source>> = {
   "--country": filterWords("country"),
   "--only-country": filterWords("onlyCountry"),
   "--max-price": filterWords("maxPrice", "="),
-  "--deprecated-within": () => words(["7d", "30d", "90d"]),
-  "--created-since": () => words(["30d", "90d", "365d"]),
-  "--fields": async (about) => nextInList(await columnsOf(about), about.typed),
+  "--deprecated-within": ["7d", "30d", "90d"],
+  "--created-since": ["30d", "90d", "365d"],
   "--allow": async ({ command }) =>
-    words(command.words.startsWith("catalog ") ? lockRuleNames : (await import("../../check/index.ts")).warningRules),
-  "--max-age": () => words(["10m", "1h", "1d"]),
-  "--since": () => words(["1d", "7d", "30d"]),
-  "--max-rise": () => words(["0%", "5%", "10%"]),
-  "--within": () => words(["30d", "60d", "90d"]),
-  "--path": () => words(callFields),
-  "--reward-from": () => words(["attributes.reward", "output.score", "summary"]),
-  "--report": () => words(reportForms),
+    command.words.startsWith("catalog ") ? lockRuleNames : (await import("../../check/index.ts")).warningRules,
+  "--max-age": ["10m", "1h", "1d"],
+  "--since": ["1d", "7d", "30d"],
+  "--max-rise": ["0%", "5%", "10%"],
+  "--within": ["30d", "60d", "90d"],
+  "--path": callFields,
+  "--reward-from": ["attributes.reward", "output.score", "summary"],
+  "--report": reportForms,
   "explain <name>": async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about }) => ({ text: name, about })),
-  "catalog show <id>": readBefore,
-  "schema <command>": outputWords,
+  "catalog show <id>": ({ context }) => {
+    const folder = dataFolder(context.host);
+    return folder === undefined ? [] : idsOfCopies(folder);
+  },
+  "schema <command>": async ({ taken }) => {
+    const { outputs } = await import("../schema/outputs.ts");
+    const begun = [...taken, ""].join(" ");
+    const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
+    return [...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))];
+  },
   "config get <name>": settingNames,
   "config set <name>": settingNames,
   "config unset <name>": settingNames,
-  "--store": () => "files",
   "profile use <name>": savedProfiles,
   "profile delete <name>": savedProfiles,
   "profile rename <from>": savedProfiles,
@@ -108,27 +126,14 @@ const sources: Readonly<Record<string, Source>> = {
 
 /** Names of the columns or fields that a command prints. */
 const columnsOf = async ({ command: { words }, name, given }: Asked): Promise<readonly string[]> => {
-  if (words === "models" && !given.has("with-prices")) return modelFields.map(({ name }) => name);
-  if (["models", "catalog all", "catalog show"].includes(words)) {
-    // An order is one of columns, whatever is printed.
-    const asJson = given.has("json") && name === "--fields";
-    const columns = rowColumns({ of: words === "models" ? "models" : "all" });
-    return (asJson ? namedAsInJson(columns) : columns).map(({ name }) => name);
-  }
-  if (words.startsWith("catalog ")) return (await ownColumns[words]?.()) ?? rowColumns().map(({ name }) => name);
-  return words.startsWith("call ") ? callFields : [];
-};
-
-/** The columns of the verbs of `catalog` that do not print those of a catalog. */
-const ownColumns: Readonly<Record<string, () => Promise<readonly string[]>>> = {
-  "catalog diff": async () => (await import("../catalog/compare.ts")).changeColumnNames,
-  "catalog cost": async () => (await import("../catalog/cost.ts")).costColumnNames,
-  "catalog verify": async () => (await import("../catalog/compare.ts")).findingColumnNames,
-};
-
-/** Names behind the last comma of a list, without those that stand in it. */
-const nextInList = (names: readonly string[], typed: string): readonly Candidate[] => {
-  const list = typed.slice(0, typed.lastIndexOf(",") + 1);
-  const taken = new Set(list.split(","));
-  return words(names.filter((name) => !taken.has(name)).map((name) => list + name));
+  if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
+  if (words === "catalog cost") return (await import("../catalog/cost.ts")).costColumnNames;
+  if (words === "catalog diff") return (await import("../catalog/compare.ts")).changeColumnNames;
+  if (words === "catalog verify") return (await import("../catalog/compare.ts")).findingColumnNames;
+  if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
+  const isPlain = !["models", "catalog all", "catalog show"].includes(words);
+  const columns = isPlain ? rowColumns() : rowColumns({ of: words === "models" ? "models" : "all" });
+  // An order is one of columns, whatever is printed.
+  const asJson = !isPlain && given.has("json") && name === "--fields";
+  return (asJson ? namedAsInJson(columns) : columns).map((column) => column.name);
 };
