@@ -3,11 +3,9 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import { isAuthorised, isOwnMachine, whyForeign } from "./access.ts";
+import { type Authenticate, isAuthorised, isOwnMachine, whyForeign } from "./access.ts";
 import { openBodies, type WithBody } from "./body.ts";
-import type { Authenticate } from "./keys.ts";
-import type { Operation } from "./operation.ts";
-import { type Answer, detailWording, Refusal, refused } from "./refusal.ts";
+import { type Answer, detailWording, type Operation, Refusal, refused } from "./operation.ts";
 import { isOfStore } from "./store/store.ts";
 import type { Watch } from "./watch.ts";
 

@@ -1,21 +1,17 @@
 /** Reads the bodies of requests. The size of each is limited, and the memory of all together. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { IncomingMessage } from "node:http";
 import * as zlib from "node:zlib";
+import type { HttpBindings } from "@hono/node-server";
 import { codeOf } from "../files.ts";
 import { nestedIn } from "../json/walk.ts";
-import { Refusal } from "./refusal.ts";
-
-/** A request and the response to it. */
-interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
-}
+import { Refusal } from "./operation.ts";
 
 /**
  * Reads a whole body, decompressed, and passes it to `use`. Both of its sizes are limited.
  * @throws Refusal 413 for a body over the limits, as soon as that is known; 415 before it is read; 400 if it is cut off or damaged
  */
-export type WithBody = <Result>(exchange: Exchange, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
+export type WithBody = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
 
 /** Bytes of all bodies in memory: what a laptop can spare. Beyond it, only the oldest body is read on. */
 const maxBytesTogether = 256 * 1024 * 1024;

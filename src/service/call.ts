@@ -4,8 +4,7 @@ import { type CallReadRequest, readCall } from "../contract/call.ts";
 import { Trajectory } from "../contract/log.ts";
 import { arrayText, membersText, objectText, textsOf } from "../json/compose.ts";
 import { elementSpans, textOf, wholeOf } from "../json/walk.ts";
-import { type Operation, operation } from "./operation.ts";
-import { Refusal, reasonWording } from "./refusal.ts";
+import { type Operation, operation, Refusal, reasonWording } from "./operation.ts";
 import type { Store, StoredCall } from "./store/store.ts";
 
 /** The op of every logged trajectory. */

@@ -1,6 +1,7 @@
 /** Failures of the local service. */
 import type { TitledFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
+import { codeOf } from "../files.ts";
 import { systemWords } from "../sentences.ts";
 
 /** A database that went away as it wrote: what was written may be stored. */
@@ -21,27 +22,16 @@ export const localKeyUnusable = (path: string): Failure =>
 /** What listens at an address. */
 export type ServerTitle = "the local service" | "the page";
 
-export const addressUnusable = ({
-  server,
-  address,
-  port,
-  code,
-  cause,
-}: {
-  server: ServerTitle;
-  address: string;
-  port: number;
-  code: string;
-  cause: unknown;
-}): Failure => {
+export const addressUnusable = (
+  { server, address, port }: { server: ServerTitle; address: string; port: number },
+  cause: unknown,
+): Failure => {
+  const code = codeOf(cause);
   const message = `${server} can't listen on ${address}, port ${port}: ${systemWords(code)}`;
+  const isPort = server === "the page" || code === "EACCES" || code === "EADDRINUSE";
+  const hint = isPort ? "give another --port (0: any free one)" : "give another --host";
   return new Failure("usage", "address-unusable", message, {
-    hint:
-      code === "EADDRINUSE"
-        ? "stop what listens there, or give another --port (0: any free one)"
-        : server === "the page" || code === "EACCES"
-          ? "give another --port (0: any free one)"
-          : "give another --host",
+    hint: code === "EADDRINUSE" ? `stop what listens there, or ${hint}` : hint,
     cause,
   });
 };

@@ -1,22 +1,19 @@
 /** The local service: the whole interface of the service, stored on disk. */
-
 import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
-import { localKey } from "./access.ts";
+import { localKey, openAuthentication } from "./access.ts";
 import { appOf } from "./app.ts";
 import { callOperation } from "./call.ts";
 import { hostUnnamed } from "./failures.ts";
-import { openAuthentication } from "./keys.ts";
 import { catalogOperations, modelsOperation } from "./lists.ts";
 import { logOperation } from "./log.ts";
 import { listen } from "./server.ts";
 import { isOfStore, openStore, type StorePlace } from "./store/store.ts";
 import { type Ended, openWatch } from "./watch.ts";
 
-export { isAuthorised, whyForeign } from "./access.ts";
+export { isAuthorised, newKey, whyForeign } from "./access.ts";
 export type { Bindings } from "./app.ts";
-export { newKey } from "./keys.ts";
 export { listen } from "./server.ts";
 export {
   examineStore,
@@ -76,7 +73,7 @@ export const openService = async (options: ServiceOptions) => {
       callOperation(store),
       ...catalogOperations(dataDir),
     ],
-    authenticate: openAuthentication({ own: key, keys: store.keys, elapsed }),
+    authenticate: openAuthentication(key, store.keys, elapsed),
     ...{ key, allowHosts, watch, sleep, check: store.check },
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closed !== undefined,

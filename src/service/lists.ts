@@ -4,8 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { listAnalysisModels, listRouterModels, readCatalogReply } from "../contract/catalog.ts";
 import { listModels } from "../contract/models.ts";
-import { type Operation, operation } from "./operation.ts";
-import { type Answer, detailWording, errorWording, Refusal } from "./refusal.ts";
+import { type Answer, detailWording, errorWording, type Operation, operation, Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
 /** The operation that lists models. The project header is for tracking usage, which is not done here. */
@@ -19,10 +18,10 @@ export const modelsOperation = (store: Store): Operation =>
 /** The operations that list catalogs. */
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
   operation(listAnalysisModels, detailWording, async ({ parameters, header }) =>
-    tagged(await readCatalog({ dataDir, kind: "analysis", provider: parameters.analysis_provider }), header),
+    tagged(await readCatalog(dataDir, "analysis", parameters.analysis_provider), header),
   ),
   operation(listRouterModels, detailWording, async ({ parameters, header }) =>
-    tagged(await readCatalog({ dataDir, kind: "router", provider: parameters.router_provider }), header),
+    tagged(await readCatalog(dataDir, "router", parameters.router_provider), header),
   ),
 ];
 
@@ -39,14 +38,10 @@ const tagged = (body: string | Uint8Array, header: (name: string) => string | un
     : { status: 200, headers: { ETag: etag }, body };
 };
 
-interface Wanted {
-  readonly dataDir: string;
-  readonly kind: "analysis" | "router";
-  readonly provider: string;
-}
+type Kind = "analysis" | "router";
 
 /** Reads the provider's file, or the sample if there are no files. @throws Refusal 404, 500 */
-const readCatalog = async ({ dataDir, kind, provider }: Wanted): Promise<string | Uint8Array> => {
+const readCatalog = async (dataDir: string, kind: Kind, provider: string): Promise<string | Uint8Array> => {
   const folder = join(dataDir, "catalog", kind);
   // The list is read each time, and the name is searched for in it: a provider's name is never a path.
   const files = await readdir(folder).catch(() => []);
@@ -65,7 +60,7 @@ const readCatalog = async ({ dataDir, kind, provider }: Wanted): Promise<string 
  * The sample, which says that it is one. Its facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev,
  * in the interface's shape. Data centers and most sampling parameters are composed (test/samples/README.md says which).
  */
-const readSample = async (kind: Wanted["kind"]): Promise<string> => {
+const readSample = async (kind: Kind): Promise<string> => {
   const { default: entries } = await import("./sample-catalog.json");
   const note = `a sample that comes with rollcall: put a catalog of your own at catalog/${kind}/<provider>.json in the data folder`;
   return JSON.stringify({ note, data: entries[kind] });

@@ -1,4 +1,5 @@
-/** An operation of the interface: its request is checked before it is answered. Faults are in the words of a FastAPI service (interface 7). */
+/** An operation of the interface: its request is checked before it is answered, and refused in its own words. Faults are in the words of a FastAPI service (interface 7). */
+
 import { isUtf8 } from "node:buffer";
 import type { Checked, Endpoint, Schema } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
@@ -7,8 +8,72 @@ import { faultIn } from "../json/reader.ts";
 import { type Place, parsedAt, rootOf } from "../json/table.ts";
 import { textOf, valueAt } from "../json/walk.ts";
 import { counted } from "../sentences.ts";
-import type { Caller } from "./keys.ts";
-import { type Answer, invalid, Refusal, type Wording } from "./refusal.ts";
+import type { Caller } from "./access.ts";
+
+/** An answer before it is written: JSON text. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+  /** Bytes of the request that were stored, and were not before. */
+  readonly stored?: number;
+}
+
+/** Ends a request before its operation has an answer. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The faults of the request: interface 7. */
+  readonly items: readonly ValidationItem[] | undefined;
+
+  constructor(
+    status: number,
+    message: string,
+    { headers = {}, items }: { headers?: Readonly<Record<string, string>>; items?: readonly ValidationItem[] } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+    this.items = items;
+  }
+}
+
+/** Faults that a sentence names; `detail` has all. */
+const maxNamed = 5;
+
+/** The refusal of a request that does not match the interface: 422, with an item for each fault. */
+export const invalid = (items: readonly ValidationItem[]): Refusal => {
+  const faults = items.slice(0, maxNamed).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
+  return new Refusal(422, faults.join("; "), { items });
+};
+
+/** The error body of an operation. */
+export type Wording = (refusal: Pick<Refusal, "status" | "message" | "items">) => unknown;
+
+/** Service-interface 7: `detail`, with items if there are any, each `loc` all text. Assumed: a sentence if there are none. */
+export const detailWording: Wording = ({ message, items }) => ({
+  detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
+});
+
+/** Assumed: errors of the model list are those of an OpenAI-style service, because its clients read them. */
+export const errorWording: Wording = ({ message, status }) => ({
+  error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
+});
+
+/** Assumed: a call read gives its reason. */
+export const reasonWording: Wording = ({ message }) => ({ reason: message });
+
+/** Returns a refusal as an answer, without the input if that is nested too deeply to be written. */
+export const refused = ({ status, headers, message, items }: Refusal, wording: Wording): Answer => {
+  const write = (shown: Refusal["items"]) => JSON.stringify(wording({ status, message, items: shown }));
+  try {
+    return { status, headers, body: write(items) };
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    return { status, headers, body: write(items?.map((item) => ({ ...item, input: null }))) };
+  }
+};
 
 /** A request as it came. */
 interface RawRequest {

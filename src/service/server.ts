@@ -38,7 +38,7 @@ const graceMs = 10_000;
 
 /** Listens. @throws Failure `address-unusable` */
 export const listen = async (options: ListenOptions) => {
-  const { server: title, address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
+  const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
   const connections = new Set<Duplex>();
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
@@ -73,8 +73,7 @@ export const listen = async (options: ListenOptions) => {
   server.on("checkContinue", handle);
   server.on("clientError", (error, socket) => refuseBroken(error, socket, responses.get(socket)));
   await new Promise<void>((resolve, reject) => {
-    const onError = (cause: Error): void =>
-      reject(addressUnusable({ server: title, address, port, code: codeOf(cause), cause }));
+    const onError = (cause: Error): void => reject(addressUnusable(options, cause));
     server.once("error", onError);
     server.listen(port, address, () => {
       server.off("error", onError);

@@ -4,8 +4,8 @@ import { Hono } from "hono";
 import { failureOf, isFailure } from "../failure.ts";
 import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
 import type { Answers } from "./answers.ts";
-import { documentOf, pageScript, pageStyle } from "./document.ts";
 import { parseQuery, type Query } from "./query.ts";
+import { documentOf, pageScript, pageStyle, policyOf } from "./written.ts";
 
 interface AppOptions {
   readonly token: string;
@@ -17,20 +17,8 @@ interface AppOptions {
   readonly onLoaded: () => Promise<void>;
 }
 
-/** Allows the page's own script and style, and requests to its own server. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 const headers: Readonly<Record<string, string>> = {
-  "Content-Security-Policy": policy,
+  "Content-Security-Policy": policyOf("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
@@ -44,17 +32,8 @@ const html = `<!doctype html>\n${documentOf({
   body: '<script src="page.js" defer></script>',
 })}`;
 
-/** The answers, and the message if there is none. */
-const answers: readonly (readonly [name: keyof Answers, missing: string])[] = [
-  ["state", "Not Found"],
-  ["charts", "Not Found"],
-  ["problems", "Not Found"],
-  ["rows", "Not Found"],
-  ["group", "there is no such group here"],
-  ["trajectory", "there is no such trajectory here"],
-];
+const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
-/** Builds the application. */
 export const appOf = ({ token, answer, onAsked, onLoaded }: AppOptions): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
@@ -77,12 +56,14 @@ export const appOf = ({ token, answer, onAsked, onLoaded }: AppOptions): Hono<Bi
     onAsked();
     return await next();
   });
-  for (const [name, missing] of answers) {
+  for (const name of answers) {
     app.get(`/api/${name}`, async ({ req }) => {
       const query = parseQuery(req.query("query") ?? "");
       if (query === undefined) return refuse(400, "no such selection");
       const value = await answer(name, query);
-      if (value === undefined) return refuse(404, missing);
+      if (value === undefined) {
+        return refuse(404, name === "group" || name === "trajectory" ? `there is no such ${name} here` : "Not Found");
+      }
       // A trajectory is text, as in the file: it may be no JSON.
       return typeof value === "string"
         ? respond(value, "text/plain; charset=utf-8")
@@ -90,7 +71,7 @@ export const appOf = ({ token, answer, onAsked, onLoaded }: AppOptions): Hono<Bi
     });
   }
   app.notFound(() => refuse(404, "Not Found"));
-  app.onError((thrown) => refuse(...troubleOf(thrown)));
+  app.onError(refuseTrouble);
   return app;
 };
 
@@ -104,10 +85,10 @@ const respond = (body: string, type: string, status = 200): Response =>
 const refuse = (status: number, detail: string): Response =>
   respond(JSON.stringify({ detail }), "application/json", status);
 
-const troubleOf = (thrown: unknown): [status: number, detail: string] => {
+const refuseTrouble = (thrown: unknown): Response => {
   if (isFailure(thrown, "input-changed")) {
-    return [409, `${thrown.about.detail} changed since it was read: reload the page`];
+    return refuse(409, `${thrown.about.detail} changed since it was read: reload the page`);
   }
-  if (isFailure(thrown, "where-wrong")) return [400, thrown.about.detail ?? thrown.message];
-  return [500, `this could not be read: ${failureOf(thrown).kind}`];
+  if (isFailure(thrown, "where-wrong")) return refuse(400, thrown.about.detail ?? thrown.message);
+  return refuse(500, `this could not be read: ${failureOf(thrown).kind}`);
 };

@@ -36,10 +36,8 @@ export const detailOf = async (
   const { reading, logged: all } = shown;
   const logged = all?.[group];
   const { file, line } = spotOfGroup(reading, group);
-  const trajectories = (await trajectoriesOf(reading, group)).map((looked) => ({
-    ...looked,
-    root: rootOf(looked.bytes),
-  }));
+  const found = await trajectoriesOf(reading, group);
+  const trajectories = found.map((one) => ({ ...one, root: rootOf(one.bytes) }));
   return {
     group,
     of: reading.groups.count,
@@ -48,14 +46,10 @@ export const detailOf = async (
     valid: reading.groups.isValid(group),
     isReadable: reading.found.parts.kindOf(reading.groups.firstOf(group)) !== "unreadable",
     untrainable: untrainable(reading, group) ?? null,
-    members: trajectories.map(
-      ({ bytes, place, root }, at): Member => ({
-        place: all === undefined ? place : null,
-        call: logged?.callIds[at] ?? null,
-        bytes: bytes.length,
-        ...measuresOf(root),
-      }),
-    ),
+    members: trajectories.map(({ bytes, place: own, root }, at): Member => {
+      const place = all === undefined ? own : null;
+      return { place, call: logged?.callIds[at] ?? null, bytes: bytes.length, ...measuresOf(root) };
+    }),
     common: commonOf(trajectories),
     command: commandOf(shown, group),
   };

@@ -11,8 +11,7 @@ import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts
 
 export type { Charts, Findings, GroupDetail, Rows, State } from "./answers.ts";
 export type { LoggedGroup, Shown } from "./detail.ts";
-export { requirePageFile, writePageFile } from "./page-file.ts";
-export { maxWritten, type WrittenPage } from "./written.ts";
+export { maxWritten, requirePageFile, type WrittenPage, writePageFile } from "./written.ts";
 
 interface ViewerOptions {
   readonly host: Host;

@@ -15,14 +15,8 @@ export const newMeasures = (read: GroupsRead) => {
   const { groups } = read;
   const { count } = groups;
   const column = () => new Float64Array(count).fill(Number.NaN);
-  const columns = {
-    mean: column(),
-    spread: column(),
-    least: column(),
-    most: column(),
-    tokens: column(),
-    cost: column(),
-  };
+  const moments = { mean: column(), spread: column(), least: column(), most: column() };
+  const columns = { ...moments, tokens: column(), cost: column() };
   const measured = new Uint8Array(count);
   const starts = new Float64Array(count + 1);
   for (let group = 0; group < count; group++) {
@@ -86,27 +80,20 @@ export const untrainable = (read: GroupsRead, group: number): Untrainable | unde
   return hasNoChoice(read, group) ? "no sampled turn" : undefined;
 };
 
-interface Spent {
-  readonly tokens: number | undefined;
-  readonly cost: number | undefined;
-}
-
 /** Keys of tokens and costs. Most trajectories have none of them, and are not read. */
 const usageKey = Buffer.from('"usage"');
 const otherKeys = ["prompt_tokens", "input_tokens", "total_tokens", "cost", "total_cost"].map((key) => `"${key}"`);
 const spentKeys = [usageKey, ...[...otherKeys, '_tokens_total_cost"'].map((key) => Buffer.from(key))];
 
 /** What each trajectory of a group, or one alone, records in its usage, in that of its choices, or in its metrics. */
-const spentIn = (bytes: Buffer): readonly Spent[] => {
+const spentIn = (bytes: Buffer) => {
   const root = spentKeys.some((key) => bytes.includes(key)) ? rootOf(bytes) : undefined;
   if (root === undefined) return [];
   const trajectories = memberAt(root, "trajectories");
-  return (trajectories === undefined ? [root] : elementsOf(trajectories)).map((trajectory) =>
-    spentBy(bytes, trajectory),
-  );
+  return (trajectories === undefined ? [root] : elementsOf(trajectories)).map((one) => spentBy(bytes, one));
 };
 
-const spentBy = (bytes: Buffer, trajectory: Place): Spent => {
+const spentBy = (bytes: Buffer, trajectory: Place) => {
   const read = (place: Place | undefined): readonly Spelled[] =>
     place === undefined ? [] : [readSpelled(textOf(bytes, spanOf(place)))];
   const choices = bytes.includes(usageKey) ? elementsOf(memberAt(trajectory, "messages_and_choices")) : [];

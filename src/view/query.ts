@@ -8,19 +8,8 @@ export const rowsPerPage = 100;
 export const maxSearchLength = 20_000;
 
 /** The columns that a table of groups can be sorted by. */
-const sortKeys = [
-  "group",
-  "size",
-  "mean",
-  "spread",
-  "least",
-  "most",
-  "trainable",
-  "problems",
-  "tokens",
-  "cost",
-] as const;
-export type SortKey = (typeof sortKeys)[number];
+const SortKey = z.enum(["group", "size", "mean", "spread", "least", "most", "trainable", "problems", "tokens", "cost"]);
+export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
 
@@ -34,7 +23,7 @@ const number = z.optional(z.int().check(z.positive()));
 
 const Query = z.readonly(
   z.object({
-    sort: z._default(z.enum(sortKeys), "group"),
+    sort: z._default(SortKey, "group"),
     descending: z._default(z.boolean(), false),
     /** The page of the table, from 1. */
     page: z._default(z.int().check(z.positive()), 1),

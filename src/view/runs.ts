@@ -24,6 +24,7 @@ export const filesOf = (reading: Reading) => {
 /** Returns the first files with what was measured of their groups, run by run, `step-9` before `step-10`; none if there is only one. */
 export const runsOf = (reading: Reading, { names, of }: Files, { mean, count }: Measures): readonly Run[] => {
   if (names.length < 2) return [];
+  const newFound = (means: number[] = []) => ({ groups: 0, withSignal: 0, means });
   const found = new Map(names.map((file) => [file, newFound()]));
   for (let group = 0; group < count; group++) {
     const own = found.get(of(group));
@@ -44,15 +45,6 @@ export const runsOf = (reading: Reading, { names, of }: Files, { mean, count }: 
     .sort((a, b) => compare(a.run, b.run) || (a.step ?? 0) - (b.step ?? 0) || compare(a.file, b.file))
     .slice(0, maxRuns);
 };
-
-/** What is measured of the groups of a file. */
-interface Found {
-  groups: number;
-  withSignal: number;
-  readonly means: number[];
-}
-
-const newFound = (): Found => ({ groups: 0, withSignal: 0, means: [] });
 
 interface Step {
   readonly run: string;

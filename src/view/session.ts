@@ -1,16 +1,17 @@
 /** The answers about one reading: rows, groups and trajectories are read from the input when they are asked for. */
-import { checkWhere, drawnOf, trajectoriesOf } from "../groups/index.ts";
+
+import type { Problem } from "../failure.ts";
+import { aboutOf, beginningOf, checkWhere, drawnOf, type Reading, trajectoriesOf } from "../groups/index.ts";
+import { elements, isObject, memberSpans, parsedJson, skipWhite, textOf } from "../json/walk.ts";
 import { checkResult } from "../send/index.ts";
-import type { Answers, Findings, Row, State, Summary } from "./answers.ts";
+import type { Answers, Finding, Findings, Row, State, Summary } from "./answers.ts";
 import { barsOf, dotsOf } from "./charts.ts";
 import { detailOf, type Shown } from "./detail.ts";
-import { findingsOf } from "./findings.ts";
 import { newMeasures, untrainable } from "./measures.ts";
 import { allGroups, type Query, rowsPerPage } from "./query.ts";
 import { type Files, filesOf, runsOf } from "./runs.ts";
 import { openSearches } from "./search.ts";
 import { type Columns, neighborsOf, selectGroups } from "./select.ts";
-import { wordsOf } from "./words.ts";
 
 /** Names of files that a page gets. */
 const maxFiles = 200;
@@ -159,4 +160,89 @@ const summaryOf = (reading: Shown["reading"], { names }: Files): Summary => {
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
     ),
   };
+};
+
+/** The problems of a reading. */
+const findingsOf = (reading: Reading) => {
+  const { problems, sources } = reading;
+  const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => findingOf(reading, problem));
+  const unlisted = problems.counts.reduce((sum, { count }) => sum + count, 0) - all.length;
+  const byGroup = new Map<number, Finding[]>();
+  for (const finding of all) {
+    if (finding.group === null) continue;
+    const own = byGroup.get(finding.group) ?? [];
+    own.push(finding);
+    byGroup.set(finding.group, own);
+  }
+  return {
+    of: (group: number): readonly Finding[] => byGroup.get(group) ?? [],
+    /** The first problems, of a rule or of all. */
+    list: (rule: string | undefined, max: number): Findings => {
+      const wanted = rule === undefined ? all : all.filter((finding) => finding.rule === rule);
+      return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + unlisted };
+    },
+  };
+};
+
+const findingOf = (reading: Reading, problem: Problem): Finding => {
+  const { rule, severity, message, advice = "", file, line = 1 } = problem;
+  const about = aboutOf(reading, problem);
+  return {
+    rule,
+    severity,
+    message,
+    advice,
+    place: file === undefined ? null : { file, line },
+    group: about?.group ?? null,
+    trajectory: about?.trajectory ?? null,
+    message_at: about?.message ?? null,
+  };
+};
+
+/** Bytes of a group in which its first words are searched for before all of it is read. */
+const beginningBytes = 2 ** 16;
+
+/** Characters of a prompt that a row shows. */
+const maxCharacters = 200;
+
+/** Returns the first words of a group's prompt. @throws Failure `input-changed` */
+const wordsOf = async (reading: Reading, group: number): Promise<string> => {
+  const early = firstWords(await beginningOf(reading, group, beginningBytes));
+  if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";
+  const [first] = await trajectoriesOf(reading, group);
+  return first === undefined ? "" : (firstWords(first.bytes) ?? "");
+};
+
+/** The words of the first user's message, or of the first message; undefined if the bytes end before it does. */
+const firstWords = (bytes: Buffer): string | undefined => {
+  const own = memberSpans(bytes, { start: skipWhite(bytes, 0) });
+  const all = own.get("trajectories");
+  const [trajectory] = all === undefined ? [] : elements(bytes, all.start);
+  const messages = (trajectory === undefined ? own : memberSpans(bytes, trajectory)).get("messages_and_choices");
+  if (messages === undefined) return undefined;
+  let first = "";
+  for (const span of elements(bytes, messages.start)) {
+    const message = parsedJson(textOf(bytes, span))?.value;
+    if (message === undefined) return undefined;
+    if (!isObject(message)) continue;
+    const words = shorten(textIn(message.content));
+    if (message.role === "user" && words !== "") return words;
+    first ||= words;
+  }
+  return first;
+};
+
+const textIn = (content: unknown): string => {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
+};
+
+/** A text on one line; a pair of UTF-16 units is not cut. */
+const shorten = (text: string): string => {
+  const line = text
+    .slice(0, maxCharacters * 4)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return [...line].slice(0, maxCharacters).join("");
 };

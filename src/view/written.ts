@@ -1,9 +1,46 @@
-/** The page as one file, with its data: it asks nobody, and what was read stays text. */
+/** The document of the page, and the page as one file with its data: it asks nobody, and what was read stays text. */
+
 import { createHash } from "node:crypto";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { Failure } from "../failure.ts";
+import { optionValueWrong } from "../failures.ts";
+import { codeOf, writeWhole } from "../files.ts";
 import type { GroupData, GroupDetail, PageData, Row, State } from "./answers.ts";
-import { documentOf, pageScript, pageStyle } from "./document.ts";
+import pageScript from "./page/main.tsx?page";
+import pageStyle from "./page/page.css?raw";
 import { allGroups, rowsPerPage } from "./query.ts";
 import type { Session } from "./session.ts";
+
+export { pageScript, pageStyle };
+
+/** Returns the document without its first line. */
+export const documentOf = ({
+  head,
+  body,
+}: {
+  readonly head: string;
+  readonly body: string;
+}): string => `<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>rollcall view</title>
+<link rel="icon" href="data:,">
+${head}
+</head>
+<body>
+<noscript>This page shows what rollcall reads, and needs JavaScript for that.</noscript>
+${body}
+</body>
+</html>
+`;
+
+/** The Content-Security-Policy of the page: its own script and style, and nothing else unless it is named. */
+export const policyOf = (script: string, style: string, more: readonly string[] = []): string => {
+  const all = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
+  return [...all, "base-uri 'none'", "form-action 'none'", ...more].join("; ");
+};
 
 /** Limits of a page in a file: a browser shows it at once, and it can be sent by mail. */
 export const maxWritten = { groups: 2000, bytes: 20_000_000, findings: 2000 };
@@ -76,14 +113,7 @@ const trajectoriesOf = async (session: Session, { group, members }: GroupDetail)
 /** The document, with blocks of data before its script. */
 const piecesOf = (blocks: readonly string[]): readonly string[] => {
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
-  const policy = [
-    "default-src 'none'",
-    `script-src ${digestOf(script)}`,
-    `style-src ${digestOf(pageStyle)}`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
+  const policy = policyOf(digestOf(script), digestOf(pageStyle));
   const blocksMark = "<!-- what was read -->";
   const head = [
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
@@ -96,3 +126,52 @@ const piecesOf = (blocks: readonly string[]): readonly string[] => {
 };
 
 const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** The beginning of every page that rollcall wrote, and may write again. */
+const pageMark = "<!doctype html>\n<!-- a page by rollcall ";
+
+/** Makes sure that a page may be written to a file. @throws Failure `option-value-wrong`, `page-exists`, `page-unwritable` */
+export const requirePageFile = (file: string): void => {
+  if (file === "" || file === "-") {
+    const wanted = "the name of a file, such as page.html";
+    throw optionValueWrong({ option: "--html", value: file, wanted });
+  }
+  tryFile(file, () => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || (stats.isFile() && isOwn(file))) return;
+    const message = `${file} is there already, and is no page that rollcall wrote`;
+    throw new Failure("usage", "page-exists", message, { hint: "name another file, or take that one away" });
+  });
+};
+
+/**
+ * Writes a document, which is given without its first line. The umask narrows `mode`. Returns its size in bytes.
+ * @throws Failure `page-exists`, `page-unwritable`
+ */
+export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
+  const all = [`${pageMark}view -->\n`, ...pieces];
+  requirePageFile(file);
+  tryFile(file, () => writeWhole(file, all, mode));
+  return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+};
+
+const isOwn = (file: string): boolean => {
+  const opened = openSync(file, "r");
+  try {
+    const head = Buffer.alloc(pageMark.length);
+    return readSync(opened, head, 0, head.length, 0) === head.length && head.toString("latin1") === pageMark;
+  } finally {
+    closeSync(opened);
+  }
+};
+
+const tryFile = (file: string, run: () => void): void => {
+  try {
+    run();
+  } catch (thrown) {
+    if (thrown instanceof Failure || codeOf(thrown) === "unknown") throw thrown;
+    const message = `the page can't be written to ${file} (${codeOf(thrown)})`;
+    const hint = "name a file in a folder that is there and can be written: --html page.html";
+    throw new Failure("storage", "page-unwritable", message, { hint });
+  }
+};

@@ -1,6 +1,11 @@
 /** The ids of calls (UUIDs of version 7, which sort by time), and the places of calls in the body of their request. */
 import { randomBytes } from "node:crypto";
-import type { TrajectorySpan } from "../log-request.ts";
+import type { Span } from "../../json/walk.ts";
+
+/** The bytes of a trajectory, and the position of its group, from 0. */
+export interface TrajectorySpan extends Span {
+  readonly group: number;
+}
 
 /** Bytes of an id. */
 export const idBytes = 16;

@@ -1,6 +1,6 @@
 /** Keeps requests: those that wait are kept in one transaction, and each once, whichever service keeps it. */
 
-import { databaseFailed } from "../../database/failures.ts";
+import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Question, Row, Value } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
 import { storeUnsure } from "../failures.ts";
@@ -13,10 +13,45 @@ import {
   packPlaces,
   pieceBytes,
   placeBytes,
+  type TrajectorySpan,
   timeOfId,
 } from "./ids.ts";
-import type { Kept, LoggedRequest, StoredRequest } from "./shapes.ts";
-import { storePart } from "./tables.ts";
+
+/** A log request as it is stored. */
+export interface StoredRequest {
+  readonly model: string;
+  readonly project: string;
+  readonly split: string;
+  /** Milliseconds since 1970. */
+  readonly loggedAt: number;
+  /** JSON. */
+  readonly metrics: string;
+  /** The request's other keys: a JSON object. */
+  readonly rest: string;
+  /** The other keys of groups that have any: JSON objects, by the position of the group. */
+  readonly groupRests: ReadonlyMap<number, string>;
+  /** Its body, and the positions of its trajectories in the body. */
+  readonly bytes: Uint8Array;
+  readonly places: readonly TrajectorySpan[];
+  /** Its `Idempotency-Key`, and the digest that another request with this key must have. */
+  readonly once: { readonly key: string; readonly digest: Uint8Array } | undefined;
+}
+
+/** The answer to a request that was logged. */
+export interface LoggedRequest {
+  /** Undefined for a request without a key. */
+  readonly digest: Uint8Array | undefined;
+  /** JSON. */
+  readonly metrics: string;
+  /** The ids of its calls: a JSON array. */
+  readonly callIds: string;
+}
+
+/** A request that was kept, or was there before. */
+interface Kept {
+  readonly logged: LoggedRequest;
+  readonly isNew: boolean;
+}
 
 /** Requests, and bytes of their bodies, that are kept in one transaction. */
 const maxTogether = 256;
@@ -38,14 +73,17 @@ interface WaitingRequest {
  * Makes the function that keeps requests. It throws Failures of code `storage`, `auth`, `unavailable`, and `store-unsure`.
  * @param newestMs the time of the newest id in the store
  */
-export const openKeeper = (database: Database, newestMs: number): ((request: StoredRequest) => Promise<Kept>) => {
+export const openKeeper = (
+  database: Database,
+  { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
+): ((request: StoredRequest) => Promise<Kept>) => {
   const waiting: WaitingRequest[] = [];
   let writing = 0;
   let lastMs = newestMs;
   const next = (): void => {
     while (writing < maxWriting && waiting.length > 0) {
       writing++;
-      void keepTogether(database, takePortion(waiting)).finally(() => {
+      void keepTogether(database, file, takePortion(waiting)).finally(() => {
         writing--;
         next();
       });
@@ -70,20 +108,23 @@ const takePortion = (waiting: WaitingRequest[]): readonly WaitingRequest[] => {
   return waiting.splice(0, end === -1 ? waiting.length : end);
 };
 
-const keepTogether = async (database: Database, some: readonly WaitingRequest[]): Promise<void> => {
+const keepTogether = async (database: Database, file: TitledFile, some: readonly WaitingRequest[]): Promise<void> => {
   try {
-    for (const [at, kept] of (await keepAll(database, some)).entries()) some[at]?.resolve(kept);
+    for (const [at, kept] of (await keepAll(database, file, some)).entries()) some[at]?.resolve(kept);
   } catch (thrown) {
     // Nothing was kept: what is wrong with one request is not the failure of the others.
     if (some.length > 1 && thrown instanceof Failure && thrown.code === "storage") {
-      for (const one of some) await keepTogether(database, [one]);
+      for (const one of some) await keepTogether(database, file, [one]);
     } else for (const one of some) one.reject(thrown);
   }
 };
 
 /** Keeps requests in one transaction, which may have been done before, by a try whose answer was lost. */
-const keepAll = async (database: Database, all: readonly WaitingRequest[]): Promise<readonly Kept[]> => {
-  const about = { path: database.path, title: storePart.title };
+const keepAll = async (
+  database: Database,
+  file: TitledFile,
+  all: readonly WaitingRequest[],
+): Promise<readonly Kept[]> => {
   let isInDoubt = false;
   let rows: readonly Row[];
   try {
@@ -92,14 +133,14 @@ const keepAll = async (database: Database, all: readonly WaitingRequest[]): Prom
     });
     rows = answers.at(-1) ?? [];
   } catch (cause) {
-    throw isInDoubt ? storeUnsure(about, cause) : cause;
+    throw isInDoubt ? storeUnsure(file, cause) : cause;
   }
   const byId = new Map(rows.map((row) => [hexOf(row.bytes("id")), row]));
   return all.map(({ id, request: { project, once } }) => {
     const own = byId.get(hexOf(id));
     const isSame = (row: Row) => !row.isNull("key") && row.text("key") === once?.key && row.text("project") === project;
     const kept = own ?? rows.find(isSame);
-    if (kept === undefined) throw databaseFailed({ ...about, code: "23505" });
+    if (kept === undefined) throw databaseFailed({ ...file, code: "23505" });
     return { logged: toLogged(kept), isNew: own !== undefined };
   });
 };

@@ -14,8 +14,46 @@ import {
   readPlace,
   timeOfId,
 } from "./ids.ts";
-import { toLogged } from "./keeping.ts";
-import type { LoggedRequest, RequestOfProject, StoredCall, StoredKey, StoredModel } from "./shapes.ts";
+import { type LoggedRequest, toLogged } from "./keeping.ts";
+
+/** A trajectory as a call, with the keys of its request and its group. */
+export interface StoredCall {
+  readonly id: string;
+  /** Position of its group in the request, and its own in the group. From 0. */
+  readonly group: number;
+  readonly position: number;
+  /** As it was logged: JSON. */
+  readonly bytes: Uint8Array;
+  readonly model: string;
+  readonly split: string;
+  readonly loggedAt: number;
+  readonly requestRest: string;
+  readonly groupRest: string;
+}
+
+/** A request that was logged to a project. */
+export interface RequestOfProject {
+  readonly model: string;
+  readonly split: string;
+  readonly loggedAt: number;
+  /** In the order of its trajectories. */
+  readonly callIds: readonly string[];
+  /** Reads its body; empty for a request without trajectories. */
+  readBody(): Promise<Uint8Array>;
+}
+
+/** The digest of a person's key, and what the key is for. */
+export interface StoredKey {
+  readonly name: string;
+  readonly digest: Uint8Array;
+  /** Empty for all projects. */
+  readonly projects: readonly string[];
+  readonly uses: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly created: number;
+  /** Milliseconds since 1970; undefined while the key is valid. */
+  readonly revoked: number | undefined;
+}
 
 /** Finds a request by the end of its ids, which no other request has, and the place of one of its calls. */
 const callSql = `
@@ -31,15 +69,9 @@ const portion = 10_000;
 /** Reads a store. */
 export const readsOf = (database: Database) => ({
   /** The request that was logged with an `Idempotency-Key`. */
-  async logged({
-    project,
-    key,
-  }: {
-    readonly project: string;
-    readonly key: string;
-  }): Promise<LoggedRequest | undefined> {
+  async logged(asked: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
     const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
-    const [row] = await database.ask(sql, [project, key]);
+    const [row] = await database.ask(sql, [asked.project, asked.key]);
     return row && toLogged(row);
   },
 
@@ -94,10 +126,10 @@ export const readsOf = (database: Database) => ({
     }
   },
 
-  /** The models that were logged to, in some projects or in all (undefined). */
-  async models(projects: readonly string[] | undefined): Promise<readonly StoredModel[]> {
+  /** The models that were logged to, in some projects or in all (undefined). `created`: Unix seconds. */
+  async models(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
-    const models = new Map<string, StoredModel>();
+    const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
     for (const row of await database.ask(sql)) {
       const name = row.text("id");
       // If several projects logged to a model, its owner is the first of them.
