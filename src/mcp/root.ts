@@ -1,5 +1,4 @@
 /** The one folder that tools may read files below: however a path is written, what is read stands in there. */
-
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
@@ -36,8 +35,11 @@ export const openRoot = (typed: string): Root => {
       // A client may know the folder by the name that it was given, which may be a link.
       const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
       const file = unlessThrown(() => openBelow(folder, paths.find((one) => isBelow(folder, one)) ?? folder));
-      if (file === undefined) throw rootFileMissing(path);
-      return file;
+      if (file !== undefined) return file;
+      // Which of the three it is, nobody is told: not there, no file, or elsewhere.
+      throw new Failure("invalid_input", "root-file-missing", `there is no file ${path} below the root`, {
+        hint: "give a path from the folder that --root names; links that lead out of it are not followed",
+      });
     },
   };
 };
@@ -65,37 +67,33 @@ const descriptors = "/proc/self/fd";
 const openBelow = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
   if (!isBelow(folder, real)) throw new Error("outside");
-  const way = relative(folder, real);
+  const steps = relative(folder, real).split(sep);
   const bySteps = existsSync(descriptors);
-  const descriptor = bySteps ? openStep(folder, way.split(sep)) : openSync(real, O_RDONLY | O_NONBLOCK);
+  const descriptor = bySteps ? openStep(folder, steps) : openSync(real, O_RDONLY | O_NONBLOCK);
   const facts = fstatSync(descriptor, { bigint: true });
-  const file: RootFile = {
+  if (!facts.isFile()) {
+    closeSync(descriptor);
+    throw new Error("no file");
+  }
+  const name = steps.join("/");
+  return {
     path: bySteps ? `${descriptors}/${descriptor}` : real,
-    name: way.split(sep).join("/"),
+    name,
     close() {
       closeSync(descriptor);
       const now = bySteps ? facts : statSync(real, { bigint: true, throwIfNoEntry: false });
-      if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(file.name);
+      if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
     },
   };
-  if (facts.isFile()) return file;
-  closeSync(descriptor);
-  throw new Error("no file");
 };
 
 /** Goes from an open folder to the next: no step follows a link, whatever is put in its place meanwhile. */
 const openStep = (folder: string, [name = "", ...rest]: readonly string[]): number => {
   const above = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    const place = `${descriptors}/${above}/${name}`;
-    return rest.length > 0 ? openStep(place, rest) : openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const path = `${descriptors}/${above}/${name}`;
+    return rest.length > 0 ? openStep(path, rest) : openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } finally {
     closeSync(above);
   }
 };
-
-/** What a tool was asked to read is not there, is no file, or is elsewhere: which of these nobody is told. */
-const rootFileMissing = (file: string): Failure =>
-  new Failure("invalid_input", "root-file-missing", `there is no file ${file} below the root`, {
-    hint: "give a path from the folder that --root names; links that lead out of it are not followed",
-  });
