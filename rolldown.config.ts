@@ -38,7 +38,7 @@ const groups = [
   // None of them is worth a file, and completion and the help need all.
   {
     name: "nouns",
-    test: /\/src\/commands\/((auth|commands|config|profile)|(completion|doctor|explain|ledger|mcp|schema|serve)\/command)\.ts$/,
+    test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
   },
   // The local service has them too.
   { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
