@@ -5,7 +5,6 @@ import type { Failure } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
-/** What the settings module reads of a run. */
 export const settingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
   const { hide, notice, warn } = screen;
   return { host, flags, hide, notice, warn, defaults };

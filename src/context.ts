@@ -9,12 +9,8 @@ export interface GlobalFlags extends SettingFlags {
   readonly debug: boolean;
 }
 
-/** What can be closed. */
-interface Closable {
-  close(): Promise<unknown>;
-}
+type Closable = { close(): Promise<unknown> };
 
-/** One run. */
 export interface Context {
   readonly host: Host;
   readonly screen: Screen;
@@ -29,7 +25,6 @@ export interface Context {
   close(): Promise<void>;
 }
 
-/** Opens a run's context. */
 export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
   const opened: Closable[] = [];
   const left: (() => Promise<void>)[] = [];

@@ -7,20 +7,18 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** An exponent beyond this is no amount of money: its zeros would fill a screen. */
-const widestExponent = 40;
-
-/** Longer spellings are no amount of money either. */
-const longestSpelling = 100;
+/** Larger exponents and longer spellings are no amounts of money: their zeros would fill a screen. */
+const maxExponent = 40;
+const maxSpelling = 100;
 
 /** Reads `12`, `0.3`, `-1` and `3e-7`; undefined for any other spelling, and for what is too long or too wide for money. */
 export const parseDecimal = (text: string): Decimal | undefined => {
-  if (text.length > longestSpelling) return undefined;
+  if (text.length > maxSpelling) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const power = Number(exponent);
-  if (Math.abs(power) > widestExponent) return undefined;
+  if (Math.abs(power) > maxExponent) return undefined;
   return shifted({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
 };
 
@@ -39,13 +37,11 @@ export const compareDecimals = (a: Decimal, b: Decimal): number => {
   return left === right ? 0 : left < right ? -1 : 1;
 };
 
-/** The exact sum. */
 export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({
   digits: digitsAt(a, b.places) + digitsAt(b, a.places),
   places: Math.max(a.places, b.places),
 });
 
-/** The exact product. */
 export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   digits: a.digits * b.digits,
   places: a.places + b.places,
@@ -59,7 +55,6 @@ export const shifted = ({ digits, places }: Decimal, power: number): Decimal =>
 const digitsAt = ({ digits, places }: Decimal, least: number): bigint =>
   least > places ? digits * 10n ** BigInt(least - places) : digits;
 
-/** Nothing, as an amount. */
 export const zero: Decimal = { digits: 0n, places: 0 };
 
 /**

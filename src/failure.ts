@@ -16,18 +16,16 @@ export const exitCodes = {
   interrupted: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 },
 } as const;
 
-/** `error.code` of a failure. */
 export type FailureCode = keyof typeof exitCodes;
 
-/** How serious a problem is: errors stop, warnings are said, notices are only for the person in front of the screen. */
+/** Errors stop, warnings are said. */
 export type Severity = "error" | "warning";
 
 /** One thing that is wrong with the input, or that a service said is wrong with it (output.md). */
 export interface Problem {
   readonly file?: string;
-  /** From 1. */
   readonly line?: number;
-  /** From 1, in UTF-16 units of the line. */
+  /** From 1, as the line, in its UTF-16 units. */
   readonly column?: number;
   readonly path?: readonly (string | number)[];
   /** Name of the rule, a promise to users: `--allow <rule>`. */
@@ -49,17 +47,10 @@ export interface Problem {
 }
 
 /** What documents say of a problem, in their order (output.md): the rest is for people. */
-export const problemFacts = ({ file, line, column, path, rule, severity, message, advice, from }: Problem) => ({
-  file,
-  line,
-  column,
-  path,
-  rule,
-  severity,
-  message,
-  advice,
-  from,
-});
+export const problemFacts = (problem: Problem) => {
+  const { file, line, column, path, rule, severity, message, advice, from } = problem;
+  return { file, line, column, path, rule, severity, message, advice, from };
+};
 
 /** A bounded piece of a line. Nothing in it is made safe to print, but secrets that look like one are blotted out. */
 export interface Excerpt {
@@ -68,7 +59,7 @@ export interface Excerpt {
   /** Where the value begins and ends in the text. */
   readonly from: number;
   readonly to: number;
-  /** True if the line continues before or after the text. */
+  /** Whether the line continues before or after the text. */
   readonly cutBefore: boolean;
   readonly cutBehind: boolean;
 }
@@ -92,7 +83,7 @@ export interface HttpFacts {
   readonly said?: string | undefined;
 }
 
-/** What may be known besides a failure's message. */
+/** What may be known beside a failure's message. */
 export interface About {
   /** What to do: a sentence, or a command that can be pasted. */
   readonly hint?: string | undefined;
@@ -155,12 +146,10 @@ export class Failure extends Error {
     this.about = about;
   }
 
-  /** The same failure with more known about it. */
   also(about: About): Failure {
     return new Failure(this.code, this.kind, this.message, { ...this.about, ...about });
   }
 
-  /** Whether the same command again can get further. */
   get retryable(): boolean {
     return this.about.retryable ?? (this.code === "unavailable" || this.code === "interrupted");
   }

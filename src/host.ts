@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
 
-/** What the machine gives a run. Nothing below reaches for `process`, the clock or chance by itself. */
+/** Nothing below reaches for `process`, the clock or chance by itself. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
@@ -158,19 +158,10 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     now: Date.now,
     // Node loads `performance` when somebody asks for it, and takes a millisecond for that.
     elapsed: () => Number(process.hrtime.bigint()) / nsPerMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        signal?.throwIfAborted();
-        const timer = setTimeout(() => {
-          signal?.removeEventListener("abort", stop);
-          resolve();
-        }, ms);
-        const stop = () => {
-          clearTimeout(timer);
-          reject(signal?.reason);
-        };
-        signal?.addEventListener("abort", stop, { once: true });
-      }),
+    sleep: async (ms, signal) => {
+      const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");
+      await wait(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
+    },
     random: Math.random,
     signal: abort.signal,
     urgent: hurry.signal,

@@ -1,7 +1,7 @@
 /** Finds the word that was probably meant. */
 
-/** How many single mistakes apart two words may be for the one to be taken for the other. */
-const farthest = (word: string): number => (word.length <= 3 ? 1 : word.length <= 6 ? 2 : 3);
+/** Mistakes apart that a word may be to be taken for another. */
+const maxMistakes = (word: string): number => (word.length <= 3 ? 1 : word.length <= 6 ? 2 : 3);
 
 /** The candidate nearest to `word`, letters in any case; undefined where none is near. */
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
@@ -9,15 +9,15 @@ export const nearest = (word: string, candidates: Iterable<string>): string | un
   let best: { readonly candidate: string; readonly mistakes: number } | undefined;
   for (const candidate of candidates) {
     const mistakes = distance(meant, candidate.toLowerCase());
-    const near = mistakes <= farthest(meant) && mistakes < Math.max(meant.length, 1);
+    const near = mistakes <= maxMistakes(meant) && mistakes < Math.max(meant.length, 1);
     if (near && mistakes < (best?.mistakes ?? Number.POSITIVE_INFINITY)) best = { candidate, mistakes };
   }
   return best?.candidate ?? beginning(meant, candidates);
 };
 
 /** So many names, of so many characters each, are looked up by what is left of them without one character. */
-const mostShortened = 4000;
-const longestShortened = 40;
+const maxShortened = 4000;
+const maxShortenedLength = 40;
 
 /** The same for many words among many names: they are looked up, not compared each with each; a mistake more is not seen. */
 export const nearestAmong = (names: ReadonlySet<string>): ((word: string) => string | undefined) => {
@@ -36,7 +36,7 @@ const byShortened = (names: ReadonlySet<string>): Map<string, string> => {
   const known = new Map<string, string>();
   let count = 0;
   for (const name of names) {
-    const all = ++count <= mostShortened ? shortenedOf(name) : [lettersOf(name)];
+    const all = ++count <= maxShortened ? shortenedOf(name) : [lettersOf(name)];
     for (const one of all) if (!known.has(one)) known.set(one, name);
   }
   return known;
@@ -48,7 +48,7 @@ const lettersOf = (word: string): string => word.toLowerCase().replaceAll(/[^\p{
 /** A word's letters and digits, and what is left of them without each one: two words that have one of these alike are one mistake apart, or two. */
 const shortenedOf = (word: string): readonly string[] => {
   const own = lettersOf(word);
-  if (own.length > longestShortened || own.length < 4) return [own];
+  if (own.length > maxShortenedLength || own.length < 4) return [own];
   return [own, ...Array.from(own, (_, at) => own.slice(0, at) + own.slice(at + 1))];
 };
 
@@ -58,14 +58,14 @@ export const nearestFirst = (path: string, names: readonly string[]): readonly s
   const last = meant.slice(meant.lastIndexOf(".") + 1);
   const farOff = (name: string): number => {
     const text = name.toLowerCase();
-    return Math.min(distance(meant, text), ...text.split(".").map((part) => distance(last, part)), mostMistakes);
+    return Math.min(distance(meant, text), ...text.split(".").map((part) => distance(last, part)), farMistakes);
   };
   const ranked = names.map((name) => ({ name, far: farOff(name) }));
   return ranked.sort((a, b) => a.far - b.far).map(({ name }) => name);
 };
 
 /** From so many mistakes on a name is another one. */
-const mostMistakes = 4;
+const farMistakes = 4;
 
 /** The only candidate that begins with, or ends in a part that is, the word. */
 const beginning = (word: string, candidates: Iterable<string>): string | undefined => {

@@ -27,12 +27,12 @@ export const rejectedWords = (counts: { rejected: number; unreadable?: number | 
   return `${[...groups, ...records].join(" and ")} rejected`;
 };
 
-/** Ids that one sentence names; it counts the rest. */
-const mostNamed = 10;
+/** Ids that one sentence names. */
+const maxNamed = 10;
 
-/** Ids, one after the other. */
+/** Ids, one after the other; many are counted. */
 export const listed = (ids: readonly string[]): string =>
-  ids.length <= mostNamed ? ids.join(", ") : `${ids.slice(0, mostNamed).join(", ")} and ${ids.length - mostNamed} more`;
+  ids.length <= maxNamed ? ids.join(", ") : `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more`;
 
 /** The hint that one name was mistyped for another; `otherwise` where none is near. */
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {

@@ -1,6 +1,5 @@
 /** Words as a shell reads and writes them: quotes are taken off and put on, nothing is ever expanded or run. */
 
-/** A word as it was typed. */
 interface TypedWord {
   /** As it stands in the line. */
   readonly raw: string;
@@ -41,7 +40,6 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
-/** One word from `start` on. */
 const readWord = (line: string, start: number, { windows }: ShellRules): TypedWord => {
   let text = "";
   let escaping = false;

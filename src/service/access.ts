@@ -40,7 +40,7 @@ const title = "the key of the local service";
 /** How long to wait for another service that makes its key, which takes milliseconds. */
 const maxWaitMs = 10_000;
 
-/** Returns the key in the data folder, and makes it if there is none. @throws Failure `storage` */
+/** The key in the data folder, and makes it if there is none. @throws Failure `storage` */
 export const localKey = async (
   dataDir: string,
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
@@ -94,7 +94,6 @@ export const isOwnMachine = ({ headers, socket }: IncomingMessage): boolean =>
   isLoopback(hostName(headers.host ?? "")) &&
   !passedOn.some((name) => headers[name] !== undefined);
 
-/** True if an `Authorization` header has the key, in the scheme. */
 export const isAuthorised = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
   const given = credentialIn(header, scheme);
   return given !== undefined && isSame(given, key);
@@ -114,7 +113,6 @@ const credentialIn = (header: string | undefined, scheme: AuthScheme): string | 
 const isSame = (given: string, key: string): boolean =>
   timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(key).digest());
 
-/** The sender of a request. */
 export interface Caller {
   /** The name of a person's key; undefined for the service's own key, and if no key is required. */
   readonly name: string | undefined;

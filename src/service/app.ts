@@ -9,7 +9,6 @@ import { type Answer, detailWording, type Operation, Refusal, refused } from "./
 import { isOfStore } from "./store/store.ts";
 import type { Watch } from "./watch.ts";
 
-/** The platform of an application. */
 export type Bindings = { Bindings: HttpBindings };
 
 interface AppOptions {
@@ -28,7 +27,6 @@ interface AppOptions {
   readonly onTrouble: (thrown: unknown) => void;
 }
 
-/** Builds the application. */
 export const appOf = (options: AppOptions): Hono<Bindings> => {
   const { operations, allowHosts, watch, isStopping, onTrouble } = options;
   const withBody = openBodies(options.maxBodyBytes);

@@ -16,7 +16,6 @@ export type WithBody = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array)
 /** Bytes of all bodies in memory: what a laptop can spare. Beyond it, only the oldest body is read on. */
 const maxBytesTogether = 256 * 1024 * 1024;
 
-/** Opens the reading of bodies of at most `maxBytes` each. */
 export const openBodies = (maxBytes: number): WithBody => {
   let held = 0;
   /** The bodies in memory, the oldest first. */
@@ -78,11 +77,8 @@ export const openBodies = (maxBytes: number): WithBody => {
 
 const tooLarge = (maxBytes: number): Refusal => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
 
-type Decompress = (
-  bytes: Uint8Array,
-  options: { readonly maxOutputLength: number },
-  done: (error: Error | null, bytes: Uint8Array) => void,
-) => void;
+type Done = (error: Error | null, bytes: Uint8Array) => void;
+type Decompress = (bytes: Uint8Array, options: { readonly maxOutputLength: number }, done: Done) => void;
 
 /** Returns what decompresses a body; undefined if it is not compressed. @throws Refusal 415 */
 const decompressorOf = (header: string | undefined): Decompress | undefined => {

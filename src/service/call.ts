@@ -7,7 +7,6 @@ import { elementSpans, textOf, wholeOf } from "../json/walk.ts";
 import { type Operation, operation, Refusal, reasonWording } from "./operation.ts";
 import type { Store, StoredCall } from "./store/store.ts";
 
-/** The op of every logged trajectory. */
 const op = "rollcall.log";
 const opDigest = createHash("sha256").update(`${op} 1`).digest("base64url");
 
@@ -60,11 +59,7 @@ const conversationFields: readonly string[] = ["messages_and_choices", "tools", 
 const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
 const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
 
-const attributesText = (
-  call: StoredCall,
-  trajectory: ReadonlyMap<string, string>,
-  choices: string | undefined,
-): string => {
+const attributesText = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {
   const other = membersText([...trajectory].filter(([key]) => !knownFields.has(key)));
   const unlessEmpty = (object: string) => (object === "{}" ? undefined : object);
   return membersText([
@@ -87,7 +82,6 @@ const summaryText = (call: StoredCall, usage: string | undefined, includeCosts: 
     costs: includeCosts ? "{}" : undefined,
   });
 
-/** An element of a conversation. */
 interface Turn {
   readonly message: string;
   /** The whole choice, if it is one. */

@@ -27,7 +27,6 @@ export {
 } from "./store/store.ts";
 export type { Ended } from "./watch.ts";
 
-/** How the local service is opened. */
 export interface ServiceOptions extends StorePlace {
   readonly host: Host;
   /** Address to listen on, and the port; 0 is any free one. */
@@ -48,7 +47,6 @@ export interface ServiceOptions extends StorePlace {
   readonly onEnd?: ((ended: Ended) => void) | undefined;
 }
 
-/** The running service. */
 export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Opens the store and listens. @throws Failure `storage`, `usage` */
@@ -82,8 +80,8 @@ export const openService = async (options: ServiceOptions) => {
       warn(troubleOf(thrown));
     },
   });
-  const listening = { server: "the local service", address, port, trace, watch, elapsed } as const;
-  const server = await listen({ app, ...listening }).catch(async (thrown: unknown) => {
+  const listening = listen({ app, server: "the local service", address, port, trace, watch, elapsed });
+  const server = await listening.catch(async (thrown: unknown) => {
     await store.close();
     throw thrown;
   });
@@ -108,7 +106,6 @@ export const openService = async (options: ServiceOptions) => {
   };
 };
 
-/** The warning about a request that could not be answered. */
 const troubleOf = (thrown: unknown): Problem => {
   const store = isOfStore(thrown);
   const why = thrown instanceof Failure ? thrown.kind : String(thrown);
@@ -121,7 +118,6 @@ const troubleOf = (thrown: unknown): Problem => {
   };
 };
 
-/** The warning about an address that other machines can reach. */
 export const openAddress = (address: string): Problem => ({
   rule: "open-address",
   severity: "warning",

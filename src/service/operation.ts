@@ -27,15 +27,11 @@ export class Refusal extends Error {
   /** The faults of the request: interface 7. */
   readonly items: readonly ValidationItem[] | undefined;
 
-  constructor(
-    status: number,
-    message: string,
-    { headers = {}, items }: { headers?: Readonly<Record<string, string>>; items?: readonly ValidationItem[] } = {},
-  ) {
+  constructor(status: number, message: string, more: Pick<Answer, "headers"> & { items?: Refusal["items"] } = {}) {
     super(message);
     this.status = status;
-    this.headers = headers;
-    this.items = items;
+    this.headers = more.headers ?? {};
+    this.items = more.items;
   }
 }
 
@@ -75,7 +71,6 @@ export const refused = ({ status, headers, message, items }: Refusal, wording: W
   }
 };
 
-/** A request as it came. */
 interface RawRequest {
   readonly caller: Caller;
   readonly parameters: Readonly<Record<string, string>>;
@@ -84,13 +79,11 @@ interface RawRequest {
   readonly header: (name: string) => string | undefined;
 }
 
-/** A checked request. */
 interface Request<P extends Schema, B extends Schema> extends Omit<RawRequest, "parameters"> {
   readonly parameters: Checked<P>;
   readonly body: Checked<B>;
 }
 
-/** An operation that checks its requests. */
 export interface Operation {
   readonly endpoint: Endpoint;
   readonly wording: Wording;

@@ -36,7 +36,7 @@ const limits = {
 /** How long what is in flight may take after the service is stopped. */
 const graceMs = 10_000;
 
-/** Listens. @throws Failure `address-unusable` */
+/** @throws Failure `address-unusable` */
 export const listen = async (options: ListenOptions) => {
   const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
   const connections = new Set<Duplex>();

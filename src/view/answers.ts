@@ -38,12 +38,10 @@ export interface Summary {
   readonly runs: number;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
-  /** How often each rule was broken. */
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
-  /** Number of groups that something is learned from. */
+  /** Groups that something is learned from. */
   readonly withSignal: number;
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
-  /** What options filtered out. */
   readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
 }
 
@@ -54,7 +52,7 @@ export interface Charts {
   readonly dots: readonly Dot[];
 }
 
-/** Rewards of a range, and how many trajectories have them. */
+/** Trajectories with rewards in a range. */
 export interface Bar {
   readonly range: Range;
   readonly count: number;
@@ -83,9 +81,8 @@ export interface Run {
 /** Why nothing is learned from a group. */
 export type Untrainable = "not valid" | "no trajectories" | "a group of one" | "equal rewards" | "no sampled turn";
 
-/** A page of the table. */
 export interface Rows {
-  /** How many groups are selected, and how many there are. */
+  /** Groups that are selected, and all groups. */
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly Row[];
@@ -111,7 +108,6 @@ export interface Row {
   readonly split: string | null;
 }
 
-/** A line of a file. */
 export interface Place {
   readonly file: string;
   readonly line: number;
@@ -143,13 +139,11 @@ export interface Member {
   readonly bytes: number;
   readonly reward: number | null;
   readonly metrics: Readonly<Record<string, number>>;
-  /** Number of messages and choices. */
   readonly messages: number;
 }
 
 export interface GroupDetail {
   readonly group: number;
-  /** Number of groups. */
   readonly of: number;
   /** Its position in the table, and the groups next to it there. */
   readonly at: number | null;
@@ -170,7 +164,7 @@ export interface GroupDetail {
   readonly command: string | null;
 }
 
-/** The data of a page in a file. Each group is in a block of its own. */
+/** The data of a page in a file, except its groups. */
 export interface PageData {
   readonly state: State;
   readonly charts: Charts;
@@ -184,7 +178,7 @@ export interface PageData {
   }[];
 }
 
-/** A group of a page in a file, with the JSON of its trajectories. */
+/** A group of a page in a file, in a block of its own. */
 export interface GroupData {
   readonly detail: GroupDetail;
   readonly trajectories: readonly string[];

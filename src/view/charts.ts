@@ -3,12 +3,10 @@ import type { Bar, Dot } from "./answers.ts";
 import type { Measures } from "./measures.ts";
 import { shareIn } from "./select.ts";
 
-/** Bars of a histogram, and cells of the plot in each direction. */
+/** Bars of a histogram, different values that have one each, and cells of the plot in each direction. */
 const barCount = 24;
-const cells = { mean: 36, spread: 16 };
-
-/** Different values that have a bar each. */
 const maxValues = 16;
+const cells = { mean: 36, spread: 16 };
 
 /** Returns bars of rewards, from the least to the most. What is not finite has none. */
 export const barsOf = (rewards: Float64Array): readonly Bar[] => {

@@ -6,7 +6,6 @@ import { commandLine } from "../shell-words.ts";
 import type { GroupDetail, Member } from "./answers.ts";
 import { untrainable } from "./measures.ts";
 
-/** A reading that is shown. */
 export interface Shown {
   readonly reading: Reading;
   /** What was asked for, as the command that logs it asks: the files, `--where`, and other options. */
@@ -71,7 +70,7 @@ const measuresOf = (root: Place | undefined): Pick<Member, "reward" | "metrics" 
   };
 };
 
-/** Number of messages that several trajectories begin with, byte for byte. */
+/** How many messages all trajectories begin with, byte for byte. */
 const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: Place | undefined }[]): number => {
   const messages = all.map(({ bytes, root }) =>
     elementsOf(memberAt(root, "messages_and_choices")).map((message) => {

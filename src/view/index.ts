@@ -49,8 +49,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     onLoaded: async () => await onLoaded(),
   });
   const { elapsed } = host;
-  const listening = { server: "the page", address: "127.0.0.1", port, maxHeaderBytes, trace, elapsed } as const;
-  const server = await listen({ app, ...listening });
+  const server = await listen({ app, server: "the page", address: "127.0.0.1", port, maxHeaderBytes, trace, elapsed });
   return {
     /** The page's address, with the token that opens it after `#`: no browser sends that, and no trace has it. */
     url: `${server.url}/#token=${token}`,

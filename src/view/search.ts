@@ -8,7 +8,6 @@ const maxSearches = 4;
 /** A search that nobody asks for ends after this time: a page asks several times a second. */
 const abandonedMs = 2000;
 
-/** Opens the searches of a reading. */
 export const openSearches = (reading: Reading, rewardsKnown: RewardsKnown) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {

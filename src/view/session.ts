@@ -13,13 +13,10 @@ import { type Files, filesOf, runsOf } from "./runs.ts";
 import { openSearches } from "./search.ts";
 import { type Columns, neighborsOf, selectGroups } from "./select.ts";
 
-/** Names of files that a page gets. */
+/** Names of files, and problems, that a page gets. */
 const maxFiles = 200;
-
-/** Problems that a page gets. */
 const maxFindings = 500;
 
-/** The answers about a reading that is shown. */
 export type Session = ReturnType<typeof openSession>;
 
 export const openSession = (shown: Shown) => {
@@ -162,17 +159,16 @@ const summaryOf = (reading: Shown["reading"], { names }: Files): Summary => {
   };
 };
 
-/** The problems of a reading. */
+/** Problems by what they are about: a group's row counts its own, and a message has them next to it. */
 const findingsOf = (reading: Reading) => {
   const { problems, sources } = reading;
   const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => findingOf(reading, problem));
   const unlisted = problems.counts.reduce((sum, { count }) => sum + count, 0) - all.length;
-  const byGroup = new Map<number, Finding[]>();
+  const byGroup = new Map<number | null, Finding[]>();
   for (const finding of all) {
-    if (finding.group === null) continue;
     const own = byGroup.get(finding.group) ?? [];
-    own.push(finding);
     byGroup.set(finding.group, own);
+    own.push(finding);
   }
   return {
     of: (group: number): readonly Finding[] => byGroup.get(group) ?? [],
@@ -186,17 +182,9 @@ const findingsOf = (reading: Reading) => {
 
 const findingOf = (reading: Reading, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1 } = problem;
-  const about = aboutOf(reading, problem);
-  return {
-    rule,
-    severity,
-    message,
-    advice,
-    place: file === undefined ? null : { file, line },
-    group: about?.group ?? null,
-    trajectory: about?.trajectory ?? null,
-    message_at: about?.message ?? null,
-  };
+  const place = file === undefined ? null : { file, line };
+  const { group = null, trajectory = null, message: message_at = null } = aboutOf(reading, problem) ?? {};
+  return { rule, severity, message, advice, place, group, trajectory, message_at };
 };
 
 /** Bytes of a group in which its first words are searched for before all of it is read. */
@@ -205,7 +193,7 @@ const beginningBytes = 2 ** 16;
 /** Characters of a prompt that a row shows. */
 const maxCharacters = 200;
 
-/** Returns the first words of a group's prompt. @throws Failure `input-changed` */
+/** The first words of a group's prompt. @throws Failure `input-changed` */
 const wordsOf = async (reading: Reading, group: number): Promise<string> => {
   const early = firstWords(await beginningOf(reading, group, beginningBytes));
   if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";

@@ -45,7 +45,6 @@ export const policyOf = (script: string, style: string, more: readonly string[] 
 /** Limits of a page in a file: a browser shows it at once, and it can be sent by mail. */
 export const maxWritten = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-/** A page to be written. */
 export interface WrittenPage {
   /** The document without its first line. */
   readonly pieces: readonly string[];

@@ -66,7 +66,6 @@ const bodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND pie
 /** Requests of one answer. */
 const portion = 10_000;
 
-/** Reads a store. */
 export const readsOf = (database: Database) => ({
   /** The request that was logged with an `Idempotency-Key`. */
   async logged(asked: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
@@ -159,7 +158,6 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
 /** Names are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
 const parseName = (text: string): string => String(JSON.parse(text));
 
-/** The keys of people. */
 export type StoredKeys = ReturnType<typeof keysIn>;
 
 const keysIn = (database: Database) => ({
