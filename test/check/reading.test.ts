@@ -263,6 +263,18 @@ describe("grouping", () => {
     expect(await sizes([nested], "info.prompt.id")).toEqual([2, 1]);
   });
 
+  it("rejects the groups next to a line that cannot be read, and all with --group-by if no group has two lines", async () => {
+    const text = [with_("group_id", 1), with_("group_id", 2), "{", with_("group_id", 3), with_("group_id", 4)];
+    const rejectedOf = async (lines: readonly string[], groupBy?: string) => {
+      const [path = ""] = filesOf(lines.join("\n"));
+      const { problems } = await read([path], groupBy === undefined ? {} : { groupBy });
+      return problems.sorted([path]).flatMap(({ rule, line: at }) => (rule === "group-in-doubt" ? at : []));
+    };
+    expect(await rejectedOf(text)).toEqual([2, 4]);
+    expect(await rejectedOf(text, "group_id")).toEqual([1, 2, 4, 5]);
+    expect(await rejectedOf([with_("group_id", 1), ...text], "group_id")).toEqual([3, 5]);
+  });
+
   it("leaves all lines of an invalid group out of the metrics", async () => {
     const id = (id: number, reward: unknown) =>
       JSON.stringify({ ...plain, reward, group_id: id, metrics: { m: 0.25 } });

@@ -117,6 +117,33 @@ describe("exception-in-trajectory", () => {
   });
 });
 
+describe("role-unknown", () => {
+  it.each([
+    ["user", "human"],
+    ["user", "Human"],
+    ["assistant", "GPT"],
+    ["tool", "Tool_Result"],
+    ["user", "usr"],
+  ])("suggests %s for the role %s", async (meant, role) => {
+    const problems = await problemsIn(file(messages(`{"role":"${role}","content":"2+2?"}`, answer)));
+    expect(problems).toContainEqual(
+      expect.objectContaining({ rule: "role-unknown", advice: `did you mean ${meant}?` }),
+    );
+  });
+});
+
+describe("group-empty", () => {
+  it.each([
+    [0, "the group has no trajectories"],
+    [1, "the group has exceptions, and no trajectories"],
+    [2, "the group has exceptions, and no trajectories"],
+  ])("reports for a group with %i exceptions: %s", async (count, message) => {
+    const exceptions = JSON.stringify(Array.from({ length: count }, () => "timeout"));
+    const problems = await problemsIn(file(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));
+    expect(problems).toContainEqual(expect.objectContaining({ rule: "group-empty", line: 1, message }));
+  });
+});
+
 describe("each rule", () => {
   it.each(readRules)("reports $name with the file, and with the line if it has one", async ({ example }) => {
     for (const { file: name, line, column } of await problemsIn(example)) {

@@ -279,6 +279,18 @@ describe("an ATIF document", () => {
     });
   });
 
+  it("is noted if its version is newer than ATIF-v1.7", async () => {
+    const files = {
+      "a.json": indented(documentOf("x", [asks, says("a")])),
+      "b.json": indented(documentOf("y", [asks, says("b")], { schema_version: "ATIF-v1.8" })),
+    };
+    const { code, groups, notes } = await convertAll(files);
+    expect([code, groups.length]).toEqual([0, 2]);
+    expect(notes.filter((note) => note.includes("newer"))).toEqual([
+      "ATIF-v1.8 is newer than ATIF-v1.7: what it adds has no place",
+    ]);
+  });
+
   it("gives the position of its problems, also if it is a continuation", async () => {
     const lines = (...texts: readonly string[]) => `${texts.join("\n")}\n`;
     const start = [

@@ -146,6 +146,15 @@ describe("the groups of a growing file", () => {
     );
   });
 
+  it("end where they ended when they were sent before, also if they are equal", () => {
+    const a = { id: "a", reward: 1 };
+    const sent = gather([[a, a, a]], { size: 1 }).complete.map(({ key }) => key);
+    const { complete, groups, open } = gather([[a, a, a, a, a]], { sent: new Set(sent) });
+    expect(complete.slice(0, 3).map(({ key }) => key)).toEqual(sent);
+    expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([1, 1, 1, 2]);
+    expect(open).toBe(1);
+  });
+
   it("are complete with the given number of trajectories", () => {
     const { complete, groups, open } = gather([Array.from({ length: 7 }, () => ({ id: "a", reward: 1 }))], { size: 3 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([3, 3, 1]);

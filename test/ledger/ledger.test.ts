@@ -231,6 +231,22 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
     });
 
+    it("names no groups that were logged from an input with another name if they are sent again", async () => {
+      await settle(begin(ledger, scope, "a", "b"), "logged");
+      const elsewhere = async (resendLogged: boolean) =>
+        (await outcomesOf(scope, ["a"], { input: "b.jsonl", resendLogged })).elsewhere;
+      expect([await elsewhere(false), await elsewhere(true)]).toEqual([["a"], []]);
+    });
+
+    it("selects requests by the time of their last attempt", async () => {
+      const id = await begin(ledger, scope, "a");
+      expect(await (await ledger.scope(scope)).again(id, 2000)).toBe(true);
+      const [{ lastTried = 0 } = {}] = await entries({});
+      const countOf = async (filter: EntryFilter) => (await entries(filter)).length;
+      expect([await countOf({ since: lastTried }), await countOf({ since: lastTried + 1 })]).toEqual([1, 0]);
+      expect([await countOf({ before: lastTried }), await countOf({ before: lastTried + 1 })]).toEqual([0, 1]);
+    });
+
     it("remembers all logged groups if their requests are more than is read at once", async () => {
       const own = await ledger.scope(scope);
       const calls = JSON.stringify(["c".repeat(2 ** 20)]);

@@ -63,6 +63,22 @@ describe.concurrent("equal groups", () => {
     );
   });
 
+  it("are recognized under another file name in a batch without a warning", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const [first, other] = [place.write("a.jsonl", three), place.write("b.jsonl", three)];
+    for (const [batch, warnings] of [
+      [[], ["logged-before"]],
+      [["--batch", "step-1"], []],
+    ] as const) {
+      await place.log([first, ...batch]);
+      const again = await place.log([other, ...batch]);
+      expect(again.document?.status).toBe("already_logged");
+      expect(rulesOf(again).filter((rule) => rule === "logged-before")).toEqual(warnings);
+    }
+  });
+
   it("are logged again with --resend-logged under a new key, except unknown ones", async (context) => {
     const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });

@@ -54,6 +54,20 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unknown-not-whole", message }));
   });
 
+  it("is counted as left alone without the groups of the requests that are resent", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    service.next(reset, reset);
+    await place.log([place.write("a.jsonl", linesOf(groupOf(2), groupOf(3))), "--max-wait", "0s"]);
+    await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--max-wait", "0s"]);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
+    const { code, document } = await place.log([file, "--on-unknown", "resend"]);
+    expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, [1]]);
+    const message = expect.stringContaining("whether 1 group in an earlier request was logged");
+    expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unknown-left", message }));
+  });
+
   it("is not resent if the other keys of the request differ, even at the same length", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);

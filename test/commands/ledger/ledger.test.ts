@@ -80,10 +80,11 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   it("filters calls by --since and --until, and limits them by --limit", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
-    service.next(named("a", "b"), named("c"));
+    service.next(named("a", "b"), named("c", "d"));
     const place = placeAt(context, service.url);
     await place.log([place.write("a.jsonl", two), ...oneEach]);
-    expect(await idsOf(place, ["--since", "yesterday"])).toEqual(["a", "b", "c"]);
+    expect(await idsOf(place, ["--since", "yesterday"])).toEqual(["a", "b", "c", "d"]);
+    expect(await idsOf(place, ["--limit", "3"])).toEqual(["a", "b", "c"]);
     expect(await idsOf(place, ["--since", "2020-01-01", "--limit", "2"])).toEqual(["a", "b"]);
     expect(await idsOf(place, ["--until", "2020-01-01"])).toEqual([]);
     expect(await idsOf(place, ["--until", "1h"])).toEqual([]);
