@@ -195,8 +195,9 @@ export const matcherOf = (filter: Filter, now: number): Test => {
   return (model) => tests.every((test) => test(model));
 };
 
-/** The usual words of an option; none if it takes no words. */
-export const usualWords = (name: string): Words => (isOption(name) ? (typedOptions[name].words ?? noWords).usual : []);
+/** The usual words of an option, such as `--feature`; none if it takes no words. */
+export const usualWords = (option: string): Words =>
+  Object.entries(typedOptions).find(([name]) => optionOf(name) === option)?.[1].words?.usual ?? [];
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 

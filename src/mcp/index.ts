@@ -30,7 +30,7 @@ export interface Tool {
   readonly inputSchema: {
     readonly type: "object";
     readonly properties: Readonly<Record<string, object>>;
-    readonly required: readonly string[];
+    readonly required: string[];
     readonly additionalProperties: false;
   };
   /** Whether it asks a service, or only this machine. */
@@ -106,7 +106,14 @@ export const serveTools = async ({ host, tools, instructions, clean, notice }: S
     { name: "rollcall", version },
     { capabilities: { tools: {} }, instructions, jsonSchemaValidator },
   );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: tools.map(({ name, description, inputSchema, asksService }) => ({
+      name,
+      description,
+      inputSchema,
+      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: asksService },
+    })),
+  }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw unknownTool(params.name, tools);
@@ -158,13 +165,6 @@ const endOf = (server: Server, { stdin, stdout, signal }: Host, answers: Writabl
     // The transport closes by itself only where a message is longer than it may be.
     server.onclose = () => resolve("too long");
   });
-
-const listed = ({ name, description, inputSchema, asksService }: Tool) => ({
-  name,
-  description,
-  inputSchema: { ...inputSchema, required: [...inputSchema.required] },
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: asksService },
-});
 
 /** Calls that run at the same time: they share one machine, and one service. */
 const maxRunning = 4;

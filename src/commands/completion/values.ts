@@ -33,7 +33,8 @@ interface Asked {
 /** The values that are known in this run; none if it can be anything. */
 export const valuesOf = async (asked: Asked): Promise<Candidates> => {
   const { name, kind } = asked;
-  const source = sources[name];
+  const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
+  const source = usual.length > 0 ? nextInList(usual, asked) : sources[name];
   const found = kind.choices ?? (typeof source === "function" ? await source(asked) : source);
   if (found !== undefined) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
   const placeholder = name.startsWith("--") ? kind.value : /<(.*)>/.exec(name)?.[1];
@@ -52,15 +53,6 @@ const saved =
     ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], savedTexts(host, name), usual].flat()),
   ];
 
-/** Words of a filter that the field knows, and what follows each. */
-const filterWords =
-  (field: string, behind = ""): Source =>
-  (asked) =>
-    nextInList(
-      usualWords(field).map((word) => word + behind),
-      asked,
-    );
-
 /** Names behind the last comma of a list, without those that stand in it. */
 const nextInList = (names: readonly string[], { typed }: Asked): Values => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
@@ -78,21 +70,10 @@ const sources: Readonly<Record<string, Source>> = {
   "--project": saved("project"),
   "--sort": async (asked) => {
     const sign = asked.typed.slice(asked.typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
-    const names = await columnsOf(asked);
-    return nextInList(
-      names.map((name) => sign + name),
-      asked,
-    );
+    const names = (await columnsOf(asked)).map((name) => sign + name);
+    return nextInList(names, asked);
   },
   "--fields": async (asked) => nextInList(await columnsOf(asked), asked),
-  "--input-modality": filterWords("inputModality"),
-  "--output-modality": filterWords("outputModality"),
-  "--feature": filterWords("feature"),
-  "--parameter": filterWords("parameter"),
-  "--quantization": filterWords("quantization"),
-  "--country": filterWords("country"),
-  "--only-country": filterWords("onlyCountry"),
-  "--max-price": filterWords("maxPrice", "="),
   "--deprecated-within": ["7d", "30d", "90d"],
   "--created-since": ["30d", "90d", "365d"],
   "--allow": async ({ command }) =>

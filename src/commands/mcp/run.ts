@@ -1,7 +1,7 @@
 /** What `rollcall mcp` does: offers verbs that only read as tools, and gives pages of the JSON that these print. */
 import { Readable, Writable } from "node:stream";
 import { quietMessage } from "../../check/index.ts";
-import { type Command, type Kind, obey, type Program, readWords } from "../../cli/index.ts";
+import { type Kind, obey, type Program, readWords } from "../../cli/index.ts";
 import { settingsInForce } from "../../connect.ts";
 import { type Context, openContext } from "../../context.ts";
 import { exitCodeOf, type Failure, failureOf, isFailure, problemFacts } from "../../failure.ts";
@@ -196,16 +196,10 @@ const schemaOf = ({ about: description, value, choices, repeatable }: Kind<unkno
 const optionWords = (name: string, value: unknown): readonly string[] =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
-const findVerb = async ({ nouns }: Program, words: string): Promise<Command> => {
-  const noun = await nouns[words.replace(/ .*/, "")]?.();
-  const verb = [noun, ...(noun?.verbs ?? [])].find((one) => one?.words === words);
-  if (verb === undefined) throw new Error(`no verb ${words}`);
-  return verb;
-};
-
 const toolOf = async (offer: Offer, program: Program, screen: Screen): Promise<Tool> => {
   const { name, verbs, takes, note, paged, more } = offer;
-  const { about, args, options } = await findVerb(program, verbs[0]);
+  const { command } = await readWords(program, verbs[0].split(" "));
+  const { about, args, options } = command;
   const named = Object.entries(options).filter(([option]) => takes.split(" ").includes(`--${option}`));
   const which = verbs.map((words) => words.replace(/^.* /, ""));
   const choice: Schemas = verbs.length === 1 ? {} : { [name]: { type: "string", enum: which } };
