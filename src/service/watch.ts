@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** An exchange. The application adds to it. */
+/** The application adds to it. */
 export interface Exchange {
   /** The id that its client or a proxy gave, otherwise a new one. */
   readonly id: string;
@@ -24,7 +24,6 @@ export interface Ended extends Exchange {
   readonly ms: number;
 }
 
-/** Observes the exchanges of a service. */
 export type Watch = ReturnType<typeof openWatch>;
 
 /** Ids of requests that cannot hide anything in a line. */
@@ -33,7 +32,7 @@ const requestId = /^[\w.:=+/-]{1,128}$/;
 /** Upper bounds of the durations in the histogram, in seconds. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Opens a watch. `onEnd` is called with each exchange that ended. */
+/** `onEnd` is called with each exchange that ended. */
 export const openWatch = (onEnd: ((ended: Ended) => void) | undefined) => {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const requests = new Map<string, number>();

@@ -1,16 +1,25 @@
 /** The answers about one reading: rows, groups and trajectories are read from the input when they are asked for. */
 
 import type { Problem } from "../failure.ts";
-import { aboutOf, beginningOf, checkWhere, drawnOf, type Reading, trajectoriesOf } from "../groups/index.ts";
+import {
+  aboutOf,
+  beginningOf,
+  checkWhere,
+  drawnOf,
+  type Reading,
+  type RewardsKnown,
+  type Sought,
+  searchGroups,
+  trajectoriesOf,
+} from "../groups/index.ts";
 import { elements, isObject, memberSpans, parsedJson, skipWhite, textOf } from "../json/walk.ts";
 import { checkResult } from "../send/index.ts";
-import type { Answers, Finding, Findings, Row, State, Summary } from "./answers.ts";
+import type { Answers, Finding, Findings, Row, Rows, State, Summary } from "./answers.ts";
 import { barsOf, dotsOf } from "./charts.ts";
 import { detailOf, type Shown } from "./detail.ts";
 import { newMeasures, untrainable } from "./measures.ts";
 import { allGroups, type Query, rowsPerPage } from "./query.ts";
 import { type Files, filesOf, runsOf } from "./runs.ts";
-import { openSearches } from "./search.ts";
 import { type Columns, neighborsOf, selectGroups } from "./select.ts";
 
 /** Names of files, and problems, that a page gets. */
@@ -233,4 +242,71 @@ const shorten = (text: string): string => {
     .replaceAll(/\s+/g, " ")
     .trim();
   return [...line].slice(0, maxCharacters).join("");
+};
+
+/** Searches that are kept, one for each of so many tabs. */
+const maxSearches = 4;
+
+/** A search that nobody asks for ends after this time: a page asks several times a second. */
+const abandonedMs = 2000;
+
+/** Searches in the background: the page asks for what each has found so far. One that nobody asks for any more ends. */
+const openSearches = (reading: Reading, rewardsKnown: RewardsKnown) => {
+  const searches = new Map<string, ReturnType<typeof startSearch>>();
+  return {
+    /** Returns the search for a text or an expression, which starts with this; undefined if nothing is searched for. */
+    for({ text, where }: Sought) {
+      if (text === undefined && where === undefined) return undefined;
+      const key = JSON.stringify([text, where]);
+      const known = searches.get(key);
+      const isRunning = known?.ending.signal.aborted === false;
+      const search = isRunning ? known : startSearch(reading, { text, where }, rewardsKnown);
+      // The last one that was asked for is last in the map.
+      searches.delete(key);
+      searches.set(key, search);
+      const [oldest = ""] = searches.keys();
+      if (searches.size > maxSearches) {
+        searches.get(oldest)?.ending.abort();
+        searches.delete(oldest);
+      }
+      return search;
+    },
+    end: (): void => {
+      for (const { ending } of searches.values()) ending.abort();
+    },
+  };
+};
+
+const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnown) => {
+  const ending = new AbortController();
+  const groups = new Set<number>();
+  let share = 0;
+  let failure: { readonly thrown: unknown } | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const run = async (): Promise<void> => {
+    const found = (group: number) => void groups.add(group);
+    const progress = (done: number): void => {
+      // Not all groups are found before the search has ended.
+      share = Math.min(done, 0.999);
+    };
+    try {
+      await searchGroups(reading, sought, { signal: ending.signal, found, progress, rewardsKnown });
+      share = 1;
+    } catch (thrown) {
+      failure = { thrown };
+    }
+    clearTimeout(timer);
+  };
+  void run();
+  return {
+    has: (group: number): boolean => groups.has(group),
+    /** Returns its progress. @throws its failure: `where-wrong`, `input-changed` */
+    ask(): NonNullable<Rows["searched"]> {
+      if (failure !== undefined) throw failure.thrown;
+      clearTimeout(timer);
+      if (share < 1) timer = setTimeout(() => ending.abort(), abandonedMs).unref();
+      return { share, found: groups.size };
+    },
+    ending,
+  };
 };

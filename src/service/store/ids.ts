@@ -36,7 +36,6 @@ export const countOfId = (id: Uint8Array): number => bufferOf(id).readUInt16BE(t
 /** The time of the last of `count` ids. The clock may be run ahead if the counter overflows (RFC 9562, 6.2). */
 export const lastMsOf = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
-/** Formats the ids of the calls of a request. */
 export const formatIds = (first: Uint8Array, count: number): string[] => {
   const end = bufferOf(first).toString("hex", endOfId);
   const tail = `-${end.slice(0, 4)}-${end.slice(4)}`;
@@ -48,7 +47,7 @@ export const formatIds = (first: Uint8Array, count: number): string[] => {
   });
 };
 
-/** Parses an id; undefined if it is not an id of this service. */
+/** Undefined if a text is no id of this service. */
 export const parseId = (text: string): Buffer | undefined =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
     ? Buffer.from(text.replaceAll("-", ""), "hex")
@@ -75,7 +74,7 @@ export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
   return bytes;
 };
 
-/** Reads a place; undefined if a piece has no such place. */
+/** Undefined if a piece has no such place. */
 export const readPlace = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
   if (bytes.length < placeBytes) return undefined;
   const place = bufferOf(bytes);

@@ -186,7 +186,6 @@ const tuples = (rows: number, columns: number): string =>
     .fill(`(${Array<string>(columns).fill("?").join(", ")})`)
     .join(", ");
 
-/** Adds the requests that are not there. */
 const addRequests = (all: readonly WaitingRequest[]): Question => {
   // In one order, whoever adds them: two transactions would wait for each other's keys otherwise.
   const keyOf = ({ request: { project, once } }: WaitingRequest): string => `${project}\n${once?.key ?? ""}`;
@@ -224,7 +223,6 @@ const groupsOf = ({ id, request }: WaitingRequest): readonly Part[] =>
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 
-/** Inserts the rows that are not there. */
 const insertions = (into: string, rows: readonly Part[]): readonly Question[] => {
   const questions: Question[] = [];
   for (let from = 0, to = 0, bytes = 0; from < rows.length; from = to, bytes = 0) {
