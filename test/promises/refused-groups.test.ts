@@ -46,6 +46,20 @@ describe.concurrent("--on-refused skip", () => {
     expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 
+  it("records the line that begins a group if the refused value is on a later one", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context, { otherwise: picky(new Set([2, 3])) });
+    const place = placeAt(context, service.url);
+    const last = groupOf(3).replace('"reward"', '\n"reward"');
+    const file = place.write("a.json", `[${groupOf(1)},\n${groupOf(2)},\n${last}]\n`);
+    expect((await place.log([file, ...skipRefused])).code).toBe(7);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(linesOf(groupOf(2), last));
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([
+      { line: 2, rejects_line: 1 },
+      { line: 4, rejects_line: 2 },
+    ]);
+  });
+
   it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
     const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2]), false) });

@@ -17,6 +17,12 @@ describe("an export", () => {
     expect(saved(to)).toEqual({ profiles: { mine: settings } });
   });
 
+  it("contains what is saved, whatever flags and the environment say", () => {
+    const env = { ROLLCALL_MAX_REQUEST_SIZE: "huge", ROLLCALL_SPLIT: "val" };
+    const home = openHome({ profiles: { default: settings }, flags: { insecure_http: false }, env });
+    expect(exportSettings(home.sources).settings).toEqual(settings);
+  });
+
   it("omits unknown settings, and fails if one is unusable", () => {
     const home = openHome({ profiles: { default: { ...settings, from_tomorrow: 1 } } });
     expect(exportSettings(home.sources)).toEqual({ profile: "default", settings, unknown: ["from_tomorrow"] });

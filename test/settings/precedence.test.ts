@@ -99,6 +99,12 @@ describe("a profile", () => {
     expect(settings.get("split")).toBe("env");
   });
 
+  it("logs to its own log address if it has both", async () => {
+    const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
+    const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();
+    expect([settings.address("base"), settings.address("log")]).toEqual([both.base_url, both.log_base_url]);
+  });
+
   it("leaves the environment's addresses alone that it does not have", async () => {
     const settings = await openHome({ flags: { profile: "home" }, env, profiles }).read();
     expect([settings.address("base"), settings.address("log")]).toEqual([
