@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -5,7 +6,7 @@ import { type Attempt, downloadDoor } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { testHost } from "../support/host.ts";
-import { closedPort } from "../support/server.ts";
+import { closedPort, listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { bodyOf, clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
 
@@ -238,6 +239,28 @@ describe("a download", () => {
     const address = `http://127.0.0.1:${await closedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
     expect(failure.about.http).toEqual({ method: "GET", url: address });
+  });
+
+  it("is tried again if its server refuses connections, but replied before", async () => {
+    const { openDownloads } = await downloadDoor();
+    const waits: number[] = [];
+    const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
+    const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
+    const options = { host, timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
+    const downloads = openDownloads(options);
+    onTestFinished(() => downloads.close());
+    await failureOf(downloads.get(new URL(`http://127.0.0.1:${await closedPort()}/step.jsonl`), []));
+    expect(waits).toEqual([]);
+    const server = createServer((_, response) => void response.end("{}"));
+    const { url } = await listening(server);
+    (await downloads.get(new URL(`${url}/step.jsonl`), [])).drop();
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+    const failure = await failureOf(downloads.get(new URL(`${url}/step.jsonl`), []));
+    expect(failure.message).toContain(`(ECONNREFUSED), ${waits.length + 1} times`);
+    expect(waits.length).toBeGreaterThan(2);
   });
 });
 

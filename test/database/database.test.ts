@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -71,6 +81,35 @@ describe("a file with checkpoints after answers", () => {
     expect(sizeOf(path)).toBeGreaterThan(5_000_000);
     expect(await notes(database)).toHaveLength(12);
     await database.close();
+  });
+});
+
+const mayWrite = (folder: string): boolean => {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe("a file in a read-only folder", () => {
+  it("is read with what is only in its log", async (context) => {
+    const path = newPath();
+    const folder = join(path, "..");
+    const database = await open(path, { checkpoints: "after answers" });
+    onTestFinished(async () => {
+      chmodSync(folder, 0o700);
+      await database.close();
+    });
+    await addNote(database, "one");
+    chmodSync(folder, 0o500);
+    if (mayWrite(folder)) return context.skip("root may write everywhere");
+    const waiting = { host: testHost(), maxWaitMs: 0, onAway: () => undefined };
+    const opened = await openDatabase(part(), { ...waiting, path, make: false, toRead: true });
+    expect(opened?.isCopy).toBe(true);
+    expect(opened && (await notes(opened.database))).toEqual(["one"]);
+    await opened?.database.close();
   });
 });
 

@@ -222,6 +222,17 @@ describe("rollcall check on a terminal", () => {
     expect(bars.map((line) => line.split("█")[0]?.trim())).toEqual(names);
   });
 
+  it.each([
+    ["▏", "C.UTF-8"],
+    ["#", "C"],
+  ])("draws the bar %s for a reward that one of 1,000 trajectories has, with LC_ALL=%s", async (bar, locale) => {
+    const rewards = Array.from({ length: 1000 }, (_, at) => (at === 0 ? 0 : 1));
+    const files = filesOf(group(...rewards.map((reward) => trajectory(reward))));
+    const { lines } = await onTerminal(files, 60, { LC_ALL: locale });
+    const first = lines[lines.findIndex((line) => line.startsWith("Rewards:")) + 1];
+    expect(first?.trim().split(/ +/)).toEqual(["0", bar, "1"]);
+  });
+
   it("prints whole numbers in 40 columns, and omits what does not fit", async () => {
     const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
