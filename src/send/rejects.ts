@@ -185,11 +185,14 @@ async function* rejectedLines(
     for await (const { bytes, part, beginsLine, isWhole = false } of copiesOf(parts, { isJoined, window })) {
       if (beginsLine) soFar.lines++;
       if (beginsLine && !soFar.isEnded) yield end;
-      if (part !== undefined) lines.set(lineKeyOf(part), soFar.lines);
-      if (part !== undefined && part.source.origin === undefined && isUnexplained) {
+      // An element of a pretty-printed list goes over several lines.
+      const more = part?.source.origin === undefined ? lineEndsIn(bytes) : 0;
+      for (let line = 0; part !== undefined && line <= more; line++) lines.set(lineKeyOf(part, line), soFar.lines);
+      if (part !== undefined && part.source.origin === undefined && isUnexplained && more === 0) {
         again.push(...recheck(part, { bytes, isWhole }));
       }
       yield bytes;
+      soFar.lines += more;
       soFar.isEnded = bytes.at(-1) === newline;
     }
     const own = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...again, ...problems];
@@ -204,9 +207,16 @@ async function* rejectedLines(
 const end = Buffer.from("\n");
 const comma = Buffer.from(",");
 
-/** The line of the input that a part or a problem is on. */
-const lineKeyOf = ({ source, part }: GroupPart): string => `${source.name}:${part.line}`;
+/** The line of the input that a part, or a problem, is on; or one of the part's next lines. */
+const lineKeyOf = ({ source, part }: GroupPart, next = 0): string => `${source.name}:${part.line + next}`;
 const inputLineOf = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
+
+/** The line ends in bytes before the last byte. */
+const lineEndsIn = (bytes: Buffer): number => {
+  let count = 0;
+  for (let at = bytes.indexOf(newline); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(newline, at + 1)) count++;
+  return count;
+};
 
 /** Bytes that are copied, and the part that they are the first of. */
 interface Copied {

@@ -72,6 +72,22 @@ describe.concurrent("--on-invalid skip", () => {
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
   });
 
+  it("records why elements of a pretty-printed array are rejected, and the lines on which they begin", async (context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const groups = [groupOf(1), bad("a"), groupOf(2), bad("b")].map((group) => JSON.parse(group));
+    const file = place.write("a.json", JSON.stringify(groups, null, 2));
+    await place.log([file, ...skip, "--rejects", place.path("r")]);
+    const rejected = readFileSync(place.path("r"), "utf8").split("\n");
+    const starts = rejected.flatMap((line, at) => (/^ {0,2}\{$/.test(line) ? [at + 1] : []));
+    const reasons = reasonsOf(place.path("r"));
+    expect(reasons.map(({ rule, rejects_line }) => [rule, rejects_line])).toEqual(
+      starts.map((start) => ["wrong-type", start]),
+    );
+    expect(reasons).toHaveLength(2);
+  });
+
   it("records the problems of every line, however many break the same rule", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
