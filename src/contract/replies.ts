@@ -151,7 +151,8 @@ export interface ReplyList<Entry> extends Entries<Entry> {
   readonly bytes: Uint8Array;
   /** Returns an entry as the service spelled it. */
   bytesAt(position: number): Uint8Array;
-  /** The position of each entry in the list of the reply. */
+  /** The bytes of each element in the list of the reply, and the position of each entry among them. */
+  readonly elements: readonly Span[];
   readonly positions: readonly number[];
   /** Elements that are null. */
   readonly nulls: number;
@@ -188,7 +189,8 @@ export const readList =
     });
     const more = memberAt(root, "has_more");
     const hasMore = more !== undefined && parsedAt(more) === true;
-    return { value: { ...entries, bytes, bytesAt, positions, nulls: elements.length - spans.length, hasMore } };
+    const nulls = elements.length - spans.length;
+    return { value: { ...entries, bytes, bytesAt, elements, positions, nulls, hasMore } };
   };
 
 const isNull = (place: Place): boolean => firstByteOf(place) === letterN;

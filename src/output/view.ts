@@ -1,4 +1,5 @@
 /** What commands hand to the screen: lists with columns, pages with sections. */
+import type { Span } from "../json/walk.ts";
 
 /** The forms a result can take (output.md). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
@@ -59,6 +60,8 @@ export interface WireObjects {
   readonly bytes: Uint8Array;
   /** The member of its outermost object that holds the objects: an array of them, or one. */
   readonly member: string;
+  /** The objects of an array, if their positions in the bytes are known. */
+  readonly elements?: readonly Span[];
   /** Positions of the objects that are shown, in their order. Default: all. */
   readonly kept?: readonly number[];
 }

@@ -28,11 +28,11 @@ export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows =>
 };
 
 /** Opens the objects of a reply, and the members around them. Of a member that appears twice the last counts. */
-export const openWire = ({ bytes, member, kept }: WireObjects) => {
+export const openWire = ({ bytes, member, elements, kept }: WireObjects) => {
   const own = [...members(bytes, skipWhite(bytes, 0))];
   const holder = own.findLast(({ key }) => key === member);
   const isList = holder === undefined || bytes[holder.value.start] === openBracket;
-  const all = holder === undefined ? [] : isList ? elementSpans(bytes, holder.value) : [holder.value];
+  const all = holder === undefined ? [] : isList ? (elements ?? elementSpans(bytes, holder.value)) : [holder.value];
   return {
     /** The members of the document, that of the objects once. */
     around: own.filter((one) => one === holder || one.key !== member),

@@ -62,13 +62,13 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
   const label = `reading the ${catalog} catalog`;
   const { read, listed } = await readMeant(context, typed, { names: [catalog], label });
   for (const { models } of read) {
-    const { bytes, positions, nulls } = models;
+    const { bytes, elements, positions, nulls } = models;
     const rows = mapped(listed, (one): CatalogRow => ({ listed: one }));
     const isAll =
       typed.pattern === undefined && !asksMore(typed) && typed.sort.length === 0 && typed.limit === undefined;
     // A program gets the whole reply as it came: no entry has to be decoded.
     if (screen.isForProgram && isAll) {
-      const wire = { bytes, member: "data", ...(nulls === 0 ? {} : { kept: positions }) };
+      const wire = { bytes, member: "data", elements, ...(nulls === 0 ? {} : { kept: positions }) };
       return await printList(screen, { columns: rowColumns(), rows, wire });
     }
     const { columns, selection } = selectRows(context, typed, {
@@ -78,7 +78,7 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
       none: "the catalog is empty",
     });
     const kept = selection.kept.map((at) => positions[at] ?? at);
-    await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", kept } });
+    await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", elements, kept } });
   }
 };
 

@@ -37,7 +37,7 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   await printList(screen, {
     columns: withAskedSeen(modelFields, { order }),
     rows: selection.rows,
-    wire: { bytes: models.bytes, member: "data", kept },
+    wire: { bytes: models.bytes, member: "data", elements: models.elements, kept },
   });
 };
 
