@@ -19,7 +19,7 @@ export interface Change {
 }
 
 /** The differences of two catalogs. */
-export interface Difference {
+interface Difference {
   readonly changes: readonly Change[];
   readonly models: {
     readonly from: number;

@@ -75,7 +75,7 @@ const printPrice = (value: unknown, spelled: () => string, places: number): stri
 };
 
 /** A field of a catalog's models. */
-export interface CatalogField extends FieldColumn<CatalogModel> {
+interface CatalogField extends FieldColumn<CatalogModel> {
   /** The `change` of `catalog diff` if it has another value; undefined if it is not compared. */
   readonly change?: string | undefined;
 }

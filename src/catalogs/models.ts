@@ -97,7 +97,7 @@ export const fieldColumn = <Row>(
 export const plainValue = (value: Field<unknown>): unknown =>
   (value instanceof Mistyped ? value.value : value) ?? undefined;
 
-export const printText: Print = (value, spelled) => (typeof value === "string" ? value : spelled());
+const printText: Print = (value, spelled) => (typeof value === "string" ? value : spelled());
 
 export const printCount: Print = (value, spelled) => (Number.isSafeInteger(value) ? String(value) : spelled());
 

@@ -29,7 +29,7 @@ export interface CatalogPlace {
 }
 
 /** A catalog as it was. */
-export interface SavedCatalog {
+interface SavedCatalog {
   readonly bytes: Uint8Array;
   /** When it was fetched like this, after it had been different: milliseconds since 1970. */
   readonly fetchedAt: number;

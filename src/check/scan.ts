@@ -205,7 +205,7 @@ const withoutMarks = (own: Buffer): Buffer => {
   return bytes;
 };
 
-export type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
+type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
 /** A fault, and the text that has it. */
 interface FaultOptions {
@@ -218,7 +218,7 @@ interface FaultOptions {
 
 const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
-export const reportFault = (bytes: Buffer, { fault: { at, fault }, last, isDocument, report }: FaultOptions): void => {
+const reportFault = (bytes: Buffer, { fault: { at, fault }, last, isDocument, report }: FaultOptions): void => {
   const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
   /** The word that starts there, its sign included: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
@@ -254,7 +254,7 @@ const characterAt = (bytes: Buffer, at: number): string => {
 };
 
 /** Offset of the first byte that is not UTF-8. */
-export const firstBadByte = (bytes: Buffer): number => {
+const firstBadByte = (bytes: Buffer): number => {
   let [low, high] = [0, bytes.length];
   // A prefix may end inside a character: it is whole if up to three bytes fewer make it so.
   const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));

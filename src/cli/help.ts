@@ -200,7 +200,7 @@ const valueFacts = (name: string, { choices }: Kind<unknown>) => ({
 });
 
 /** A command as data: what `rollcall commands --json` prints. */
-export const commandFacts = (command: Command) => ({
+const commandFacts = (command: Command) => ({
   name: command.words,
   about: command.about,
   usage: usageOf(command),

@@ -1,7 +1,7 @@
 /** A command's definition, and what is made from it: the parser of argv, help, and data about commands. */
 export { type Command, command, commandsIn, nameOf, type Program, pathOf, verbsOf, wholeTree } from "./command.ts";
 export { flagsFrom, type Globals, globals, screenFor, screenForWrong } from "./globals.ts";
-export { commandFacts, describeCommands, screenHelp } from "./help.ts";
+export { describeCommands, screenHelp } from "./help.ts";
 export {
   choice,
   choices,

@@ -29,13 +29,12 @@ const perhaps = {
 };
 
 /** The function of a tool (interface 2.1). Assumed: every field may be absent. */
-export const ToolFunction = z.looseObject({
+const ToolFunction = z.looseObject({
   name: perhaps.text,
   description: perhaps.text,
   parameters: perhaps.record,
   strict: z.nullish(z.boolean()),
 });
-export type ToolFunction = z.infer<typeof ToolFunction>;
 
 /** A tool that was offered to the model (interface 2.1). Assumed: `type` may be absent. */
 export const Tool = z.looseObject({

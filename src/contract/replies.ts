@@ -113,7 +113,7 @@ export const listOf = <Value>({ schema, read }: Type<Value>): Type<readonly Valu
 });
 
 /** A reply that was read: its value, or the dotted path of what has another shape; undefined if the bytes are not JSON. */
-export type ReplyRead<Value> = { readonly value: Value } | { readonly wrongAt: string } | undefined;
+type ReplyRead<Value> = { readonly value: Value } | { readonly wrongAt: string } | undefined;
 
 /** Reads the bytes of a reply. */
 export type ReadReply<Value> = (bytes: Uint8Array) => ReplyRead<Value>;
@@ -199,7 +199,7 @@ const isNull = (place: Place): boolean => firstByteOf(place) === letterN;
 const letterN = 0x6e;
 
 /** An object in a reply whose content stays bytes: one of many megabytes is in memory once. */
-export interface ReplyObject {
+interface ReplyObject {
   readonly bytes: Uint8Array;
   readonly mistyped: readonly string[];
 }

@@ -97,7 +97,7 @@ export const checkAgain = (bytes: Buffer, { problems: { judgement } }: Pick<Foun
 };
 
 /** A group as one line, without its end: line ends between values become blanks. @throws Failure `input-changed` */
-export const lineOfGroup = async (read: GroupsRead, group: number): Promise<Buffer> => {
+const lineOfGroup = async (read: GroupsRead, group: number): Promise<Buffer> => {
   const pieces: Buffer[] = [];
   for (const own of partsOf(read, group)) {
     const line = onOneLine(await bytesOf(own));

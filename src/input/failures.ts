@@ -36,7 +36,7 @@ export const spoolFailed = (folder: string, code: string, about: About = {}): Fa
   });
 
 /** Why an input's address can't be read. */
-export type AddressFault = "malformed" | "user" | "http" | "s3" | "gs" | "dataset" | "endpoint";
+type AddressFault = "malformed" | "user" | "http" | "s3" | "gs" | "dataset" | "endpoint";
 
 export const remoteAddressWrong = (name: string, why: AddressFault): Failure => {
   const bucket = `${name} is a bucket's address, which rollcall does not read`;

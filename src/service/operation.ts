@@ -45,7 +45,7 @@ export const invalid = (items: readonly ValidationItem[]): Refusal => {
 };
 
 /** The error body of an operation. */
-export type Wording = (refusal: Pick<Refusal, "status" | "message" | "items">) => unknown;
+type Wording = (refusal: Pick<Refusal, "status" | "message" | "items">) => unknown;
 
 /** Service-interface 7: `detail`, with items if there are any, each `loc` all text. Assumed: a sentence if there are none. */
 export const detailWording: Wording = ({ message, items }) => ({

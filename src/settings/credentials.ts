@@ -46,7 +46,7 @@ export const findSecretVariables = ({ env }: Host, some: readonly CredentialUse[
 };
 
 /** The source of a credential, without its content. */
-export interface CredentialSource {
+interface CredentialSource {
   /** `command`: a command would run. `elsewhere`: the saved one belongs to another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;

@@ -59,7 +59,7 @@ export const isCreatable = (path: string): boolean => {
 export type Members = Readonly<Record<string, unknown>>;
 
 /** One of the two files that are saved. */
-export type SavedKind = "settings" | "credentials";
+type SavedKind = "settings" | "credentials";
 
 const savedFile = (host: Machine, kind: SavedKind): string | undefined => {
   const folder = findFolder(host, "config");

@@ -33,7 +33,7 @@ export interface CatalogRead extends CatalogPlace {
 }
 
 /** The options that say which catalogs are read, and from where. */
-export type TypedCatalogs = TypedSource & { readonly catalog?: CatalogName | undefined };
+type TypedCatalogs = TypedSource & { readonly catalog?: CatalogName | undefined };
 
 /** Checks `--max-age` and `--offline`. @throws Failure `options-contradict` */
 export const requireSource = ({ maxAge, offline }: TypedSource): void => {

@@ -25,7 +25,7 @@ export const age = (about: string): Kind<number | undefined> =>
 export type Moment = (now: number) => number;
 
 /** `30d` ago, the start of `yesterday` or `today`, or an ISO 8601 date; days begin at midnight, UTC. */
-export const momentIn = (word: string, option: string): Moment => {
+const momentIn = (word: string, option: string): Moment => {
   const ms = ageMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);

@@ -13,7 +13,7 @@ interface Shown<Row> {
 }
 
 /** The columns of some keys; a number is the rank of one that needs nothing else. */
-export type OwnColumns<Row> = { readonly [Key in keyof Row & string]?: number | Shown<Row> };
+type OwnColumns<Row> = { readonly [Key in keyof Row & string]?: number | Shown<Row> };
 
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);

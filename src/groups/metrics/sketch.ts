@@ -112,7 +112,7 @@ const middleOf = (bucket: number): number => {
 };
 
 /** A value, or the middle of values that are nearly equal, and how often it came. */
-export interface Weight {
+interface Weight {
   readonly value: number;
   readonly count: number;
 }

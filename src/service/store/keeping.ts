@@ -18,7 +18,7 @@ import {
 } from "./ids.ts";
 
 /** A log request as it is stored. */
-export interface StoredRequest {
+interface StoredRequest {
   readonly model: string;
   readonly project: string;
   readonly split: string;
