@@ -131,7 +131,7 @@ export const looseMode = (path: string, wanted: "600" | "700"): Problem | undefi
 
 export const looseProblem = (path: string, mode: number, wanted: "600" | "700"): Problem => ({
   file: path,
-  rule: "loose-mode",
+  rule: "insecure-permissions",
   severity: "warning",
   message: `other users can get at ${path} (mode ${octal(mode & 0o777)})`,
   advice: commandLine(["chmod", wanted, path]),

@@ -40,41 +40,44 @@ const warning = (why: string, example: LockRule["example"]): LockRule => ({ seve
 
 /** The rules by their names, which are a promise to users. */
 const rules = {
-  "model-not-served": error("A model that was locked is no longer in its catalog.", { id: "" }),
-  "price-rose": error("A price rose by more than `--max-rise` of what it was when it was locked.", {
+  "model-removed": error("A model that was locked is no longer in its catalog.", { id: "" }),
+  "price-increased": error("A price rose by more than `--max-rise` of what it was when it was locked.", {
     pricing: { prompt: "4e-7" },
   }),
-  "price-unstated": warning("What a model costs is not known any more; unknown is not zero, and not the same either.", {
+  "price-unknown": warning("What a model costs is not known any more; unknown is not zero, and not the same either.", {
     pricing: {},
   }),
-  "quantization-fell": error("A model that runs in fewer bits than it was locked with answers otherwise.", {
+  "quantization-decreased": error("A model that runs in fewer bits than it was locked with answers otherwise.", {
     quantization: "int4",
   }),
   "quantization-changed": warning("A model runs in another format of as many bits, or in one that is not known.", {
     quantization: "int8",
   }),
-  "context-fell": error("What fitted into the context when the model was locked may not fit any more.", {
+  "context-decreased": error("What fitted into the context when the model was locked may not fit any more.", {
     context_length: 32_768,
   }),
-  "context-unstated": warning("How much fits into the context is not known any more.", { context_length: undefined }),
-  "output-fell": warning("An answer that fitted when the model was locked may be cut off now.", {
+  "context-unknown": warning("How much fits into the context is not known any more.", { context_length: undefined }),
+  "max-output-decreased": warning("An answer that fitted when the model was locked may be cut off now.", {
     max_output_length: 8192,
   }),
-  "country-left": error("No data centre is left in a country that had one: where data may be kept may depend on it.", {
-    countries: ["US"],
-  }),
-  "countries-unstated": warning(
+  "country-removed": error(
+    "No data centre is left in a country that had one: where data may be kept may depend on it.",
+    {
+      countries: ["US"],
+    },
+  ),
+  "countries-unknown": warning(
     "Where a model runs is not known any more; unknown is not elsewhere, and not the same either.",
     { countries: undefined },
   ),
   "deprecation-near": error("A model's deprecation has come, or is nearer than `--within`.", {
     deprecation_date: "2026-12-01",
   }),
-  "modality-left": warning("A model does not take, or give, something any more that it did when it was locked.", {
+  "modality-removed": warning("A model does not take, or give, something any more that it did when it was locked.", {
     input_modalities: ["text"],
   }),
-  "feature-left": warning("A model lost a feature that it had when it was locked.", { supported_features: [] }),
-  "parameter-left": warning("A model does not take a sampling parameter any more that it did when it was locked.", {
+  "feature-removed": warning("A model lost a feature that it had when it was locked.", { supported_features: [] }),
+  "parameter-removed": warning("A model does not take a sampling parameter any more that it did when it was locked.", {
     supported_sampling_parameters: [],
   }),
 } satisfies Record<string, LockRule>;
@@ -83,7 +86,7 @@ type RuleName = keyof typeof rules;
 
 /** Rules that a replacement may break: it has another price and id, and may give less. */
 const replaceable: ReadonlySet<string> = new Set<RuleName>([
-  ...(["model-not-served", "price-rose", "price-unstated", "quantization-changed", "output-fell"] as const),
+  ...(["model-removed", "price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
 ]);
 
 export const lockRuleNames: readonly string[] = Object.keys(rules);
@@ -102,11 +105,11 @@ interface LockFinding {
 
 /** Lists of words: what is said of one that is gone, by the rule. */
 const wordLists = [
-  ["input_modalities", "modality-left", (word: string) => `does not take ${word} any more`],
-  ["output_modalities", "modality-left", (word: string) => `does not give ${word} any more`],
-  ["supported_features", "feature-left", (word: string) => `does not have ${word} any more`],
-  ["supported_sampling_parameters", "parameter-left", (word: string) => `does not take ${word} any more`],
-  ["countries", "country-left", (word: string) => `has no data centre in ${word} any more`],
+  ["input_modalities", "modality-removed", (word: string) => `does not take ${word} any more`],
+  ["output_modalities", "modality-removed", (word: string) => `does not give ${word} any more`],
+  ["supported_features", "feature-removed", (word: string) => `does not have ${word} any more`],
+  ["supported_sampling_parameters", "parameter-removed", (word: string) => `does not take ${word} any more`],
+  ["countries", "country-removed", (word: string) => `has no data centre in ${word} any more`],
 ] as const;
 
 const hundred: Decimal = { digits: 100n, places: 0 };
@@ -117,7 +120,7 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
   const add = (rule: RuleName, path: LockPath, [locked, now]: readonly [unknown, unknown], message: string) =>
     found.push({ rule, path, locked: String(locked), now: String(now ?? ""), message });
   if (is === undefined) {
-    add("model-not-served", ["id"], ["", ""], `is not in the ${was.catalog} catalog any more`);
+    add("model-removed", ["id"], ["", ""], `is not in the ${was.catalog} catalog any more`);
     return found;
   }
   const gone = "which is not stated any more";
@@ -127,10 +130,10 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
     const values = [priceText(name, text), priceText(name, prices.get(name) ?? "")] as const;
     const path = ["pricing", name];
     if (before === undefined) continue;
-    if (after === undefined) add("price-unstated", path, values, `had a ${name} price of ${values[0]}, ${gone}`);
+    if (after === undefined) add("price-unknown", path, values, `had a ${name} price of ${values[0]}, ${gone}`);
     else if (hasRisen(before, after, policy.maxRise)) {
       const rise = `rose${percentRisen(before, after)}, from ${values.join(" to ")}`;
-      add("price-rose", path, values, `has a ${name} price that ${rise}`);
+      add("price-increased", path, values, `has a ${name} price that ${rise}`);
     }
   }
   const { quantization, context_length: context, max_output_length: output } = was;
@@ -138,25 +141,25 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
   if (quantization !== undefined && quantization !== is.quantization && !(bits > 0)) {
     const now = is.quantization === undefined ? "is not stated any more" : `is ${is.quantization}`;
     const message = `ran in ${quantization}, and its quantization ${now}`;
-    const rule = bits < 0 ? "quantization-fell" : "quantization-changed";
+    const rule = bits < 0 ? "quantization-decreased" : "quantization-changed";
     add(rule, ["quantization"], [quantization, is.quantization], message);
   }
   const contexts = [context, is.context_length] as const;
   if (context !== undefined && is.context_length === undefined) {
-    add("context-unstated", ["context_length"], contexts, `had a context of ${context} tokens, ${gone}`);
+    add("context-unknown", ["context_length"], contexts, `had a context of ${context} tokens, ${gone}`);
   } else if (context !== undefined && (is.context_length ?? 0) < context) {
     const message = `has a context of ${is.context_length} tokens; it had ${context}`;
-    add("context-fell", ["context_length"], contexts, message);
+    add("context-decreased", ["context_length"], contexts, message);
   }
   if (output !== undefined && is.max_output_length !== undefined && is.max_output_length < output) {
     const message = `gives at most ${is.max_output_length} tokens; it gave ${output}`;
-    add("output-fell", ["max_output_length"], [output, is.max_output_length], message);
+    add("max-output-decreased", ["max_output_length"], [output, is.max_output_length], message);
   }
   for (const [field, rule, says] of wordLists) {
     const [before = [], after = []] = [was[field], is[field]];
     if (field === "countries" && before.length > 0 && after.length === 0) {
       const message = `had data centres in ${before.join(", ")}, and none is stated any more`;
-      add("countries-unstated", [field, 0], [before.join(", "), ""], message);
+      add("countries-unknown", [field, 0], [before.join(", "), ""], message);
       continue;
     }
     for (const [at, word] of before.entries()) {
@@ -230,7 +233,7 @@ export const verifyLock = (
     const findings = fewestFindings(locked, models?.byId.get(locked.id) ?? [], policy);
     const errors = findings.filter(({ rule }) => rules[rule].severity === "error");
     // If only a price is wrong, only a cheaper model helps.
-    const cheaper = errors.every(({ rule }) => rule === "price-rose");
+    const cheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? models?.replacement(locked, cheaper) : undefined;
     const { id, prompt, completion } = replacement ?? {};
     const advice =

@@ -206,7 +206,7 @@ export class Checker {
     const exceptions = isObject ? countOf(text, shape.at(text, shape.slots.exceptions)) : 0;
     if (isObject && shape.hasTwice("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const known = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
-    if (known === 0) this.#report("group-empty", { hasExceptions: exceptions > 0 }, list);
+    if (known === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     if (known !== undefined) this.#compareVersions(node, known);
     this.#reportSecrets();
     const valid = known !== undefined && !this.#failed;
@@ -245,7 +245,7 @@ export class Checker {
       if (version < least) least = version;
       if (version > most) most = version;
     }
-    if (least < most) this.#report("policy-mixed", { least, most }, group);
+    if (least < most) this.#report("mixed-policy-versions", { least, most }, group);
   }
 
   #takeTrajectory(unit: Unit): void {

@@ -5,6 +5,7 @@ export type { Inputs } from "./rules/rule.ts";
 export {
   type Judgement,
   judgementOf,
+  presentRuleName,
   quietMessage,
   type RuleName,
   ruleNames,

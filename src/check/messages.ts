@@ -112,7 +112,7 @@ export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesO
   }
   if (turns === undefined) return;
   if (eventCount > 0) inspectCalls(text, { listed, last: last ?? eventCount }, report);
-  if (!turns.speaks && turns.choices === 0) report("no-assistant", undefined, list);
+  if (!turns.speaks && turns.choices === 0) report("no-assistant-turn", undefined, list);
 };
 
 /** Reports what is unusual in the message that was read. */
@@ -126,7 +126,7 @@ const reportUnusual = (
   if (role < 0) reportRole(text, message, report);
   if ((kindOf(text, content) & contentKinds) === 0) report("content-type", { found: describe(text, content) }, content);
   if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== Kind.string) {
-    report("tool-call-id-missing", undefined, message);
+    report("missing-tool-call-id", undefined, message);
   }
   const kind = kindOf(text, calls);
   if (kind === Kind.null && !isChoice) report("tool-calls-null", undefined, calls);
@@ -138,12 +138,12 @@ const reportUnusual = (
 const reportRole = (text: Tabled, message: number, report: Report): void => {
   const node = messageShape.at(text, slots.role);
   if (node === 0) {
-    report("role-missing", { instead: () => insteadOfRole(parsedNode(text, message)) }, message);
+    report("missing-role", { instead: () => insteadOfRole(parsedNode(text, message)) }, message);
     return;
   }
   const said = kindOf(text, node) === Kind.string ? textOf(text, node) : undefined;
   const role = said === undefined ? describe(text, node) : shortName(said);
-  report("role-unknown", { role, suggestion: () => suggestedRole(said) }, node);
+  report("unknown-role", { role, suggestion: () => suggestedRole(said) }, node);
 };
 
 /** Characters of the parts of a content. */
@@ -216,19 +216,19 @@ const inspectCalls = (
     if (name === undefined || listed.has(name)) continue;
     near ??= listed.size > maxCompared ? nearestAmong(listed) : (own) => nearest(own, listed);
     const find = near;
-    report("tool-unlisted", { name: shortName(name), suggestion: () => find(name.slice(0, maxNameLength)) }, node);
+    report("undeclared-tool", { name: shortName(name), suggestion: () => find(name.slice(0, maxNameLength)) }, node);
   }
   if (last === eventCount && areAnswered(text)) return;
   const { waiting, answered } = matchCalls(text, last);
   for (const at of waiting) {
     const [node = 0, , name = 0] = events.subarray(at);
-    report("tool-call-unanswered", { name: name > 0 ? shortName(textOf(text, name)) : undefined }, node);
+    report("missing-tool-result", { name: name > 0 ? shortName(textOf(text, name)) : undefined }, node);
   }
   // The calls of the last message may end the trajectory, unless calls of the same tools were answered before.
   for (let at = last; at < eventCount; at += eventSize) {
     const [node = 0, , named = 0] = events.subarray(at);
     const name = named > 0 ? textOf(text, named) : "";
-    if (answered.has(name)) report("last-call-unanswered", { name: shortName(name) }, node);
+    if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, node);
   }
 };
 

@@ -22,11 +22,11 @@ export const checkAgreement = ({ requests, shapes, split, problems, file }: Agre
   if (first === undefined) return;
   const reportKey = (request: RequestFacts, key: string | undefined, other: string): void => {
     if (key === undefined) return;
-    problems.report("request-keys-differ", { key, other }, () => request.keySpots.get(key) ?? request.spot);
+    problems.report("request-key-mismatch", { key, other }, () => request.keySpots.get(key) ?? request.spot);
   };
   for (const { split: own, splitSpot } of requests.different) {
     if (split === undefined || own === undefined || own === split) continue;
-    problems.report("split-differs", { own, given: split }, () => splitSpot);
+    problems.report("split-mismatch", { own, given: split }, () => splitSpot);
   }
   for (const other of others) reportKey(other, differingKey(first.keys, other.keys), lineText(first.spot));
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");

@@ -224,8 +224,8 @@ const reportFault = (bytes: Buffer, { fault: { at, fault }, last, isDocument, re
   const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
   /** The key whose value begins there. */
   const key = /"([^"\\]*)"\s*:\s*$/.exec(around(at - maxKeyBytes, at))?.[1];
-  if (fault === "end") report("json-cut-off", { last, isDocument });
-  else if (fault === "more") report("json-after", { lacksBrace: isKey(bytes, at) });
+  if (fault === "end") report("json-truncated", { last, isDocument });
+  else if (fault === "more") report("json-trailing-data", { lacksBrace: isKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });

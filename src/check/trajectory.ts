@@ -93,7 +93,7 @@ const version = (field: string) => {
 
 const checkStart: Check = (text, node, report) => {
   const fits = isDateTime(textOf(text, node));
-  if (!fits) report("start-time-wrong", undefined, node);
+  if (!fits) report("start-time-invalid", undefined, node);
   return fits;
 };
 
@@ -159,7 +159,8 @@ export const inspectTrajectory = (text: Tabled, node: number, facts: TrajectoryF
   facts.version = versionOf(text);
   if (more.hasVersions) {
     const [initial, final] = [numberAt(text, shape.at(text, slots.initial_policy_version)), facts.version];
-    if (final < initial) report("policy-order", { initial, final }, shape.at(text, slots.final_policy_version));
+    if (final < initial)
+      report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
   }
   if (kinds.start_time === Kind.string) inspectStart(text, shape.at(text, slots.start_time), report);
   const { choices, scored, speaks, callsTools } = facts;
@@ -293,5 +294,5 @@ const metricAt = (text: Tabled, node: number): number | undefined => {
 const inspectStart = (text: Tabled, node: number, report: Report): void => {
   const start = textOf(text, node);
   const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
-  if (!isZoned) report("start-time-zone", { found: shortName(start) }, node);
+  if (!isZoned) report("missing-utc-offset", { found: shortName(start) }, node);
 };

@@ -88,7 +88,7 @@ const isAccepted = async (context: Context, { settings, targets }: LoginPlan): P
 };
 
 const notTried = (why: string, advice: string): Problem => ({
-  rule: "key-not-tried",
+  rule: "key-not-verified",
   severity: "warning",
   message: `the key was not tried: ${why}`,
   advice,

@@ -122,12 +122,12 @@ const isRefused = (
   }
   if (files.size > 1) {
     const file = sound.find(({ formats }) => formats[0] !== format || formats.length > 1)?.source.name ?? "-";
-    problems.report("format-in-doubt", { formats: [...files.keys()], files: [...files.values()] }, () => ({ file }));
+    problems.report("ambiguous-format", { formats: [...files.keys()], files: [...files.values()] }, () => ({ file }));
     return true;
   }
   if (format.lossy !== true || choice.lossy) return false;
   const [first] = used;
-  problems.report("format-lossy", { format: format.name }, () =>
+  problems.report("lossy-format", { format: format.name }, () =>
     first === undefined ? {} : { file: first.source.name },
   );
   return true;
@@ -147,7 +147,7 @@ const openFiles = async (
       files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
     } catch (thrown) {
       if (!(thrown instanceof PackedTooLarge)) throw thrown;
-      problems.report("unpacked-too-large", { limit: thrown.limit }, () => ({ file: source.name }));
+      problems.report("decompressed-too-large", { limit: thrown.limit }, () => ({ file: source.name }));
       await source.bytes.close();
     }
   }
@@ -194,7 +194,7 @@ const convertFiles = async (
     const group = lines.addBroken(key ?? `broken ${place.file} ${place.record}`, place, of?.span);
     if (isUnplaced) unplaced.add(group);
     const readAt = `${name}:${group.position + 1}`;
-    broken.report("record-broken", { format: format.name, wrong }, () => ({ ...spot, readAt }));
+    broken.report("record-invalid", { format: format.name, wrong }, () => ({ ...spot, readAt }));
   };
 
   const take = (cut: Cut, at: RolloutPlace, file: string): void => {
@@ -250,7 +250,7 @@ const convertFiles = async (
       group.isBroken = true;
       const { label, line } = files[file]?.records.placeOf(record) ?? { label: "a record", line: 1 };
       const spot = { file: name, line: group.position + 1, path: [] };
-      broken.report("group-in-doubt", { place: `${label}:${line}` }, () => spot);
+      broken.report("ambiguous-group", { place: `${label}:${line}` }, () => spot);
     }
     const { descriptor, ...bytes } = await lines.end(host);
     // Only this thread knows which lines stand for what could not be converted.

@@ -55,11 +55,11 @@ export const groupReporter = (read: GroupsRead): ((group: number) => Promise<voi
     if (trajectories === 1) {
       // The file may change meanwhile: then no key is named.
       key ??= findGroupingKey(read).catch(() => undefined);
-      await reportOfGroup(read, "group-of-one", { data: { key: await key }, group });
+      await reportOfGroup(read, "single-trajectory-group", { data: { key: await key }, group });
     } else if (hasNoSignal(read, group))
-      await reportOfGroup(read, "group-no-signal", { data: { trajectories }, group });
+      await reportOfGroup(read, "zero-variance-group", { data: { trajectories }, group });
     const { least, most } = boundsOf(groupVersions(read, group));
-    if (least < most) await reportOfGroup(read, "policy-mixed", { data: { least, most }, group });
+    if (least < most) await reportOfGroup(read, "mixed-policy-versions", { data: { least, most }, group });
   };
 };
 
@@ -113,7 +113,7 @@ const reportLags = async (read: GroupsRead): Promise<void> => {
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
       const data = { version, newest: newest.version, line: newest.line };
-      await reportOfGroup(read, "policy-lags", { data, group });
+      await reportOfGroup(read, "stale-policy", { data, group });
     }
   }
 };
@@ -160,7 +160,7 @@ export const reportInDoubt = async (read: GroupsRead, byKey: boolean): Promise<v
     const line = parts.columns.line.at(at);
     const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
-    await reportOfGroup(read, "group-in-doubt", { data: { place }, group });
+    await reportOfGroup(read, "ambiguous-group", { data: { place }, group });
   }
 };
 
@@ -211,7 +211,7 @@ const reportOutliers = async (read: GroupsRead, { median, distance, extremes }: 
 
 /** A rule, what it looks for in bits, and the path in a trajectory of what lacks it. */
 interface Lack {
-  readonly rule: "nothing-trainable" | "choice-without-logprobs" | "tools-missing";
+  readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
   readonly has: number;
   readonly lacks: number;
   readonly pathIn: (trajectory: Buffer) => Path;
@@ -226,9 +226,9 @@ const findUnscored = (trajectory: Buffer): Path => {
 };
 
 const lacks: readonly Lack[] = [
-  { rule: "nothing-trainable", has: withChoice, lacks: withoutChoice, pathIn: () => ["messages_and_choices"] },
-  { rule: "choice-without-logprobs", has: withLogprobs, lacks: withoutLogprobs, pathIn: findUnscored },
-  { rule: "tools-missing", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
+  { rule: "no-sampled-turns", has: withChoice, lacks: withoutChoice, pathIn: () => ["messages_and_choices"] },
+  { rule: "missing-logprobs", has: withLogprobs, lacks: withoutLogprobs, pathIn: findUnscored },
+  { rule: "missing-tools", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
 ];
 
 /** Reports trajectories without a choice, without logprobs or without tools: once what all lack, else each. */
@@ -331,7 +331,7 @@ const reportTwice = async (read: GroupsRead, signal?: AbortSignal): Promise<void
     if (first !== undefined) {
       const place = [lineText(placeOfPart(read, first.part)), pathOf(first).join(".")].filter((text) => text !== "");
       const data = { place: place.join(", ") };
-      await reportOfGroup(inOrder, "trajectory-twice", { data, group, part, path: pathOf(again) });
+      await reportOfGroup(inOrder, "duplicate-trajectory", { data, group, part, path: pathOf(again) });
     } else if (digest !== undefined) firsts.set(digest, again);
   }
 };
@@ -380,6 +380,6 @@ export const reportAgainst = async (read: GroupsRead, other: GroupsRead): Promis
   for (let group = 0; group < ours.count; group++) {
     const same = table.find(ours.at(group));
     if (same === undefined) continue;
-    await reportOfGroup(read, "group-in-both", { data: { place: lineText(spotOfGroup(other, same)) }, group });
+    await reportOfGroup(read, "split-leak", { data: { place: lineText(spotOfGroup(other, same)) }, group });
   }
 };

@@ -43,7 +43,7 @@ export const openGrowingGroups = (options: GrowingOptions) => {
   const doubt = (group: number, by: number): void => {
     if (!groups.isValid(group)) return;
     const spot = { file, line: line.at(groups.firstOf(group)) };
-    problems.report("group-in-doubt", { place: `line ${by}` }, () => spot);
+    problems.report("ambiguous-group", { place: `line ${by}` }, () => spot);
     reject(group);
   };
   /** Reports a key that comes again after its group was complete: what comes is a group of its own. */

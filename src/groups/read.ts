@@ -239,7 +239,7 @@ const checkGroupKey = async (read: GroupsRead, key: string): Promise<boolean> =>
   problems.drop("group-key-missing");
   const file = onlyFileOf(read.sources);
   const spot = file === undefined ? {} : { file };
-  problems.report("group-key-nowhere", { key, others: [...others].slice(0, maxNamed) }, () => spot);
+  problems.report("group-key-unknown", { key, others: [...others].slice(0, maxNamed) }, () => spot);
   return false;
 };
 

@@ -73,7 +73,7 @@ const filesIn = async (
     return files;
   } catch (thrown) {
     if (!(thrown instanceof NothingThere)) throw thrown;
-    problems.report("remote-missing", { said: thrown.said }, spot);
+    problems.report("remote-not-found", { said: thrown.said }, spot);
     return [];
   }
 };

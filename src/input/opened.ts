@@ -44,15 +44,15 @@ export const openInput = async (name: string, opening: Opening): Promise<Source 
     if (name === "-") return await spooled(name, host.stdin, opening);
     return await openNamed(name, opening);
   } catch (thrown) {
-    if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-broken`, name, { wrong: thrown.fault });
-    if (thrown instanceof PackedTooLarge) return unusable("unpacked-too-large", name, { limit: thrown.limit });
-    if (thrown instanceof NothingThere) return unusable("remote-missing", name, { said: thrown.said });
+    if (thrown instanceof PackedBroken) return unusable(`${thrown.by}-corrupt`, name, { wrong: thrown.fault });
+    if (thrown instanceof PackedTooLarge) return unusable("decompressed-too-large", name, { limit: thrown.limit });
+    if (thrown instanceof NothingThere) return unusable("remote-not-found", name, { said: thrown.said });
     if (thrown instanceof NoZstd) return unusable("zstd-unsupported", name, { name, node: host.nodeVersion });
     if (thrown instanceof Failure) throw thrown;
     const code = codeOf(thrown);
     if (code !== "ENOENT" && code !== "ENOTDIR") return unusable("file-unreadable", name, { code });
-    if (!isGlob(name)) return unusable("file-missing", name, undefined);
-    return unusable("glob-empty", name, { pattern: name, matches: expandGlob(name).length });
+    if (!isGlob(name)) return unusable("file-not-found", name, undefined);
+    return unusable("glob-without-match", name, { pattern: name, matches: expandGlob(name).length });
   }
 };
 

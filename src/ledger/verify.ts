@@ -106,10 +106,10 @@ export const standingRuns = (files: readonly FileStanding[]): readonly StandingR
 
 /** The problem of a group that is not logged exactly once, by its outcome. */
 const problemIn = {
-  repeated: (spot: Spot) => problemOf("group-repeated", undefined, spot),
-  unknown: (spot: Spot) => problemOf("group-unknown", undefined, spot),
+  repeated: (spot: Spot) => problemOf("duplicate-group", undefined, spot),
+  unknown: (spot: Spot) => problemOf("unresolved-group", undefined, spot),
   refused: (spot: Spot) => problemOf("group-refused", { text: undefined }, spot),
-  not_sent: (spot: Spot) => problemOf("group-not-sent", undefined, spot),
+  not_sent: (spot: Spot) => problemOf("group-not-logged", undefined, spot),
 };
 
 /** Bits of the facts that are known of a group. */

@@ -177,12 +177,12 @@ const compareWithEarlier = (reading: Reading, delivery: Delivery): readonly Job[
   if (!earlier.isEmpty) delivery.compare(outcomes.which("not_sent"));
   delivery.reportEarlier(() => true);
   const { jobs, broken } = delivery.unknownRequests();
-  for (const [id, lacks] of broken) problems.report("unknown-not-whole", { id, lacks }, () => ({}));
+  for (const [id, lacks] of broken) problems.report("resend-impossible", { id, lacks }, () => ({}));
   const left = earlier.unknownEntries.length - jobs.length;
   if (left > 0) {
     const resent = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.which("unknown").length - resent, 0);
-    problems.report("unknown-left", { requests: left, groups }, () => ({}));
+    problems.report("unresolved-requests", { requests: left, groups }, () => ({}));
   }
   return jobs;
 };

@@ -126,7 +126,7 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
       }
       const { facts } = runLedger;
       if (facts?.created === true && options.host.env.CI) {
-        problems.report("ledger-new", { path: facts.path }, () => ({}));
+        problems.report("new-ledger", { path: facts.path }, () => ({}));
       }
     },
   };

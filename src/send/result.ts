@@ -236,7 +236,7 @@ const warningsOf = (reading: Reading, { sent, replaced = [] }: LogRun): readonly
     warnings.push(problemOf("split-requests", { requests: sent.accepted, tooLarge: true }));
   }
   const { cut, notJson } = sent?.answers.unreadable ?? { cut: 0, notJson: 0 };
-  for (let at = 0; at < cut + notJson; at++) warnings.push(problemOf("answer-unreadable", { cut: at < cut }));
+  for (let at = 0; at < cut + notJson; at++) warnings.push(problemOf("unreadable-response", { cut: at < cut }));
   if (isShown("input-replaced")) {
     for (const file of replaced) warnings.push(problemOf("input-replaced", undefined, { file }));
   }

@@ -119,7 +119,7 @@ const troubleOf = (thrown: unknown): Problem => {
 };
 
 export const openAddress = (address: string): Problem => ({
-  rule: "open-address",
+  rule: "exposed-address",
   severity: "warning",
   message: `other machines can reach ${address}, and the key travels to it in plain text`,
   advice: "use it in a network that you trust, or put a proxy with TLS before it",

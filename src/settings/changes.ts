@@ -53,7 +53,7 @@ export const listSettings = (sources: ChangeSources) => {
   return { profile, rows: settingNames.map((name) => toRow(layers, name)), unknown: unknownIn(layers) };
 };
 
-/** @throws Failure `setting-unknown`, `setting-wrong`, and as `listSettings` */
+/** @throws Failure `setting-unknown`, `setting-invalid`, and as `listSettings` */
 export const showSetting = (sources: ChangeSources, typed: string) => {
   const name = findSetting(typed);
   const layers = findLayers(sources);
@@ -79,7 +79,7 @@ type Found = Pick<Problem, "rule" | "message" | "advice">;
 const problemOf = (name: SettingName, text: string, { wanted, suggestion }: Unparsed): Found => {
   const correct = `\`rollcall config set ${name} …\`, or correct it where it stands`;
   const advice = suggestion === undefined ? correct : `did you mean ${suggestion}?`;
-  return { rule: "setting-wrong", message: `${name} can't be "${showText(name, text)}": it takes ${wanted}`, advice };
+  return { rule: "setting-invalid", message: `${name} can't be "${showText(name, text)}": it takes ${wanted}`, advice };
 };
 
 const positionIn = ({ file, line, column }: Where): Pick<Problem, "file" | "line" | "column"> => ({
@@ -113,7 +113,7 @@ const findSetting = (typed: string): SettingName => {
 /** A change of settings; `overriding` are variables of the environment that override it. */
 export type Changed = Awaited<ReturnType<typeof setSetting>>;
 
-/** Saves one setting. @throws Failure `setting-unknown`, `setting-wrong`, `options-contradict`, and as `changeSaved` */
+/** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `options-contradict`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
@@ -161,7 +161,7 @@ export const unsetSettings = async (sources: ChangeSources, typed: readonly stri
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 
-/** The settings of a profile as `importSettings` takes them. @throws Failure `setting-wrong`, and as `listSettings` */
+/** The settings of a profile as `importSettings` takes them. @throws Failure `setting-invalid`, and as `listSettings` */
 export const exportSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;
@@ -213,11 +213,11 @@ export const importProblem = (
   }
   if (layers.local && settings[name].isDeployed) {
     const advice = "leave it out, or import into another profile: --profile <name>";
-    return { rule: "setting-of-service", message: `the local service has its own ${name}`, advice };
+    return { rule: "built-in-setting", message: `the local service has its own ${name}`, advice };
   }
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
     const message = `${name} is neither a text nor a number nor true or false`;
-    return { rule: "setting-wrong", message, advice: "write it as a text, such as `rollcall config export` does" };
+    return { rule: "setting-invalid", message, advice: "write it as a text, such as `rollcall config export` does" };
   }
   const text = savedText(value);
   const parsed = settings[name].parse(text, layers);
@@ -299,7 +299,7 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
 
 /**
  * Renames a profile. Its account, by which the ledger knows what was logged, stays.
- * @throws Failure `profile-unknown`, `profile-exists`, `options-contradict`, `setting-wrong`, and as `changeSaved`
+ * @throws Failure `profile-unknown`, `profile-exists`, `options-contradict`, `setting-invalid`, and as `changeSaved`
  */
 export const renameProfile = async (
   sources: ChangeSources,

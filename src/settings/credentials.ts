@@ -164,7 +164,7 @@ export const toCredential = (
 ): Credential =>
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
-/** Checks a user name: at its first colon, Basic would end it (interface 5). @throws Failure `setting-wrong` */
+/** Checks a user name: at its first colon, Basic would end it (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: Where): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without a colon and control characters";

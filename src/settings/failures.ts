@@ -32,7 +32,7 @@ interface WrongValue {
 export const settingWrong = ({ setting, value, wanted, suggestion, where, profile }: WrongValue): Failure => {
   const from = sayWhere(where, profile);
   const message = `${setting} can't be "${value}"${from === "" ? "" : ` (${from})`}: it takes ${wanted}`;
-  return new Failure("usage", "setting-wrong", message, { ...didYouMean(suggestion), where });
+  return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });
 };
 
 export const settingUnknown = (name: string, suggestion: string | undefined): Failure => {

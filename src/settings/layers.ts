@@ -51,7 +51,7 @@ const builtIn: readonly string[] = [defaultProfile, localProfile];
 /** Names are keys of a JSON object and words of a command line. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
-/** @throws Failure `setting-wrong` */
+/** @throws Failure `setting-invalid` */
 export const checkProfileName = (name: string, where: Where): string => {
   if (namePattern.test(name)) return name;
   throw settingWrong({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
@@ -85,7 +85,7 @@ export const savedTexts = (host: Machine, name: SettingName): readonly string[] 
 
 /**
  * The name of the run's profile, which may not exist: typed, in the environment, saved by `profile use`, or the default.
- * @throws Failure `options-contradict`, `setting-wrong`
+ * @throws Failure `options-contradict`, `setting-invalid`
  */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: Saved) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
@@ -107,7 +107,7 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 /** What the settings of a run are resolved from. */
 export type Layers = ReturnType<typeof findLayers>;
 
-/** Finds the layers of a run. @throws Failure `options-contradict`, `profile-unknown`, `setting-wrong` */
+/** Finds the layers of a run. @throws Failure `options-contradict`, `profile-unknown`, `setting-invalid` */
 export const findLayers = ({
   host,
   flags,
@@ -179,7 +179,7 @@ export const resolveSetting = (layers: Layers, name: SettingName): Resolved | un
   return found(defaults?.[name] ?? ofLocal ?? made, "default", () => ({}));
 };
 
-/** The value of a setting; undefined if no layer has it. @throws Failure `setting-wrong` */
+/** The value of a setting; undefined if no layer has it. @throws Failure `setting-invalid` */
 export const findValue = <Name extends SettingName>(layers: Layers, name: Name): SettingValues[Name] | undefined => {
   const found = resolveSetting(layers, name);
   if (found === undefined) return undefined;

@@ -104,7 +104,7 @@ export const triedFor = "5s";
 /** The settings besides addresses that commands at the main address need. */
 const besideAddresses = ["project", "analysis_provider", "router_provider"] as const;
 
-/** The origin that requests of a use go to; undefined if its address is not set. @throws Failure `setting-wrong` */
+/** The origin that requests of a use go to; undefined if its address is not set. @throws Failure `setting-invalid` */
 export const originOf = (settings: Settings, use: CredentialUse): string | undefined => {
   const { host } = uses[use];
   return settings.get(addressOf(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
@@ -118,7 +118,7 @@ interface Target {
 
 /**
  * Plans a login for one use, or for all of them. It takes the key as soon as an address is known.
- * @throws Failure `setting-missing` if no use has an address, `setting-wrong`, `options-contradict`, `login-key-missing`,
+ * @throws Failure `setting-missing` if no use has an address, `setting-invalid`, `options-contradict`, `login-key-missing`,
  * `credential-unusable`, `interrupted`
  */
 export const planLogin = async (

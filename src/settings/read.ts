@@ -22,7 +22,7 @@ import { addressNames, optionOf, type SettingName, type SettingValues, settings,
 /** The setting that has the address of a host. */
 export const addressOf = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 
-/** The settings of one run. An invalid value is a failure `setting-wrong` when it is used. */
+/** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
 
 /** What the local service of a run is opened with. */

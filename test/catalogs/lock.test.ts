@@ -70,7 +70,7 @@ describe("a lock file", () => {
         const { lock, models, text } = await lockFileOf(data);
         if (lock === undefined) throw new Error("no lock");
         const found = verifyLock(lock, new Map([["router" as const, []]]), policy);
-        expect(found.map(({ problem }) => problem.rule)).toEqual(models.map(() => "model-not-served"));
+        expect(found.map(({ problem }) => problem.rule)).toEqual(models.map(() => "model-removed"));
         const lines = text().split("\n");
         for (const { problem, locked } of found) {
           expect(lines[(problem.line ?? 0) - 1]).toContain(`"id": ${JSON.stringify(locked.id)}`);
@@ -97,8 +97,8 @@ describe("a lock file", () => {
     const models = modelsOf([entry("own", "2e-6"), entry("other", price)]);
     const found = verifyLock(lock, new Map([["router" as const, models]]), policy);
     expect(found.map((one) => [one.problem.rule, one.replacement?.id])).toEqual([
-      ["price-rose", replacement],
-      ["price-rose", replacement],
+      ["price-increased", replacement],
+      ["price-increased", replacement],
     ]);
   });
 

@@ -462,7 +462,7 @@ describe("the checker", () => {
       const line = JSON.stringify({ messages_and_choices, reward: 1, additional_histories });
       // The same ids are the same in any spelling.
       for (const text of [line, line.replace('"tool_call_id":"a"', String.raw`"tool_call_id":"\u0061"`)]) {
-        expect(foundIn(Buffer.from(text)).counts["tool-call-unanswered"] ?? 0).toBe(count);
+        expect(foundIn(Buffer.from(text)).counts["missing-tool-result"] ?? 0).toBe(count);
       }
     });
   }

@@ -116,7 +116,7 @@ describe("the findings of several files", () => {
   it("are at their positions, in their order, with the numbers of other lines, as warnings and with --strict", async () => {
     const files = filesOf(...contents);
     const found = async (strict: boolean) => {
-      const reading = await read(files, { judgement: { strict, allowed: new Set(["no-assistant"]) } });
+      const reading = await read(files, { judgement: { strict, allowed: new Set(["no-assistant-turn"]) } });
       const shown = reading.problems.sorted(files).map(({ rule, severity, file, line, column, path = [], message }) => {
         const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
         const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
@@ -127,39 +127,39 @@ describe("the findings of several files", () => {
       return [...shown, valid.join("")];
     };
     expect(await found(false)).toEqual([
-      "w group-no-signal 1:1:1",
-      "w nothing-trainable 1:1:42 trajectories.0.messages_and_choices",
-      "w trajectory-twice 1:2:124 trajectories.1 1:1 0",
+      "w zero-variance-group 1:1:1",
+      "w no-sampled-turns 1:1:42 trajectories.0.messages_and_choices",
+      "w duplicate-trajectory 1:2:124 trajectories.1 1:1 0",
       "w reward-outlier 1:2:333 trajectories.2.reward 1e+99 0.5",
       "e wrong-type 1:3:227 trajectories.1.reward",
-      "w group-no-signal 1:4:1",
-      "w trajectory-twice 1:4:18 trajectories.0 1:1 0",
-      "w trajectory-twice 1:4:124 trajectories.1 1:1 1",
-      "w policy-mixed 2:3:1 2 4",
-      "w policy-mixed 2:5:1 4 5",
+      "w zero-variance-group 1:4:1",
+      "w duplicate-trajectory 1:4:18 trajectories.0 1:1 0",
+      "w duplicate-trajectory 1:4:124 trajectories.1 1:1 1",
+      "w mixed-policy-versions 2:3:1 2 4",
+      "w mixed-policy-versions 2:5:1 4 5",
       "e group-scattered 2:8:117 group_id 1 1",
-      "w policy-lags 2:9:1 3 5 5",
-      "w group-of-one 3:1:1",
-      "w group-of-one 3:3:1",
-      "e json-cut-off 3:5:2",
-      "w group-of-one 3:7:1",
+      "w stale-policy 2:9:1 3 5 5",
+      "w single-trajectory-group 3:1:1",
+      "w single-trajectory-group 3:3:1",
+      "e json-truncated 3:5:2",
+      "w single-trajectory-group 3:7:1",
       "w mixed-shapes",
       "1101111111111111101111101",
     ]);
     expect(await found(true)).toEqual([
-      "e group-no-signal 1:1:1",
+      "e zero-variance-group 1:1:1",
       "e reward-outlier 1:2:333 trajectories.2.reward 1e+99 0.5",
       "e wrong-type 1:3:227 trajectories.1.reward",
-      "e group-no-signal 1:4:1",
-      "e nothing-trainable 1:5:42 trajectories.0.messages_and_choices",
-      "e policy-mixed 2:3:1 2 4",
-      "e policy-mixed 2:5:1 4 5",
+      "e zero-variance-group 1:4:1",
+      "e no-sampled-turns 1:5:42 trajectories.0.messages_and_choices",
+      "e mixed-policy-versions 2:3:1 2 4",
+      "e mixed-policy-versions 2:5:1 4 5",
       "e group-scattered 2:8:117 group_id 1 1",
-      "e nothing-trainable 2:9:25 messages_and_choices",
-      "e group-of-one 3:1:1",
-      "e group-of-one 3:3:1",
-      "e json-cut-off 3:5:2",
-      "e group-of-one 3:7:1",
+      "e no-sampled-turns 2:9:25 messages_and_choices",
+      "e single-trajectory-group 3:1:1",
+      "e single-trajectory-group 3:3:1",
+      "e json-truncated 3:5:2",
+      "e single-trajectory-group 3:7:1",
       "e mixed-shapes",
       "0000111111111111100010000",
     ]);
@@ -171,7 +171,7 @@ describe("a trajectory that a group has twice", () => {
     const [one, other] = [1, 2].map((reward) => `{"messages_and_choices":[],"reward":${reward}}`);
     const file = filesOf(`{"trajectories":[${one},${other},${one}]}\n`);
     const { problems } = await read(file, { judgement: { strict: false, allowed: new Set() } });
-    const twice = problems.sorted(file).filter(({ rule }) => rule === "trajectory-twice");
+    const twice = problems.sorted(file).filter(({ rule }) => rule === "duplicate-trajectory");
     expect(twice).toMatchObject([
       { line: 1, path: ["trajectories", 2], message: expect.stringContaining("trajectories.0") },
     ]);
@@ -251,7 +251,7 @@ describe("grouping", () => {
     const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
     expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
     expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
-      { rule: "group-key-nowhere", advice: expect.stringContaining("prompt_id") },
+      { rule: "group-key-unknown", advice: expect.stringContaining("prompt_id") },
     ]);
     expect(problems.counts.some(({ rule }) => rule === "group-key-missing")).toBe(false);
   });
@@ -268,7 +268,7 @@ describe("grouping", () => {
     const rejectedOf = async (lines: readonly string[], groupBy?: string) => {
       const [path = ""] = filesOf(lines.join("\n"));
       const { problems } = await read([path], groupBy === undefined ? {} : { groupBy });
-      return problems.sorted([path]).flatMap(({ rule, line: at }) => (rule === "group-in-doubt" ? at : []));
+      return problems.sorted([path]).flatMap(({ rule, line: at }) => (rule === "ambiguous-group" ? at : []));
     };
     expect(await rejectedOf(text)).toEqual([2, 4]);
     expect(await rejectedOf(text, "group_id")).toEqual([1, 2, 4, 5]);
@@ -298,8 +298,8 @@ describe("a policy version", () => {
     const ofVersion = (version: number) =>
       JSON.stringify({ trajectories: [{ ...plain, final_policy_version: version }] });
     const lagsIn = async (...texts: readonly string[]) =>
-      (await problemsOf(filesOf(...texts), { judgement: lenient })).filter((problem) => /^policy-lags/.test(problem));
-    expect(await lagsIn(`${ofVersion(8)}\n${ofVersion(7)}`)).toEqual(["policy-lags 2:1"]);
+      (await problemsOf(filesOf(...texts), { judgement: lenient })).filter((problem) => /^stale-policy/.test(problem));
+    expect(await lagsIn(`${ofVersion(8)}\n${ofVersion(7)}`)).toEqual(["stale-policy 2:1"]);
     expect(await lagsIn(ofVersion(8), ofVersion(7))).toEqual([]);
   });
 });
@@ -310,7 +310,7 @@ describe("a whole request in the input", () => {
 
   it("is rejected if its split differs from --split", async () => {
     expect(await problemsOf(filesOf(`${request("train")}\n${request("val")}`), { split: "train" })).toEqual([
-      "split-differs 2:10 split",
+      "split-mismatch 2:10 split",
     ]);
   });
 
@@ -330,8 +330,8 @@ describe("a whole request in the input", () => {
     const b = '{"x":[1,2],"run":{"id":1},"trajectory_groups":[{"trajectories":[]}],"split":"t"}';
     const c = '{"split":"t","run":{"id":2},"x":[1,2],"trajectory_groups":[{"trajectories":[]}]}';
     expect((await read(filesOf(`${a}\n${b}`))).problems.errors).toBe(0);
-    expect(await problemsOf(filesOf(`${a}\n${c}`))).toContain("request-keys-differ 2:20 run");
-    expect(await problemsOf(filesOf(`${a}\n${request("t")}`))).toContain("request-keys-differ 2:1");
+    expect(await problemsOf(filesOf(`${a}\n${c}`))).toContain("request-key-mismatch 2:20 run");
+    expect(await problemsOf(filesOf(`${a}\n${request("t")}`))).toContain("request-key-mismatch 2:1");
   });
 
   it("is rejected if it has a structural key twice, however the key is spelled", async () => {
@@ -374,8 +374,8 @@ describe("an input file", () => {
     mkdirSync(join(folder, "inner"));
     const packed = gzipSync(line);
     const cases: readonly (readonly [string, string])[] = [
-      [join(folder, "nothing"), "file-missing"],
-      [join(folder, "*.jsonl"), "glob-empty"],
+      [join(folder, "nothing"), "file-not-found"],
+      [join(folder, "*.jsonl"), "glob-without-match"],
       [join(folder, "inner"), "file-is-folder"],
       [file("empty", ""), "input-empty"],
       [file("utf-16", Buffer.from(`\ufeff${line}`, "utf16le")), "utf-16"],
@@ -390,10 +390,10 @@ describe("an input file", () => {
       [file("zeros", Buffer.alloc(4096)), "not-json"],
       ["/dev/zero", "endless-device"],
       ["/dev/urandom", "endless-device"],
-      [file("cut.gz", packed.subarray(0, -9)), "gzip-broken"],
-      [file("corrupt.gz", packed.fill(7, 12, 20)), "gzip-broken"],
-      [file("more.gz", Buffer.concat([gzipSync(line), Buffer.from(line)])), "gzip-broken"],
-      [file("hidden.gz", Buffer.concat([gzipSync(line), Buffer.from("\0\0more")])), "gzip-broken"],
+      [file("cut.gz", packed.subarray(0, -9)), "gzip-corrupt"],
+      [file("corrupt.gz", packed.fill(7, 12, 20)), "gzip-corrupt"],
+      [file("more.gz", Buffer.concat([gzipSync(line), Buffer.from(line)])), "gzip-corrupt"],
+      [file("hidden.gz", Buffer.concat([gzipSync(line), Buffer.from("\0\0more")])), "gzip-corrupt"],
     ];
     for (const [path, rule] of cases) expect([path, ...(await rulesOf(path))]).toEqual([path, "invalid_input", rule]);
     expect(await rulesOf(file("padded.gz", Buffer.concat([gzipSync(line), Buffer.alloc(512)])))).toEqual([]);
@@ -416,7 +416,7 @@ describe("an input file", () => {
   it("is not decompressed beyond the limit", async () => {
     const files = filesOf(gzipSync(`${line}\n`.repeat(100)));
     expect(await refusal(files, { maxUnpackedBytes: 1000 })).toMatchObject({
-      about: { problems: [{ rule: "unpacked-too-large", message: expect.stringContaining("1000 bytes") }] },
+      about: { problems: [{ rule: "decompressed-too-large", message: expect.stringContaining("1000 bytes") }] },
     });
     expect((await read(files)).groups.count).toBe(100);
   });
@@ -428,7 +428,7 @@ describe("an input file", () => {
     );
     expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
     expect((await read([small])).groups.count).toBe(1);
-    expect(await refusal([bomb])).toMatchObject({ about: { problems: [{ rule: "unpacked-too-large" }] } });
+    expect(await refusal([bomb])).toMatchObject({ about: { problems: [{ rule: "decompressed-too-large" }] } });
   });
 
   it.each([["check"], ["ledger", "verify", "--no-color"]])(
@@ -466,7 +466,7 @@ describe("an input file", () => {
     const host = { ...testHost(), platform: "win32" as const };
     const reading = await read([join(folder, "r*", "?.jsonl")], { host });
     expect(reading.sources.map(({ name }) => name.slice(folder.length))).toEqual(["/runs/a.jsonl", "/runs/b.jsonl"]);
-    expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-empty"]);
+    expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-without-match"]);
   });
 
   it("may be one of hundreds, which need few descriptors and equal one file with all lines", {
@@ -552,7 +552,7 @@ describe("the warning about sampled turns", () => {
   const scored = sampled(',"logprobs":{"content":[]}');
   const unscored = sampled(',"logprobs":null');
   const of = (...messages: readonly string[]) => `{"messages_and_choices":[${messages.join(",")}],"reward":1}`;
-  const lacks = ["nothing-trainable", "choice-without-logprobs", "tools-missing"];
+  const lacks = ["no-sampled-turns", "missing-logprobs", "missing-tools"];
   const lacking = async (...contents: readonly string[]) => {
     const files = filesOf(...contents);
     const { problems, found } = await read(files, { judgement: lenient });
@@ -565,19 +565,19 @@ describe("the warning about sampled turns", () => {
 
   it("appears once, at the first trajectory, if no trajectory has a choice", async () => {
     const { shown } = await lacking([of(given), of(given)].join("\n"), of(given));
-    expect(shown).toEqual(["1 1 tools-missing tools", "1 1 nothing-trainable messages_and_choices"]);
+    expect(shown).toEqual(["1 1 missing-tools tools", "1 1 no-sampled-turns messages_and_choices"]);
     expect((await lacking([of(unscored), of(given)].join("\n"))).shown).toContain(
-      "1 1 choice-without-logprobs messages_and_choices.0.logprobs",
+      "1 1 missing-logprobs messages_and_choices.0.logprobs",
     );
   });
 
   it("appears once for a file without choices, and for each trajectory if others in its file have choices", async () => {
     const group = `{"trajectories":[${of(scored)},${of('{"role":"assistant","content":"4"}')}]}`;
     const { shown, sampled } = await lacking([of(scored), of(given), group].join("\n"), `${of(given)}\n${of(given)}`);
-    expect(shown.filter((one) => one.includes("nothing-trainable"))).toEqual([
-      "1 2 nothing-trainable messages_and_choices",
-      "1 3 nothing-trainable trajectories.1.messages_and_choices",
-      "2 1 nothing-trainable messages_and_choices",
+    expect(shown.filter((one) => one.includes("no-sampled-turns"))).toEqual([
+      "1 2 no-sampled-turns messages_and_choices",
+      "1 3 no-sampled-turns trajectories.1.messages_and_choices",
+      "2 1 no-sampled-turns messages_and_choices",
     ]);
     expect(sampled).toEqual({ choices: 2, scored: 2, trajectories: 2 });
   });
@@ -612,7 +612,7 @@ describe("a request on one line", () => {
     const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
     const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
     const { problems } = await read(filesOf(text), { judgement: lenient });
-    const places = problems.sorted([]).filter(({ rule }) => rule === "group-of-one");
+    const places = problems.sorted([]).filter(({ rule }) => rule === "single-trajectory-group");
     const first = text.indexOf('{"trajectories"') + 1;
     const length = JSON.stringify(own).length + 1;
     expect(places.map(({ line, column }) => [line, column])).toEqual([0, 1, 2].map((at) => [1, first + at * length]));
@@ -628,9 +628,9 @@ describe("a line", () => {
     ['{"a":True}', "json-python 1:6"],
     ['{"a":1} // no', "json-comment 1:9"],
     ['{"a":/* no */1}', "json-comment 1:6"],
-    [`${line}\n${line.slice(0, 30)}`, "json-cut-off 2:31"],
-    [`${line.slice(0, 30)}\n${line}`, "json-cut-off 1:31"],
-    [`${line} ${line}`, `json-after 1:${line.length + 2}`],
+    [`${line}\n${line.slice(0, 30)}`, "json-truncated 2:31"],
+    [`${line.slice(0, 30)}\n${line}`, "json-truncated 1:31"],
+    [`${line} ${line}`, `json-trailing-data 1:${line.length + 2}`],
     ['{"a":1,}', "json-syntax 1:8"],
     ['{"a":[1,]}', "json-syntax 1:9"],
     ['{"a":"\u0001"}', "json-syntax 1:7"],
@@ -653,7 +653,7 @@ describe("a line", () => {
     ['{"split":"t","trajectory_groups":{}}', "wrong-type 1:34 trajectory_groups"],
     [`[\n ${line},\n {"reward":NaN}\n]`, "json-nan 3:12"],
     ['[\n {\n  "reward": 1\n }\n]', "missing-field 2:2 0.messages_and_choices"],
-    ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "role-unknown 1:35 0.messages_and_choices.0.role"],
+    ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "unknown-role 1:35 0.messages_and_choices.0.role"],
   ];
 
   it.each([
@@ -726,15 +726,15 @@ describe("a line", () => {
     };
     expect((await problemsOf(filesOf(JSON.stringify(odd)))).map((one) => one.replace(/ \d+:\d+/, ""))).toEqual([
       "message-type messages_and_choices.0",
-      "role-missing messages_and_choices.1",
-      "role-unknown messages_and_choices.2.role",
+      "missing-role messages_and_choices.1",
+      "unknown-role messages_and_choices.2.role",
       "content-type messages_and_choices.2.content",
-      "tool-call-id-missing messages_and_choices.3",
+      "missing-tool-call-id messages_and_choices.3",
       "tool-calls-null messages_and_choices.4.tool_calls",
       "tool-calls-type messages_and_choices.6.tool_calls",
       "null-field tools",
       "history-type additional_histories.0",
-      "role-unknown additional_histories.1.messages_and_choices.0.role",
+      "unknown-role additional_histories.1.messages_and_choices.0.role",
       "metric-name metrics.reward",
       "metric-type metrics.word",
       "metadata-nested metadata.deep",

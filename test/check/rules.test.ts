@@ -23,53 +23,56 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
   "json-python": trajectory(1, ',"metadata":{"solved":true}'),
   "json-single-quotes": trajectory(1, ',"logs":["it\'s"]'),
   "json-comment": trajectory(1, ',"logs":["// step 17"]'),
-  "json-cut-off": `${trajectory(0)}\n${trajectory(1)}`,
-  "json-after": `${trajectory(0)}\n${trajectory(1)}`,
+  "json-truncated": `${trajectory(0)}\n${trajectory(1)}`,
+  "json-trailing-data": `${trajectory(0)}\n${trajectory(1)}`,
   "json-syntax": trajectory(1),
   "group-scattered": file(["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"), {
     groupBy: "group_id",
   }),
-  "group-in-doubt": [trajectory(0), trajectory(1), '{"group_id":"a","rew'].join("\n"),
+  "ambiguous-group": [trajectory(0), trajectory(1), '{"group_id":"a","rew'].join("\n"),
   "group-key-missing": file(
     `${trajectory(0, ',"prompt_id":["a"]')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`,
     { groupBy: "prompt_id" },
   ),
-  "group-key-nowhere": file(
+  "group-key-unknown": file(
     `${trajectory(0, ',"info":{"prompt_id":"a"}')}\n${trajectory(1, ',"info":{"prompt_id":"a"}')}`,
     { groupBy: "info.prompt_id" },
   ),
-  "split-differs": file(`{"split":"train","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
-  "request-keys-differ": {
+  "split-mismatch": file(`{"split":"train","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
+  "request-key-mismatch": {
     files: {
       "a.json": `{"split":"train","run":"a","trajectory_groups":[${goodGroup}]}`,
       "b.json": `{"split":"train","run":"a","trajectory_groups":[]}`,
     },
   },
   "mixed-shapes": goodGroup,
-  "group-no-signal": goodGroup,
-  "group-of-one": `${trajectory(0, ',"group_id":"a"')}\n${trajectory(1, ',"group_id":"a"')}`,
+  "zero-variance-group": goodGroup,
+  "single-trajectory-group": `${trajectory(0, ',"group_id":"a"')}\n${trajectory(1, ',"group_id":"a"')}`,
   "reward-outlier": rewards(5),
-  "policy-order": trajectory(1, ',"initial_policy_version":7,"final_policy_version":8'),
-  "policy-mixed": group(trajectory(0, ',"final_policy_version":8'), trajectory(1, ',"final_policy_version":8')),
-  "policy-lags": versions(7, 7, 8),
-  "tool-call-unanswered": messages(question, called),
-  "last-call-unanswered": messages(question, called),
-  "tool-unlisted": trajectory(1, tools("search"), `${question},${called}`),
-  "no-assistant": messages(question, choice()),
-  "nothing-trainable": messages(question, choice()),
-  "choice-without-logprobs": messages(question, choice(',"logprobs":{"content":[]}')),
-  "tools-missing": trajectory(1, tools("search"), `${question},${called},${result},${answer}`),
-  "trajectory-twice": goodGroup,
-  "group-in-both": file(goodGroup, { against: group(trajectory(1), trajectory(0)) }),
-  "start-time-zone": trajectory(1, ',"start_time":"2025-11-01T09:30:00+01:00"'),
+  "policy-versions-reversed": trajectory(1, ',"initial_policy_version":7,"final_policy_version":8'),
+  "mixed-policy-versions": group(
+    trajectory(0, ',"final_policy_version":8'),
+    trajectory(1, ',"final_policy_version":8'),
+  ),
+  "stale-policy": versions(7, 7, 8),
+  "missing-tool-result": messages(question, called),
+  "trailing-tool-call": messages(question, called),
+  "undeclared-tool": trajectory(1, tools("search"), `${question},${called}`),
+  "no-assistant-turn": messages(question, choice()),
+  "no-sampled-turns": messages(question, choice()),
+  "missing-logprobs": messages(question, choice(',"logprobs":{"content":[]}')),
+  "missing-tools": trajectory(1, tools("search"), `${question},${called},${result},${answer}`),
+  "duplicate-trajectory": goodGroup,
+  "split-leak": file(goodGroup, { against: group(trajectory(1), trajectory(0)) }),
+  "missing-utc-offset": trajectory(1, ',"start_time":"2025-11-01T09:30:00+01:00"'),
   "secret-in-content": messages(question, '{"role":"assistant","content":"export KEY=sk-your-key-goes-here-0000"}'),
   "missing-field": trajectory(1),
   "wrong-type": trajectory(0.5),
-  "start-time-wrong": trajectory(1, ',"start_time":"2024-02-29T23:59:60.5-08:00"'),
+  "start-time-invalid": trajectory(1, ',"start_time":"2024-02-29T23:59:60.5-08:00"'),
   "not-an-object": `[${trajectory(0)},${trajectory(1)}]`,
   "duplicate-key": group(trajectory(0, ',"logs":["\\"trajectories\\""]'), trajectory(1)),
   "tool-incomplete": trajectory(1, ',"tools":[{"type":"function","function":{"name":"search"}}]'),
-  "group-empty": goodGroup,
+  "empty-group": goodGroup,
   "null-field": trajectory(1, ',"tools":[]'),
   "reward-not-finite": trajectory("1e300"),
   "metric-not-finite": trajectory(1, ',"metrics":{"loss":1e300}'),
@@ -79,9 +82,9 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
   "metadata-nested": trajectory(1, ',"metadata":{"task_id":3}'),
   "log-type": trajectory(1, ',"logs":["step 1"]'),
   "message-type": messages(question, answer),
-  "role-missing": messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`),
-  "role-unknown": messages('{"role":"developer","content":"Be short."}', question, answer),
-  "tool-call-id-missing": messages(question, called, result, answer),
+  "missing-role": messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`),
+  "unknown-role": messages('{"role":"developer","content":"Be short."}', question, answer),
+  "missing-tool-call-id": messages(question, called, result, answer),
   "content-type": messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer),
   "tool-calls-null": messages(
     question,
@@ -117,7 +120,7 @@ describe("exception-in-trajectory", () => {
   });
 });
 
-describe("role-unknown", () => {
+describe("unknown-role", () => {
   it.each([
     ["user", "human"],
     ["user", "Human"],
@@ -127,12 +130,12 @@ describe("role-unknown", () => {
   ])("suggests %s for the role %s", async (meant, role) => {
     const problems = await problemsIn(file(messages(`{"role":"${role}","content":"2+2?"}`, answer)));
     expect(problems).toContainEqual(
-      expect.objectContaining({ rule: "role-unknown", advice: `did you mean ${meant}?` }),
+      expect.objectContaining({ rule: "unknown-role", advice: `did you mean ${meant}?` }),
     );
   });
 });
 
-describe("group-empty", () => {
+describe("empty-group", () => {
   it.each([
     [0, "the group has no trajectories"],
     [1, "the group has exceptions, and no trajectories"],
@@ -140,7 +143,7 @@ describe("group-empty", () => {
   ])("reports for a group with %i exceptions: %s", async (count, message) => {
     const exceptions = JSON.stringify(Array.from({ length: count }, () => "timeout"));
     const problems = await problemsIn(file(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));
-    expect(problems).toContainEqual(expect.objectContaining({ rule: "group-empty", line: 1, message }));
+    expect(problems).toContainEqual(expect.objectContaining({ rule: "empty-group", line: 1, message }));
   });
 });
 

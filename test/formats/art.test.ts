@@ -82,7 +82,7 @@ const rowOf = (group: number, index: number | null, more: Row = {}): Row => ({
 const wrongIn = async (rows: readonly Row[]): Promise<readonly string[]> => {
   const { code, stderr } = await convertFile(parquetOf(rows));
   expect(code).toBe(3);
-  return stderr.split("\n").flatMap((line) => /rollouts\.parquet(.*) \[record-broken\]$/.exec(line)?.[1] ?? []);
+  return stderr.split("\n").flatMap((line) => /rollouts\.parquet(.*) \[record-invalid\]$/.exec(line)?.[1] ?? []);
 };
 
 describe("a Parquet file of ART", () => {

@@ -319,18 +319,18 @@ describe("an ATIF document", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "a.json:1: error: steps.1.source: this record of atif can't be converted: source is none of system, user and agent [record-broken]",
-        "b.json:1: error: steps.1: this record of atif can't be converted: message is missing [record-broken]",
-        "c.json:1: error: steps.1.message: this record of atif can't be converted: it is neither text nor parts [record-broken]",
-        "d.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: function_name is missing [record-broken]",
-        "e.json:1: error: steps.1.observation.results: this record of atif can't be converted: results is no list [record-broken]",
-        "f.json:1: error: steps.1.metrics.logprobs: this record of atif can't be converted: 1 logprobs can't be those of 0 sampled tokens [record-broken]",
-        "g.json:1: error: steps: this record of atif can't be converted: steps has none [record-broken]",
-        "h.json:1: error: schema_version: this record of atif can't be converted: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-broken]",
-        "i.json:1: error: this record of atif can't be converted: it is a part of itself, by way of i.json [record-broken]",
-        "k.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: tool_call_id is missing [record-broken]",
-        "l.json:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-broken]",
-        "trajectory.json:1:19: error: this record of atif can't be converted: it is cut off [record-broken]",
+        "a.json:1: error: steps.1.source: this record of atif can't be converted: source is none of system, user and agent [record-invalid]",
+        "b.json:1: error: steps.1: this record of atif can't be converted: message is missing [record-invalid]",
+        "c.json:1: error: steps.1.message: this record of atif can't be converted: it is neither text nor parts [record-invalid]",
+        "d.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: function_name is missing [record-invalid]",
+        "e.json:1: error: steps.1.observation.results: this record of atif can't be converted: results is no list [record-invalid]",
+        "f.json:1: error: steps.1.metrics.logprobs: this record of atif can't be converted: 1 logprobs can't be those of 0 sampled tokens [record-invalid]",
+        "g.json:1: error: steps: this record of atif can't be converted: steps has none [record-invalid]",
+        "h.json:1: error: schema_version: this record of atif can't be converted: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-invalid]",
+        "i.json:1: error: this record of atif can't be converted: it is a part of itself, by way of i.json [record-invalid]",
+        "k.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: tool_call_id is missing [record-invalid]",
+        "l.json:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-invalid]",
+        "trajectory.json:1:19: error: this record of atif can't be converted: it is cut off [record-invalid]",
       ]
     `);
   });

@@ -130,11 +130,11 @@ describe("trial folders of Harbor", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "job/a/result.json:1: error: this record of harbor can't be converted: its trajectory is not there, or no JSON: looked for agent/trajectory.json beside it [record-broken]",
-        "job/b/agent/trajectory.json:1: error: steps.1.message: this record of harbor can't be converted: it is neither text nor parts [record-broken]",
-        "job/c/result.json:1: error: verifier_result.rewards: this record of harbor can't be converted: rewards has no reward, but accuracy: say --reward-from verifier_result.rewards.accuracy [record-broken]",
-        "job/d/result.json:1: error: this record of harbor can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
-        "job/e/result.json:1:15: error: this record of harbor can't be converted: it is cut off [record-broken]",
+        "job/a/result.json:1: error: this record of harbor can't be converted: its trajectory is not there, or no JSON: looked for agent/trajectory.json beside it [record-invalid]",
+        "job/b/agent/trajectory.json:1: error: steps.1.message: this record of harbor can't be converted: it is neither text nor parts [record-invalid]",
+        "job/c/result.json:1: error: verifier_result.rewards: this record of harbor can't be converted: rewards has no reward, but accuracy: say --reward-from verifier_result.rewards.accuracy [record-invalid]",
+        "job/d/result.json:1: error: this record of harbor can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "job/e/result.json:1:15: error: this record of harbor can't be converted: it is cut off [record-invalid]",
       ]
     `);
     const from = ["--reward-from", "verifier_result.rewards.accuracy"];

@@ -140,7 +140,7 @@ describe("a trajectory of mini-swe-agent", () => {
     const files = { "old.traj.json": text, ...rewards };
     const refused = await runRollcall(["convert", "old.traj.json"], { cwd: folderOf(files) });
     expect(refused.stderr).toContain(
-      "old.traj.json: mini-swe-agent-messages has lost a part of what was said and sampled [format-lossy]",
+      "old.traj.json: mini-swe-agent-messages has lost a part of what was said and sampled [lossy-format]",
     );
     expect(refused.code).toBe(3);
     const { code, groups, left } = await convertFiles(files, { names: ["old.traj.json"], args: [...args, "--lossy"] });
@@ -163,11 +163,11 @@ describe("a trajectory of mini-swe-agent", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "1.traj.json:1: error: messages.0: this record of mini-swe-agent can't be converted: role is missing [record-broken]",
-        "2.traj.json:1: error: messages.1: this record of mini-swe-agent can't be converted: a message is no object [record-broken]",
-        "3.traj.json:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward of 3 or 3.traj [record-broken]",
-        "i.traj.json:1: error: trajectory_format: this record of mini-swe-agent can't be converted: trajectory_format is none of mini-swe-agent-1 to mini-swe-agent-1.1 [record-broken]",
-        "j.traj.json:1:2: error: this record of mini-swe-agent can't be converted: it is cut off [record-broken]",
+        "1.traj.json:1: error: messages.0: this record of mini-swe-agent can't be converted: role is missing [record-invalid]",
+        "2.traj.json:1: error: messages.1: this record of mini-swe-agent can't be converted: a message is no object [record-invalid]",
+        "3.traj.json:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward of 3 or 3.traj [record-invalid]",
+        "i.traj.json:1: error: trajectory_format: this record of mini-swe-agent can't be converted: trajectory_format is none of mini-swe-agent-1 to mini-swe-agent-1.1 [record-invalid]",
+        "j.traj.json:1:2: error: this record of mini-swe-agent can't be converted: it is cut off [record-invalid]",
       ]
     `);
   });

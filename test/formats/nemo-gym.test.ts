@@ -272,14 +272,14 @@ describe("rollouts of NeMo Gym", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "r.jsonl:1: error: r.jsonl:3 can't be read, and may belong to this group [group-in-doubt]",
-        "r.jsonl:2: error: this record of nemo-gym can't be converted: response is missing [record-broken]",
-        "r.jsonl:3: error: this record of nemo-gym can't be converted: neither _ng_task_index nor a prompt says its group [record-broken]",
-        "r.jsonl:5: error: this record of nemo-gym can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
-        "r.jsonl:6: error: response.output.0: this record of nemo-gym can't be converted: an item has no type [record-broken]",
-        "r.jsonl:7: error: response.output.0: this record of nemo-gym can't be converted: call_id is missing [record-broken]",
-        "r.jsonl:8: error: response.output.0.generation_log_probs: this record of nemo-gym can't be converted: 2 logprobs can't be those of 1 sampled tokens [record-broken]",
-        "r.jsonl:9: error: response.output: this record of nemo-gym can't be converted: it is neither items nor text [record-broken]",
+        "r.jsonl:1: error: r.jsonl:3 can't be read, and may belong to this group [ambiguous-group]",
+        "r.jsonl:2: error: this record of nemo-gym can't be converted: response is missing [record-invalid]",
+        "r.jsonl:3: error: this record of nemo-gym can't be converted: neither _ng_task_index nor a prompt says its group [record-invalid]",
+        "r.jsonl:5: error: this record of nemo-gym can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "r.jsonl:6: error: response.output.0: this record of nemo-gym can't be converted: an item has no type [record-invalid]",
+        "r.jsonl:7: error: response.output.0: this record of nemo-gym can't be converted: call_id is missing [record-invalid]",
+        "r.jsonl:8: error: response.output.0.generation_log_probs: this record of nemo-gym can't be converted: 2 logprobs can't be those of 1 sampled tokens [record-invalid]",
+        "r.jsonl:9: error: response.output: this record of nemo-gym can't be converted: it is neither items nor text [record-invalid]",
       ]
     `);
   });

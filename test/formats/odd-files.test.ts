@@ -114,7 +114,7 @@ describe("rows of another tool", () => {
     // The row that is cut off may be of the group before it.
     expect({ code, rules: errors.map((error) => error.replace(/.*\[/, "[")), groups }).toEqual({
       code: 3,
-      rules: ["[group-in-doubt]", "[record-broken]"],
+      rules: ["[ambiguous-group]", "[record-invalid]"],
       groups: [],
     });
     const { stderr } = await runRollcall(["check", "a.json"], { cwd: folderOf({ "a.json": text }) });
@@ -128,7 +128,7 @@ describe("rows of another tool", () => {
     expect(stderr).not.toContain("no rollouts are in them");
     const { groups, problems } = JSON.parse(stdout);
     expect(groups).toEqual({ read: 4, rejected: 1 });
-    expect(problems).toContainEqual(expect.objectContaining({ file: "b.jsonl", line: 1, rule: "record-broken" }));
+    expect(problems).toContainEqual(expect.objectContaining({ file: "b.jsonl", line: 1, rule: "record-invalid" }));
   });
 
   it("reject their whole group if they contain NaN or messages in another shape", async () => {
@@ -160,7 +160,7 @@ describe("rows of another tool", () => {
     const folder = folderOf({ "a.json": sampleText("mini-swe.local.traj.json") });
     const { code, stderr } = await runRollcall(["check", "a.json"], { cwd: folder });
     expect(code).toBe(3);
-    expect(stderr).toContain("[format-lossy]");
+    expect(stderr).toContain("[lossy-format]");
     expect(stderr).not.toContain("missing-field");
   });
 

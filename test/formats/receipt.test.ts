@@ -70,7 +70,7 @@ describe("a receipt", () => {
       writeFileSync(file, all.map(({ record }) => JSON.stringify(record)).join("\n"));
       const { code, stderr, text, receipt } = await converted(file, [...wordsOf(name), "--on-invalid", "stop"]);
       // What was added to rewards or metrics by name breaks them, which is told.
-      expect({ draw, stderr, isTold: code === 0 || stderr.includes("[record-broken]") }).toEqual({
+      expect({ draw, stderr, isTold: code === 0 || stderr.includes("[record-invalid]") }).toEqual({
         draw,
         stderr,
         isTold: true,

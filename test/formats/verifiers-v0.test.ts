@@ -226,14 +226,14 @@ describe("results of verifiers v0", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "results.jsonl:1: error: results.jsonl:7 can't be read, and may belong to this group [group-in-doubt]",
-        "results.jsonl:2: error: this record of verifiers-v0 can't be converted: prompt is missing [record-broken]",
-        "results.jsonl:3: error: completion: this record of verifiers-v0 can't be converted: completion is neither messages nor text [record-broken]",
-        "results.jsonl:4: error: completion.0: this record of verifiers-v0 can't be converted: a message of completion has no role [record-broken]",
-        "results.jsonl:5: error: completion.0: this record of verifiers-v0 can't be converted: tool_call_id is missing, and no call is left that it could answer [record-broken]",
-        "results.jsonl:6: error: this record of verifiers-v0 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
-        "results.jsonl:7: error: this record of verifiers-v0 can't be converted: example_id is missing [record-broken]",
-        "results.jsonl:8:27: error: this is no JSON, and no record of verifiers-v0 [record-broken]",
+        "results.jsonl:1: error: results.jsonl:7 can't be read, and may belong to this group [ambiguous-group]",
+        "results.jsonl:2: error: this record of verifiers-v0 can't be converted: prompt is missing [record-invalid]",
+        "results.jsonl:3: error: completion: this record of verifiers-v0 can't be converted: completion is neither messages nor text [record-invalid]",
+        "results.jsonl:4: error: completion.0: this record of verifiers-v0 can't be converted: a message of completion has no role [record-invalid]",
+        "results.jsonl:5: error: completion.0: this record of verifiers-v0 can't be converted: tool_call_id is missing, and no call is left that it could answer [record-invalid]",
+        "results.jsonl:6: error: this record of verifiers-v0 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "results.jsonl:7: error: this record of verifiers-v0 can't be converted: example_id is missing [record-invalid]",
+        "results.jsonl:8:27: error: this is no JSON, and no record of verifiers-v0 [record-invalid]",
       ]
     `);
   });
@@ -246,7 +246,7 @@ describe("results of verifiers v0", () => {
     expect(stderr).toContain(
       "note: a rollout that failed is counted among the exceptions of its group, and is no trajectory (3 times)\n",
     );
-    expect(stderr).toContain("warning: the group has exceptions, and no trajectories [group-empty]\n");
+    expect(stderr).toContain("warning: the group has exceptions, and no trajectories [empty-group]\n");
     expect(stderr).toContain("keep it, so that exception_rate counts what failed");
     expect(stderr).not.toContain("leave it out");
   });
@@ -276,8 +276,8 @@ describe("results of verifiers v0", () => {
     const mixed = [0, 1, 0, 1].map((example_id, at) => JSON.stringify({ ...row, example_id, reward: at }));
     const { errors } = await convertFiles({ "results.jsonl": [...mixed, '{"example'].join("\n") });
     expect(errors.map((error) => error.replace(/: error: .*\[/, " ["))).toEqual([
-      "results.jsonl:1 [group-in-doubt]",
-      "results.jsonl:5:10 [record-broken]",
+      "results.jsonl:1 [ambiguous-group]",
+      "results.jsonl:5:10 [record-invalid]",
     ]);
   });
 
@@ -292,7 +292,7 @@ describe("results of verifiers v0", () => {
     const stopped = await log("results.jsonl", "--strict");
     const { problems } = JSON.parse(stopped.stderr.trim().split("\n").at(-1) ?? "").error;
     const told = problems.map(({ rule, line }: Record<string, unknown>) => `${line}: ${rule}`);
-    expect([stopped.code, told]).toEqual([3, expect.arrayContaining(["2: record-broken", "3: no-assistant"])]);
+    expect([stopped.code, told]).toEqual([3, expect.arrayContaining(["2: record-invalid", "3: no-assistant-turn"])]);
     const skipped = await log("results.jsonl", "--on-invalid", "skip");
     expect([skipped.code, JSON.parse(skipped.stdout).groups]).toMatchObject([7, { read: 4, logged: 3, rejected: 1 }]);
     expect(readFileSync(join(folder, "results.jsonl.rejected"), "utf8")).toBe(`${JSON.stringify(broken)}\n`);

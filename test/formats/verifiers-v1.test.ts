@@ -266,15 +266,15 @@ describe("traces of verifiers v1", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "t.jsonl:2: error: traces.0: this record of verifiers-v1 can't be converted: nodes is missing [record-broken]",
-        "t.jsonl:3: error: traces.0.nodes.0.parent: this record of verifiers-v1 can't be converted: parent is no node before it (0) [record-broken]",
-        "t.jsonl:4: error: traces.0.nodes.0: this record of verifiers-v1 can't be converted: message is missing [record-broken]",
-        "t.jsonl:5: error: traces.0.nodes.0.logprobs: this record of verifiers-v1 can't be converted: 1 logprobs can't be those of 2 sampled tokens [record-broken]",
-        "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: this record of verifiers-v1 can't be converted: a logprob is no number [record-broken]",
-        "t.jsonl:7: error: traces.0.rewards.r: this record of verifiers-v1 can't be converted: score and weight of r are no numbers [record-broken]",
-        "t.jsonl:8: error: traces.0: this record of verifiers-v1 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-broken]",
-        "t.jsonl:9: error: traces: this record of verifiers-v1 can't be converted: traces is no list [record-broken]",
-        "t.jsonl:10: error: this record of verifiers-v1 can't be converted: neither group.id nor task.key nor task.hash says its group [record-broken]",
+        "t.jsonl:2: error: traces.0: this record of verifiers-v1 can't be converted: nodes is missing [record-invalid]",
+        "t.jsonl:3: error: traces.0.nodes.0.parent: this record of verifiers-v1 can't be converted: parent is no node before it (0) [record-invalid]",
+        "t.jsonl:4: error: traces.0.nodes.0: this record of verifiers-v1 can't be converted: message is missing [record-invalid]",
+        "t.jsonl:5: error: traces.0.nodes.0.logprobs: this record of verifiers-v1 can't be converted: 1 logprobs can't be those of 2 sampled tokens [record-invalid]",
+        "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: this record of verifiers-v1 can't be converted: a logprob is no number [record-invalid]",
+        "t.jsonl:7: error: traces.0.rewards.r: this record of verifiers-v1 can't be converted: score and weight of r are no numbers [record-invalid]",
+        "t.jsonl:8: error: traces.0: this record of verifiers-v1 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "t.jsonl:9: error: traces: this record of verifiers-v1 can't be converted: traces is no list [record-invalid]",
+        "t.jsonl:10: error: this record of verifiers-v1 can't be converted: neither group.id nor task.key nor task.hash says its group [record-invalid]",
       ]
     `);
   });

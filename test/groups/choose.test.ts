@@ -194,12 +194,14 @@ describe("a selection of trajectories", () => {
     const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);
     expect(code).toBe(3);
     const { problems } = JSON.parse(stderr).error;
-    expect(problems).toMatchObject([{ file, rule: "nothing-chosen", message, advice: expect.stringMatching(/check/) }]);
+    expect(problems).toMatchObject([
+      { file, rule: "empty-selection", message, advice: expect.stringMatching(/check/) },
+    ]);
     const log = await runRollcall(["log", "m", file, "--split", "t", "--local", ...words], { env: newHome() });
-    expect([log.code, log.stderr]).toEqual([3, expect.stringContaining("[nothing-chosen]")]);
+    expect([log.code, log.stderr]).toEqual([3, expect.stringContaining("[empty-selection]")]);
     for (const verb of ["verify", "status"]) {
       const { code, stderr } = await runRollcall(["ledger", verb, file, "--local", ...words], { env: newHome() });
-      expect([verb, code, stderr]).toEqual([verb, 3, expect.stringContaining("[nothing-chosen]")]);
+      expect([verb, code, stderr]).toEqual([verb, 3, expect.stringContaining("[empty-selection]")]);
     }
   });
 

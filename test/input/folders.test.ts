@@ -35,7 +35,7 @@ describe("an input file with several names", () => {
       "note: 6 files are named more than once, and read once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
     const checked = await runRollcall(["check", ...files], { cwd });
     expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining(noted)]);
-    expect(checked.stderr).not.toContain("trajectory-twice");
+    expect(checked.stderr).not.toContain("duplicate-trajectory");
     expect(checked.stdout).toContain("groups\t2\n");
     expect(rewardsOf((await runRollcall(["convert", ...files], { cwd })).stdout)).toEqual([1, 2]);
     const words = ["log", "m", "--split", "train", "--local", "--json", ...files];
@@ -143,10 +143,10 @@ describe("a folder as input", () => {
     };
     expect(await told("lines")).toEqual([
       3,
-      "rollcall: lines/half.jsonl:1:41: this record of verifiers-v0 can't be converted: it is cut off [record-broken]",
+      "rollcall: lines/half.jsonl:1:41: this record of verifiers-v0 can't be converted: it is cut off [record-invalid]",
     ]);
-    expect(await told("own")).toEqual([3, expect.stringMatching(/own\/half.jsonl:1:41: .* \[json-cut-off\]/)]);
-    expect(await told("half")).toEqual([3, expect.stringMatching(/half\/a.jsonl:1:41: .* \[json-cut-off\]/)]);
+    expect(await told("own")).toEqual([3, expect.stringMatching(/own\/half.jsonl:1:41: .* \[json-truncated\]/)]);
+    expect(await told("half")).toEqual([3, expect.stringMatching(/half\/a.jsonl:1:41: .* \[json-truncated\]/)]);
     expect(await told("rows")).toEqual([3, expect.stringMatching(/rows\/b.parquet: .* it is cut off or damaged/)]);
     const words = ["log", "m", "rows", "--split", "train", "--local", "--on-invalid", "skip", "--json"];
     const logged = await runRollcall(words, { cwd, env: newHome() });

@@ -126,7 +126,7 @@ describe("a dataset on the Hub as input", () => {
     const { env } = await hub();
     const { code } = await checked(["hf://datasets/o/n@refs/convert/parquet/data/deep/2.jsonl"], env);
     const other = await checked(["hf://datasets/o/n@v2/data/deep/2.jsonl"], env);
-    expect([code, other.code, other.error.problems[0].rule]).toEqual([0, 3, "remote-missing"]);
+    expect([code, other.code, other.error.problems[0].rule]).toEqual([0, 3, "remote-not-found"]);
   });
 
   it.each(["hf://datasets/o/n/", "hf://datasets/o/n/data/"])(

@@ -257,6 +257,6 @@ describe("an address without a file", () => {
   it("does not prevent the other inputs from being read", async () => {
     const { url } = await fileServer({ files: { "/one.jsonl": two } });
     const { code, document } = await checked([`${url}/one.jsonl`, `${url}/two.jsonl`]);
-    expect([code, document.groups.read, document.problems.at(-1).rule]).toEqual([3, 2, "remote-missing"]);
+    expect([code, document.groups.read, document.problems.at(-1).rule]).toEqual([3, 2, "remote-not-found"]);
   });
 });

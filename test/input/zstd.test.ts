@@ -41,7 +41,7 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
     ["with another checksum", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is damaged"],
   ])("is refused if it is one %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
-    expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-broken", true]);
+    expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-corrupt", true]);
   });
 });
 

@@ -403,11 +403,11 @@ describe("the verification of a group", () => {
       ],
     });
     expect(problems.map(({ rule, file, line: at }) => `${rule} ${files.indexOf(file ?? "") + 1}:${at}`)).toEqual([
-      ...Array.from({ length: 20 }, (_, at) => `group-not-sent 1:${at + 3}`),
-      ...["group-unknown 2:1", "group-refused 2:3", "group-repeated 2:7"],
+      ...Array.from({ length: 20 }, (_, at) => `group-not-logged 1:${at + 3}`),
+      ...["unresolved-group 2:1", "group-refused 2:3", "duplicate-group 2:7"],
     ]);
     expect(problemCounts.map(({ rule, count }) => `${rule} ${count}`)).toEqual(
-      "group-repeated 1,group-unknown 2,group-refused 2,group-not-sent 21".split(","),
+      "duplicate-group 1,unresolved-group 2,group-refused 2,group-not-logged 21".split(","),
     );
   });
 });

@@ -56,7 +56,7 @@ describe("the tool check", () => {
     const { problems } = JSON.parse(text);
     expect(problems.map(({ rule }: { rule: string }) => rule)).toEqual(
       expect.arrayContaining([
-        "role-unknown",
+        "unknown-role",
         "wrong-type",
         "group-scattered",
         "metric-type",
@@ -107,7 +107,7 @@ describe("the tool check", () => {
     const bad = '{"messages_and_choices":[],"reward":"x"}\n'.repeat(2000);
     const { root } = rootWith({ "bad.jsonl": bad });
     const { call } = await openAgent({ args: ["--root", root] });
-    const { text } = await call("check", { file: ["bad.jsonl"], limit: 3, allow: ["group-of-one"] });
+    const { text } = await call("check", { file: ["bad.jsonl"], limit: 3, allow: ["single-trajectory-group"] });
     const { problems, total, next_offset, problems_left_out = 0 } = JSON.parse(text);
     expect(problems.length).toBe(3);
     expect(next_offset).toBe(3);
@@ -186,7 +186,7 @@ describe("the tool check", () => {
     for (const [path, rule] of [
       ["empty", "input-empty"],
       ["utf16.jsonl", "utf-16"],
-      ["cut.gz", "gzip-broken"],
+      ["cut.gz", "gzip-corrupt"],
     ] as const) {
       const { value } = await call("check", { file: [path] });
       expect(value).toMatchObject({ status: "invalid", problems: [{ file: path, rule }] });

@@ -142,7 +142,7 @@ describe("rollcall mcp", () => {
     });
     expect(code).toBe(0);
     expect(answers.map(({ id }) => id)).toEqual(["hello", 1]);
-    expect(stderr).toContain("[loose-mode]");
+    expect(stderr).toContain("[insecure-permissions]");
     expect(stderr).toContain("> GET ");
   });
 

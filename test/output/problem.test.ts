@@ -41,7 +41,7 @@ describe("the frame of a problem", () => {
       2,
     );
     const problems = await problemsIn({ files: { "group.json": document } });
-    const problem = problems.find(({ rule }) => rule === "role-unknown");
+    const problem = problems.find(({ rule }) => rule === "unknown-role");
     expect(problem && (await told(problem)).split("\n").slice(1, 4)).toEqual([
       ' 6 │           "role": "usr",',
       "   │                   ^^^^^",
@@ -51,7 +51,7 @@ describe("the frame of a problem", () => {
 
   it("uses ASCII on a dumb terminal", async () => {
     const problems = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
-    const problem = problems.find(({ rule }) => rule === "role-unknown");
+    const problem = problems.find(({ rule }) => rule === "unknown-role");
     const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
     const screen = openScreen({ host, words: screenWords({}) });
     if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "fix it" });
@@ -100,7 +100,7 @@ describe("the frame of a problem", () => {
         const problem: Problem = {
           file: "a.jsonl",
           line: 7,
-          rule: "role-unknown",
+          rule: "unknown-role",
           severity: "warning",
           message,
           advice,
@@ -142,7 +142,7 @@ describe("the frame of a problem", () => {
     const digits = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
     const text = `{"messages_and_choices":[{"role":"usr","content":"${before}${digits} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
     const problems = await problemsIn({ files: { "step.jsonl": text } });
-    const problem = problems.find(({ rule }) => rule === "role-unknown");
+    const problem = problems.find(({ rule }) => rule === "unknown-role");
     const said = problem === undefined ? "" : await told(problem, 200);
     expect([said.includes(digits), said.includes("now")]).toEqual([!isKey, true]);
   });
@@ -154,7 +154,7 @@ describe("the problem of each rule's example", () => {
       const problem = (await problemsIn(example)).find(({ rule }) => rule === name);
       const isInLine = problem?.column !== undefined;
       const isWhole =
-        /^(group-(no|of|in)|no-assistant|nothing-trainable|choice-without|tools-missing|policy-lags|trajectory-twice)/.test(
+        /^((zero-variance|single-trajectory|ambiguous)-group|no-assistant-turn|no-sampled-turns|missing-(logprobs|tools)|stale-policy|duplicate-trajectory|split-leak)/.test(
           name,
         );
       expect([name, problem?.excerpt !== undefined]).toEqual([name, isInLine && !isWhole]);

@@ -298,7 +298,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall catalog verify --local",
     helps: [
       [lock, `${isVerified} && ! grep -q 999999999 rollcall.lock.json`],
-      ["rollcall catalog verify --local --allow context-fell", "! grep -q context-fell .out"],
+      ["rollcall catalog verify --local --allow context-decreased", "! grep -q context-decreased .out"],
     ],
   },
   "models-missing": { fails: `rollcall catalog lock openai/gpt-oss-120 --local`, helps: [[lock, isVerified]] },

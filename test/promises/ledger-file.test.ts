@@ -26,7 +26,7 @@ describe.concurrent("the ledger", () => {
       if (name === "ledger.db") place.write(name, "");
       const first = await place.log([file, "--ledger", name]);
       expect([first.code, first.document?.ledger?.created]).toEqual([0, true]);
-      expect(rulesOf(first)).toContain("ledger-new");
+      expect(rulesOf(first)).toContain("new-ledger");
       expect(existsSync(place.path(name))).toBe(true);
       const second = await place.log([file, "--ledger", name]);
       expect([second.document?.status, second.document?.ledger?.created]).toEqual(["already_logged", false]);

@@ -25,14 +25,14 @@ describe.concurrent("a 2xx reply", () => {
   it.for([
     ["without a body", "HTTP/1.1 204 No Content\r\n\r\n", []],
     ["with an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", []],
-    ["with an HTML body", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", ["answer-unreadable"]],
-    ["cut in its body", "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{}", ["answer-unreadable"]],
-    ["cut in its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{}", ["answer-unreadable"]],
+    ["with an HTML body", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", ["unreadable-response"]],
+    ["cut in its body", "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{}", ["unreadable-response"]],
+    ["cut in its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{}", ["unreadable-response"]],
     ["with more bytes than its Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}{}{}", []],
     [
       "with a body that is not in its Content-Encoding",
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
-      ["answer-unreadable"],
+      ["unreadable-response"],
     ],
   ] as const)("counts as logged %s", async ([, text, warnings], context) => {
     const { expect } = context;
@@ -40,7 +40,9 @@ describe.concurrent("a 2xx reply", () => {
     const place = placeAt(context, service.url);
     const { code, document, stderr } = await place.log([place.write("a.jsonl", three)]);
     expect([code, document?.groups.logged], stderr).toEqual([0, 3]);
-    expect(document?.warnings.map(({ rule }) => rule).filter((rule) => rule.startsWith("answer"))).toEqual(warnings);
+    expect(document?.warnings.map(({ rule }) => rule).filter((rule) => rule === "unreadable-response")).toEqual(
+      warnings,
+    );
     expect((await place.log([place.path("a.jsonl")])).document?.status).toBe("already_logged");
     expect(service.logged).toEqual([1, 2, 3]);
   });

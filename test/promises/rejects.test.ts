@@ -98,7 +98,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect(document?.groups.rejected).toBe(2400);
     const reasons = reasonsOf(place.path("r"));
     expect(reasons.map(({ rule }) => rule)).toEqual(
-      lines.map((_, at) => (at % 2 === 0 ? "json-cut-off" : "wrong-type")),
+      lines.map((_, at) => (at % 2 === 0 ? "json-truncated" : "wrong-type")),
     );
     // The last reasons are like the first, except for the line and the value in the advice.
     for (const at of [0, 1]) {

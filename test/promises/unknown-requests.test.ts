@@ -22,7 +22,11 @@ describe.concurrent("a request with an unknown outcome", () => {
     const [body, key] = [service.bodies[0], service.keys[0]];
     writeFileSync(file, `${linesOf(groupOf(9), groupOf(3))}${three}`);
     const left = await place.log([file, "--max-request-size", "120"]);
-    expect([left.code, left.document?.groups.unknown, rulesOf(left).includes("unknown-left")]).toEqual([8, 3, true]);
+    expect([left.code, left.document?.groups.unknown, rulesOf(left).includes("unresolved-requests")]).toEqual([
+      8,
+      3,
+      true,
+    ]);
     const sent = await place.log([file, "--on-unknown", "resend", "--max-request-size", "120"]);
     expect([sent.code, sent.document?.groups.unknown]).toEqual([0, 0]);
     expect([service.bodies.at(-1), service.keys.at(-1)]).toEqual([body, key]);
@@ -51,7 +55,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 2, []]);
     const [{ id = "" } = {}] = await place.entries();
     const message = `request ${id} can't be sent again as it was: the input lacks some of its groups`;
-    expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unknown-not-whole", message }));
+    expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "resend-impossible", message }));
   });
 
   it("is counted as left alone without the groups of the requests that are resent", async (context) => {
@@ -65,7 +69,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, [1]]);
     const message = expect.stringContaining("whether 1 group in an earlier request was logged");
-    expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unknown-left", message }));
+    expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unresolved-requests", message }));
   });
 
   it("is not resent if the other keys of the request differ, even at the same length", async (context) => {
@@ -79,7 +83,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     writeFileSync(file, whole("two"));
     const { code, document, ...ran } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, []]);
-    expect(rulesOf({ document, ...ran })).toContain("unknown-not-whole");
+    expect(rulesOf({ document, ...ran })).toContain("resend-impossible");
     writeFileSync(file, whole("one"));
     expect((await place.log([file, "--on-unknown", "resend"])).code).toBe(0);
     expect(service.logged).toEqual([1]);
@@ -180,11 +184,11 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(standing).toBe(`note: ${file} to ${other} (2 files): not logged`);
     expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged once: 92 not logged, 1 unknown"]);
     expect(lines.slice(0, 3)).toEqual([
-      `${other}:1: error: this group was not logged [group-not-sent]`,
+      `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
       "  `rollcall log` with the file sends what is left, and nothing twice",
     ]);
-    expect(lines[3]).toContain("[group-unknown]");
+    expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);
   });
 

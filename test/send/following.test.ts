@@ -48,7 +48,7 @@ const follow = async (
   const { result, reading } = await followFile({
     ...usualDelivery(),
     ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
-    judgement: { strict: false, allowed: new Set(["group-of-one", "no-assistant"]) },
+    judgement: { strict: false, allowed: new Set(["single-trajectory-group", "no-assistant-turn"]) },
     ledger: { path: join(folder, "ledger.db"), require: false },
     onEvent: (event) => said.push(`${elapsed}: ${event}`),
     onRead: () => undefined,
@@ -86,7 +86,7 @@ describe("following a file", () => {
         ...["3250: 5+6 7, 0 rejected", "3250: 8, 0 rejected", "4000: 9, 0 rejected"],
       ],
       end: ["partial", "interrupted", 8, 8, 0, 0, 0, 0],
-      ...{ warnings: ["line-unfinished"], rejects: [], reward: 5 },
+      ...{ warnings: ["incomplete-line"], rejects: [], reward: 5 },
     });
   });
 
@@ -109,12 +109,12 @@ describe("following a file", () => {
     });
     expect(await follow(together, late)).toMatchObject({
       said: ["0: waiting", "2250: 1+2, 0 rejected"],
-      warnings: ["group-open"],
+      warnings: ["incomplete-group"],
     });
     // A group that comes again ends the run, which sends what is complete.
     expect(await follow(steps, { ...late, groupSize: 2 })).toMatchObject({
       said: ["0: waiting", "1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
-      ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["group-open"] },
+      ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["incomplete-group"] },
     });
   });
 
@@ -137,7 +137,7 @@ describe("following a file", () => {
         ...["4000: 4 1, 3 rejected", "5250: 5, 3 rejected"],
       ],
       end: ["partial", "log-rejected", 8, 5, 0, 3, 0, 0],
-      warnings: ["trajectory-twice 7"],
+      warnings: ["duplicate-trajectory 7"],
       rejects: ['"x"', 2, '"y"'].map((reward) => groupLine(reward).trimEnd()),
       reward: 2.8,
     });

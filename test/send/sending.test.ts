@@ -584,8 +584,8 @@ describe("an outcome", () => {
   it("gives a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
-    expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["answer-unreadable"]);
-    expect(await rules(answered(200, { cut: true }))).toEqual(["answer-unreadable"]);
+    expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
+    expect(await rules(answered(200, { cut: true }))).toEqual(["unreadable-response"]);
     expect(await rules(answered(200, { body: Buffer.from("") }))).toEqual([]);
     expect(await rules(answered(200, { body: Buffer.from("null") }))).toEqual([]);
   });

@@ -138,7 +138,7 @@ describe("the service's key", () => {
     expect(warnings).toEqual([
       {
         file,
-        rule: "loose-mode",
+        rule: "insecure-permissions",
         severity: "warning",
         message: `other users can get at ${file} (mode 0644)`,
         advice: `chmod 600 ${file}`,
@@ -230,7 +230,7 @@ describe("an address outside loopback", () => {
 
   it("causes a warning with an allowed host name", async () => {
     const { warnings } = await running({ address: anotherName, allowHosts: ["build-7.example"] });
-    expect(warnings.map(({ rule }) => rule)).toEqual(["open-address"]);
+    expect(warnings.map(({ rule }) => rule)).toEqual(["exposed-address"]);
   });
 });
 

@@ -136,7 +136,7 @@ describe("a credential from the environment", () => {
   it("fails for calls if the user name contains a colon", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1", ROLLCALL_USERNAME: "a:b" };
     expect(await failureOf(() => credentialOf("calls", { env }))).toMatchObject({
-      kind: "setting-wrong",
+      kind: "setting-invalid",
       where: { environment: "ROLLCALL_USERNAME" },
     });
     expect(await credentialOf("log", { env })).toMatchObject({ token: "api-key-1" });
@@ -221,7 +221,7 @@ describe("a saved credential", () => {
     expect(home.warnings).toEqual([
       {
         file: home.file("credentials.json"),
-        rule: "loose-mode",
+        rule: "insecure-permissions",
         severity: "warning",
         message: `other users can get at ${home.file("credentials.json")} (mode 0644)`,
         advice: `chmod 600 ${home.file("credentials.json")}`,

@@ -55,11 +55,11 @@ describe("an import", () => {
       code: "invalid_input",
       about: {
         problems: [
-          { file, line: 3, column: 14, path: ["project"], rule: "setting-wrong", severity: "error" },
+          { file, line: 3, column: 14, path: ["project"], rule: "setting-invalid", severity: "error" },
           { line: 4, column: 14, path: ["api_key"], rule: "secret-in-settings" },
           { line: 5, path: ["bse_url"], rule: "setting-unknown", advice: "did you mean base_url?" },
-          { line: 6, path: ["timeout"], rule: "setting-wrong" },
-          { line: 7, path: ["base_url"], rule: "setting-wrong" },
+          { line: 6, path: ["timeout"], rule: "setting-invalid" },
+          { line: 7, path: ["base_url"], rule: "setting-invalid" },
         ],
       },
     });

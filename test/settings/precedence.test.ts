@@ -150,7 +150,7 @@ describe("a profile", () => {
 
   it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])("cannot have the name %j", async (profile) => {
     expect(await failureOf(openHome({ flags: { profile } }).read)).toMatchObject({
-      kind: "setting-wrong",
+      kind: "setting-invalid",
       message: expect.stringMatching(/^profile can't be /),
     });
   });
@@ -273,7 +273,7 @@ describe("the list of settings", () => {
     expect(row("timeout")).toMatchObject({
       value: "soon",
       from: "ROLLCALL_TIMEOUT",
-      problem: { rule: "setting-wrong", severity: "warning" },
+      problem: { rule: "setting-invalid", severity: "warning" },
     });
   });
 

@@ -9,7 +9,7 @@ const read = async (name: SettingName, text: string): Promise<unknown> =>
 /** The message and the hint of the failure for a text. */
 const refusalOf = async (name: SettingName, text: string): Promise<unknown> => {
   const { kind, code, message, hint } = await failureOf(() => read(name, text));
-  expect([kind, code]).toEqual(["setting-wrong", "usage"]);
+  expect([kind, code]).toEqual(["setting-invalid", "usage"]);
   return { message, hint };
 };
 

@@ -126,7 +126,7 @@ describe("saved settings", () => {
       });
     }
     expect((await failureOf(() => set(home, "bse_url", "x"))).hint).toBe("did you mean base_url?");
-    expect(await failureOf(() => set(home, "project", "alpha"))).toMatchObject({ kind: "setting-wrong" });
+    expect(await failureOf(() => set(home, "project", "alpha"))).toMatchObject({ kind: "setting-invalid" });
     const local = openHome({ flags: { local: true } });
     expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("options-contradict");
     expect([readdirSync(home.folder), readdirSync(local.folder)]).toEqual([[], []]);

@@ -62,14 +62,14 @@ const aboutForm: ReadonlySet<string> = new Set([
   "metadata-nested",
   "log-type",
   "message-type",
-  "role-missing",
-  "role-unknown",
+  "missing-role",
+  "unknown-role",
   "content-type",
-  "tool-call-id-missing",
+  "missing-tool-call-id",
   "tool-calls-null",
   "tool-calls-type",
   "history-type",
-  "answer-unreadable",
+  "unreadable-response",
   "input-replaced",
 ]);
 

@@ -74,7 +74,7 @@ describe("the API of the page for groups", () => {
       groups: { read: 20, rejected: 0 },
       trajectories: { read: 80, rejected: 0 },
       withSignal: 10,
-      rules: expect.arrayContaining([{ rule: "group-no-signal", severity: "warning", count: 10 }]),
+      rules: expect.arrayContaining([{ rule: "zero-variance-group", severity: "warning", count: 10 }]),
       reward: { mean: 0.25, least: 0, most: 1 },
     });
   });
@@ -139,7 +139,7 @@ describe("the API of the page for groups", () => {
     expect(await groupsOf({ reward: [0.5, 1, "below"] })).toEqual([0]);
     expect(await groupsOf({ mean: [0, 1], spread: [0, 0] })).toEqual([1]);
     expect(await groupsOf({ trainable: false, descending: true })).toEqual([2, 1]);
-    expect(await groupsOf({ rule: "group-of-one" })).toEqual([2]);
+    expect(await groupsOf({ rule: "single-trajectory-group" })).toEqual([2]);
     const invalid = [
       { sort: "words" },
       { reward: [1] },
@@ -257,7 +257,7 @@ describe("the API of the page for groups", () => {
     ] as const) {
       const page = await viewing([file, "--from", "verifiers-v0", ...words]);
       await whenRead(page);
-      const { findings }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "role-unknown" })).body);
+      const { findings }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "unknown-role" })).body);
       expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
         expected.map((trajectory) => [0, trajectory, 2]),
       );

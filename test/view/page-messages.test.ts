@@ -46,7 +46,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
-    expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[role-unknown]");
+    expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[unknown-role]");
     await typed(page, "j", "j", "j", "Enter");
     await page.getByText("it is four").waitFor();
     expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);

@@ -144,8 +144,8 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await page.keyboard.press("r");
     const raw = await page.locator(".raw").innerText();
     expect([raw.length > 1000, readFileSync(airline, "utf8").includes(raw)]).toEqual([true, true]);
-    await page.evaluate(`location.hash = "${addressOf({ problems: "group-no-signal" })}"`);
-    await page.getByRole("heading", { name: "problems of the rule group-no-signal" }).waitFor();
+    await page.evaluate(`location.hash = "${addressOf({ problems: "zero-variance-group" })}"`);
+    await page.getByRole("heading", { name: "problems of the rule zero-variance-group" }).waitFor();
     expect(await page.locator(".problem").count()).toBe(10);
     expect(troubles).toEqual([]);
   });

@@ -7,20 +7,20 @@ import { answer, error, errorOfInput, messages, said, trajectory } from "./rule.
 
 /** A file that can't be used at all. */
 export const fileRules = {
-  "file-missing": errorOfInput({
+  "file-not-found": errorOfInput({
     says: "there is no such file",
     advice: "give the path of a file, or - for standard input",
     why: "A name on the command line is the path of a file, or `-` for standard input.",
     example: said(undefined, "step.jsonl"),
   }),
-  "remote-missing": errorOfInput<{ said: string | undefined }>({
+  "remote-not-found": errorOfInput<{ said: string | undefined }>({
     says: ({ said }) => `there is nothing at this address${said === undefined ? "" : `: ${said}`}`,
     quiet: "there is nothing at this address",
     advice: "look at the address, letter by letter; one that ends in / is a folder",
     why: "The server answers that it has nothing there: no such file, bucket or dataset.",
     example: said({ said: undefined }, "https://data.example/step.jsonl"),
   }),
-  "glob-empty": errorOfInput<{ pattern: string; matches: number }>({
+  "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     says: ({ pattern, matches }) =>
       matches === 0
         ? `nothing matches ${pattern}`
@@ -62,7 +62,7 @@ export const fileRules = {
     why: "An input without a group is probably not the one that was meant.",
     example: said(undefined, "step.jsonl"),
   }),
-  "nothing-chosen": errorOfInput<{ by: readonly string[]; groups: number }>({
+  "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     says: ({ by, groups }) =>
       `${by.join(" and ")} ${by.length === 1 ? "leaves" : "leave"} nothing of ${groups === 1 ? "the one group" : `the ${groups} groups`} in it`,
     advice: "without the choice, `rollcall check` says which rewards and metrics there are; choose by what occurs",
@@ -96,20 +96,20 @@ export const fileRules = {
     why: "What is read from it never ends, and is never a trajectory.",
     example: said(undefined, "/dev/zero"),
   }),
-  "unpacked-too-large": errorOfInput<{ limit: number }>({
+  "decompressed-too-large": errorOfInput<{ limit: number }>({
     says: ({ limit }) =>
       `it unpacks to more than ${limit} bytes: to more than max_unpacked_size, or 1,000 times its size`,
     advice: "look at what is in it; if it is right, unpack it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
     why: "A small compressed file can hold more than a disk does: unpacking stops in time.",
     example: said({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
-  "gzip-broken": errorOfInput<{ wrong: PackedFault }>({
+  "gzip-corrupt": errorOfInput<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
     advice: "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
     why: "A compressed file that was cut off or damaged has lost some of its groups.",
     example: said({ wrong: "cut" }, "step.jsonl"),
   }),
-  "zstd-broken": errorOfInput<{ wrong: PackedFault }>({
+  "zstd-corrupt": errorOfInput<{ wrong: PackedFault }>({
     says: ({ wrong }) => packedFaults[wrong],
     advice: "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
     why: "A compressed file that was cut off or damaged has lost some of its groups.",
@@ -208,7 +208,7 @@ export const jsonRules = {
     why: "JSON has no comments; JSON5 and JSONC have.",
     example: `// step 17\n${trajectory(1)}`,
   }),
-  "json-cut-off": error<{ last: boolean; isDocument: boolean }>({
+  "json-truncated": error<{ last: boolean; isDocument: boolean }>({
     says: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is cut off`,
     advice: ({ last, isDocument }) =>
       isDocument
@@ -219,7 +219,7 @@ export const jsonRules = {
     why: "A run that still writes, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
-  "json-after": error<{ lacksBrace: boolean }>({
+  "json-trailing-data": error<{ lacksBrace: boolean }>({
     says: ({ lacksBrace }) =>
       lacksBrace ? "a key stands here in no object: the { before it is missing" : "something follows the JSON value",
     advice: ({ lacksBrace }) =>

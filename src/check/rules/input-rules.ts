@@ -17,7 +17,7 @@ const namesOption = (wrong: string): boolean => /(?<![\w-])--\w/.test(wrong);
 
 /** What inputs are together. */
 export const inputRules = {
-  "record-broken": error<{ format: string; wrong: string | undefined }>({
+  "record-invalid": error<{ format: string; wrong: string | undefined }>({
     says: ({ format, wrong }) =>
       wrong === undefined
         ? `this is no JSON, and no record of ${format}`
@@ -28,7 +28,7 @@ export const inputRules = {
     why: "A record of another tool's file is not as that tool writes it, so that nobody can say what its trajectory is; or it is, and records no reward, which an option can give.",
     example: said({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
-  "format-in-doubt": errorOfInput<{ formats: readonly string[]; files: readonly string[] }>({
+  "ambiguous-format": errorOfInput<{ formats: readonly string[]; files: readonly string[] }>({
     says: ({ formats, files }) =>
       new Set(files).size === 1
         ? `the input may be ${formats.join(" or ")}`
@@ -40,7 +40,7 @@ export const inputRules = {
     why: "Formats put groups and rewards in different places: a wrong guess would spoil the baseline without an error.",
     example: said({ formats: ["verifiers-v0", "rollcall"], files: ["results.jsonl", "groups.jsonl"] }, "groups.jsonl"),
   }),
-  "format-lossy": errorOfInput<{ format: string }>({
+  "lossy-format": errorOfInput<{ format: string }>({
     says: ({ format }) => `${format} has lost a part of what was said and sampled`,
     advice: "say --lossy where that does for you",
     why: "Text that was decoded lacks special tokens and turns: what a trainer makes of it is not what the model sampled.",
@@ -53,7 +53,7 @@ export const inputRules = {
     why: "Lines that belong to one group stand side by side, so that a group is whole when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
-  "group-in-doubt": errorOfWhole<{ place: string }>({
+  "ambiguous-group": errorOfWhole<{ place: string }>({
     says: ({ place }) => `${place} can't be read, and may belong to this group`,
     quiet: "something beside it can't be read, and may belong to this group",
     advice:
@@ -68,7 +68,7 @@ export const inputRules = {
     why: "With `--group-by`, a trajectory says which group it belongs to; one that does not is held against no other.",
     example: file(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
-  "group-key-nowhere": errorOfInput<{ key: string; others: readonly string[] }>({
+  "group-key-unknown": errorOfInput<{ key: string; others: readonly string[] }>({
     says: ({ key }) => `no trajectory has ${key} to group by, neither at the top nor in its metadata`,
     quiet: "no trajectory has the key to group by",
     advice: ({ others }) =>
@@ -80,14 +80,14 @@ export const inputRules = {
       groupBy: "promptid",
     }),
   }),
-  "split-differs": errorOfInput<{ own: string; given: string }>({
+  "split-mismatch": errorOfInput<{ own: string; given: string }>({
     says: ({ own, given }) => `the request is for the split ${own}, not for ${given}`,
     quiet: "the request is for another split than the one in force",
     advice: ({ own }) => `say --split ${own}, or log it by itself`,
     why: "A whole request names its split, and it is not the one that was asked for.",
     example: file(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
-  "request-keys-differ": errorOfInput<{ key: string; other: string }>({
+  "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
     says: ({ key, other }) => `${key} is not what it is in ${other}, and a request has only one`,
     quiet: "a key of the request differs from what it is in another, and a request has only one",
     advice: "log them one by one",
@@ -148,7 +148,7 @@ export const runRules = {
     why: "A file that is open stays what it was while another takes its name: what was checked is what is sent.",
     example: said(undefined, "step.jsonl"),
   }),
-  "answer-unreadable": warning<{ cut: boolean }>({
+  "unreadable-response": warning<{ cut: boolean }>({
     says: ({ cut }) =>
       cut ? "the answer broke off, after the service had said that it logged the request" : "the answer is not JSON",
     advice: "nothing has to be sent again; what the answer would have said is not known",
@@ -175,21 +175,21 @@ export const runRules = {
     why: "The service's limit is smaller than the group alone.",
     example: said({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
-  "group-repeated": error({
+  "duplicate-group": error({
     says: "this group was logged more than once",
     advice:
       "`rollcall ledger status` with the file names the requests; --model, --split and --batch verify some of them alone",
     why: "`ledger verify` found more than one accepted request that holds the group.",
     example: said(undefined, "step.jsonl", 3),
   }),
-  "group-unknown": error({
+  "unresolved-group": error({
     says: "it is not known whether this group was logged",
     advice:
       "the same `rollcall log` command settles it within 24 hours, where the service honours Idempotency-Key; else `rollcall ledger status` names the request, and `rollcall ledger resolve` settles it",
     why: "`ledger verify` found only a request of unknown outcome that holds the group.",
     example: said(undefined, "step.jsonl", 3),
   }),
-  "group-not-sent": error({
+  "group-not-logged": error({
     says: "this group was not logged",
     advice: "`rollcall log` with the file sends what is left, and nothing twice",
     why: "`ledger verify` found no request that holds the group and was accepted.",
@@ -208,21 +208,21 @@ export const runRules = {
     why: "The ledger knows groups of the input from a file of another name.",
     example: said({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
-  "unknown-left": warning<{ requests: number; groups: number }>({
+  "unresolved-requests": warning<{ requests: number; groups: number }>({
     says: ({ requests, groups }) =>
       `it is not known whether ${counted(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} ${groups === 1 ? "was" : "were"} logged: rollcall leaves ${requests === 1 ? "it" : "them"} alone`,
     advice: "`rollcall ledger status` names them; --on-unknown resend, or `rollcall ledger resolve`, settles them",
     why: "What became of a request could not be known, and nobody has settled it since.",
     example: said({ requests: 1, groups: 8 }),
   }),
-  "unknown-not-whole": warning<{ id: string; lacks: "groups" | "keys" }>({
+  "resend-impossible": warning<{ id: string; lacks: "groups" | "keys" }>({
     says: ({ id, lacks }) =>
       `request ${id} can't be sent again as it was: ${lacks === "groups" ? "the input lacks some of its groups" : "the input has other keys beside its groups"}`,
     advice: "give all the files that it was made of, as they were, or settle it with `rollcall ledger resolve`",
     why: "A request of unknown outcome is sent again as exactly what it was, or not at all.",
     example: said({ id: "7", lacks: "groups" }),
   }),
-  "ledger-new": warning<{ path: string }>({
+  "new-ledger": warning<{ path: string }>({
     says: ({ path }) => `a new ledger was started at ${path}: nothing is known of earlier runs`,
     quiet: "a new ledger was started: nothing is known of earlier runs",
     advice: "keep the file between runs (a cache of the CI system), and name it with --ledger --require-ledger",
@@ -237,13 +237,13 @@ export const runRules = {
     why: "With `--follow`, a group that was complete, and logged, grew: what was logged can't be changed.",
     example: said({ id: '"a"', line: 12 }),
   }),
-  "group-open": warning<{ groups: number }>({
+  "incomplete-group": warning<{ groups: number }>({
     says: ({ groups }) => `${counted(groups, "group was", "groups were")} not complete, and not sent`,
     advice: "the same command goes on with them; with --group-idle 0s they are complete as they stand",
     why: "With `--follow`, groups by key stay open until they are complete, or nothing has come for a while.",
     example: said({ groups: 2 }),
   }),
-  "line-unfinished": warning<{ bytes: number }>({
+  "incomplete-line": warning<{ bytes: number }>({
     says: ({ bytes }) => `the last line has no end yet: its ${bytes} bytes were not sent`,
     advice:
       "the same command goes on with it, once it is written to its end; without --follow it is taken as it stands",

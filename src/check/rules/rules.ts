@@ -36,6 +36,39 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 export const subjectOf = (name: string): Rule<unknown>["about"] | undefined =>
   isRuleName(name) ? rules[name].about : undefined;
 
+/** Former names of warnings, so that `--allow` and `explain` can give the present one. */
+const renamedRules: Readonly<Record<string, RuleName>> = {
+  "group-empty": "empty-group",
+  "group-no-signal": "zero-variance-group",
+  "group-of-one": "single-trajectory-group",
+  "policy-order": "policy-versions-reversed",
+  "policy-mixed": "mixed-policy-versions",
+  "policy-lags": "stale-policy",
+  "tool-call-unanswered": "missing-tool-result",
+  "last-call-unanswered": "trailing-tool-call",
+  "tool-unlisted": "undeclared-tool",
+  "tools-missing": "missing-tools",
+  "role-missing": "missing-role",
+  "role-unknown": "unknown-role",
+  "tool-call-id-missing": "missing-tool-call-id",
+  "no-assistant": "no-assistant-turn",
+  "nothing-trainable": "no-sampled-turns",
+  "choice-without-logprobs": "missing-logprobs",
+  "trajectory-twice": "duplicate-trajectory",
+  "group-in-both": "split-leak",
+  "start-time-zone": "missing-utc-offset",
+  "answer-unreadable": "unreadable-response",
+  "unknown-left": "unresolved-requests",
+  "unknown-not-whole": "resend-impossible",
+  "ledger-new": "new-ledger",
+  "group-open": "incomplete-group",
+  "line-unfinished": "incomplete-line",
+};
+
+/** Returns the present name of a rule that had this name before, or undefined. */
+export const presentRuleName = (name: string): RuleName | undefined =>
+  Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
+
 /** What a problem says, without anything that stood in the file. */
 export const quietMessage = ({ rule, message }: { readonly rule: string; readonly message: string }): string =>
   (isRuleName(rule) ? rules[rule].quiet : undefined) ?? message;
@@ -61,12 +94,14 @@ export const judgementOf = ({
 }): Judgement => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
+  const present = presentRuleName(wrong);
+  const expected = isRuleName(wrong)
+    ? "a warning, because errors cannot be silenced"
+    : "a rule name, shown in brackets after a warning, such as unknown-role";
   throw optionValueWrong({
     option: "--allow",
     value: wrong,
-    wanted: isRuleName(wrong)
-      ? "the rule of a warning; what breaks the interface can't be silent"
-      : "the name of a rule, as it stands behind a warning: [role-unknown]",
-    suggestion: isRuleName(wrong) ? undefined : nearest(wrong, warningRules),
+    wanted: present === undefined ? expected : `${present}, the present name of this rule`,
+    suggestion: present ?? (isRuleName(wrong) ? undefined : nearest(wrong, warningRules)),
   });
 };

@@ -42,7 +42,7 @@ export const typeRules = {
     why: "The interface gives the field another type.",
     example: trajectory('"0.5"'),
   }),
-  "start-time-wrong": error({
+  "start-time-invalid": error({
     says: "start_time must be an ISO 8601 date-time",
     advice:
       'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
@@ -78,12 +78,12 @@ export const fieldRules = {
     why: "The interface lets a tool lack its type and its function a name; chat templates and many services do not.",
     example: trajectory(1, ',"tools":[{"function":{"name":"search"}}]'),
   }),
-  "group-empty": warning<{ hasExceptions: boolean }>({
+  "empty-group": warning<{ hasExceptions: boolean }>({
     says: ({ hasExceptions }) =>
       hasExceptions ? "the group has exceptions, and no trajectories" : "the group has no trajectories",
     advice: ({ hasExceptions }) =>
       hasExceptions
-        ? "keep it, so that exception_rate counts what failed, with --allow group-empty where that is meant; without it the rate is too low"
+        ? "keep it, so that exception_rate counts what failed, with --allow empty-group where that is meant; without it the rate is too low"
         : "leave it out",
     why: "A group without trajectories counts, and teaches nothing. Where all of its rollouts failed, they count as its exceptions.",
     example: group(),
@@ -147,13 +147,13 @@ export const fieldRules = {
     why: "A message is an object with a role, a choice one with a message.",
     example: messages('"2+2?"', answer),
   }),
-  "role-missing": warning<{ instead: Found }>({
+  "missing-role": warning<{ instead: Found }>({
     says: "a message has no role, and is no choice",
     advice: ({ instead }) => instead() ?? "give it a role, or put it into a choice's message",
     why: "Services tell messages apart by their role.",
     example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
-  "role-unknown": warning<{ role: string; suggestion: Found }>({
+  "unknown-role": warning<{ role: string; suggestion: Found }>({
     says: ({ role }) => `the role ${role} is unknown`,
     quiet: "the role is unknown",
     advice: ({ suggestion }) => {
@@ -165,7 +165,7 @@ export const fieldRules = {
     why: "Services refuse roles that they do not know: a slip, or the name another framework has for it.",
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
-  "tool-call-id-missing": warning({
+  "missing-tool-call-id": warning({
     says: "a tool message has no tool_call_id",
     advice: "give it the id of the call that it answers",
     why: "A tool's result names the call that it answers.",
@@ -218,14 +218,14 @@ const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
 /** Rules of the training signal: they cost people runs, and no service tells them. */
 export const signalRules = {
-  "group-no-signal": warningOfWhole<{ trajectories: number }>({
+  "zero-variance-group": warningOfWhole<{ trajectories: number }>({
     says: ({ trajectories }) =>
       `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal: there is nothing to learn from it`,
     advice: "make the task harder or easier, or leave such groups out",
     why: "Most trainers learn from how the rewards of a group differ. Where they are equal, the group is paid for and not used.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
-  "group-of-one": warningOfWhole<{ key: string | undefined }>({
+  "single-trajectory-group": warningOfWhole<{ key: string | undefined }>({
     says: () => "the group has one trajectory: there is nothing to compare its reward with",
     advice: ({ key }) =>
       key === undefined
@@ -242,21 +242,21 @@ export const signalRules = {
     why: "A reward that is thirty times as far from the median as is usual in the file decides the whole step by itself.",
     example: rewards(5000),
   }),
-  "policy-order": warning<{ initial: number; final: number }>({
+  "policy-versions-reversed": warning<{ initial: number; final: number }>({
     says: ({ initial, final }) => `final_policy_version ${final} is below initial_policy_version ${initial}`,
     quiet: "final_policy_version is below initial_policy_version",
     advice: "a policy's version only grows: the two may have changed places",
     why: "A policy's version grows while a trajectory is sampled, if it changes at all.",
     example: trajectory(1, ',"initial_policy_version":8,"final_policy_version":7'),
   }),
-  "policy-mixed": warning<{ least: number; most: number }>({
+  "mixed-policy-versions": warning<{ least: number; most: number }>({
     says: ({ least, most }) => `the group mixes the policy versions ${least} to ${most}`,
     quiet: "the group mixes policy versions",
     advice: "their rewards are compared as if one policy had earned them: sample a group with one version",
     why: "A trajectory is held against the others of its group. Where an older policy sampled some of them, part of the difference is the policy's age.",
     example: group(trajectory(0, ',"final_policy_version":7'), trajectory(1, ',"final_policy_version":8')),
   }),
-  "policy-lags": warningOfWhole<{ version: number; newest: number; line: number }>({
+  "stale-policy": warningOfWhole<{ version: number; newest: number; line: number }>({
     says: ({ version, newest, line }) =>
       `the group is of policy version ${version}, older than version ${newest} before it in the file (line ${line})`,
     quiet: "the group is of an older policy version than one before it in the file",
@@ -264,7 +264,7 @@ export const signalRules = {
     why: "Groups of an older policy than those before them in the file are off-policy data: left over, or merged from another run.",
     example: versions(7, 8, 7),
   }),
-  "tool-call-unanswered": warning<{ name: string | undefined }>({
+  "missing-tool-result": warning<{ name: string | undefined }>({
     says: ({ name }) =>
       name === undefined
         ? "the call of a tool without a name has no result"
@@ -274,7 +274,7 @@ export const signalRules = {
     why: "A call that has no result, and is not what the trajectory ends with, was lost on the way.",
     example: messages(question, called, answer),
   }),
-  "last-call-unanswered": warning<{ name: string }>({
+  "trailing-tool-call": warning<{ name: string }>({
     says: ({ name }) => `the trajectory ends with a call of the tool ${name}, whose earlier calls have results`,
     quiet: "the trajectory ends with a call of a tool whose earlier calls have results",
     advice:
@@ -282,7 +282,7 @@ export const signalRules = {
     why: "A rollout that was cut off before its tool answered looks like one that ended there.",
     example: messages(question, called, result, called),
   }),
-  "tool-unlisted": warning<{ name: string; suggestion: () => string | undefined }>({
+  "undeclared-tool": warning<{ name: string; suggestion: () => string | undefined }>({
     says: ({ name }) => `the tool ${name} is called, and tools does not list it`,
     quiet: "a tool is called that tools does not list",
     advice: ({ suggestion }) => {
@@ -292,13 +292,13 @@ export const signalRules = {
     why: "The model called a tool that it was not offered: a slip of the recording, or of the model.",
     example: trajectory(1, tools("web_search"), `${question},${called}`),
   }),
-  "no-assistant": warningOfWhole({
+  "no-assistant-turn": warningOfWhole({
     says: "the trajectory has no assistant turn: the policy says nothing in it",
     advice: "messages of the role assistant, or choices, are what is learned from",
     why: "What is learned from are the turns of the model.",
     example: messages(question),
   }),
-  "nothing-trainable": warningOfWhole<{ all: boolean }>({
+  "no-sampled-turns": warningOfWhole<{ all: boolean }>({
     says: ({ all }) =>
       `${all ? "no trajectory" : "the trajectory"} has ${all ? "a" : "no"} choice: a trainer finds no sampled turn to learn from`,
     advice:
@@ -306,35 +306,35 @@ export const signalRules = {
     why: "Trainers learn from the turns that the policy sampled, which are choices. A plain message, of the assistant too, is one that was given to it, so that a trajectory without a choice adds nothing.",
     example: trajectory(1),
   }),
-  "choice-without-logprobs": warningOfWhole<{ all: boolean }>({
+  "missing-logprobs": warningOfWhole<{ all: boolean }>({
     says: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
     advice:
       "record them while sampling (in the OpenAI API: logprobs=True), or make sure that the trainer goes without: many leave such choices out",
     why: "Many trainers hold each token against the probability that it was sampled with, and leave out choices that lack it.",
     example: messages(question, choice()),
   }),
-  "tools-missing": warningOfWhole<{ all: boolean }>({
+  "missing-tools": warningOfWhole<{ all: boolean }>({
     says: ({ all }) => `tools are called, and ${all ? "no trajectory has" : "the trajectory has no"} tools`,
     advice:
       'put the definitions that the model was given into tools: [{"type": "function", "function": {"name": …, "parameters": …}}]',
     why: "The tools are part of the prompt that the model saw: without them a trainer computes the probabilities of another prompt.",
     example: messages(question, called, result, answer),
   }),
-  "trajectory-twice": warningOfWhole<{ place: string }>({
+  "duplicate-trajectory": warningOfWhole<{ place: string }>({
     says: ({ place }) => `the trajectory is, byte for byte, the one at ${place}`,
     quiet: "the trajectory is, byte for byte, another one of the input",
     advice: "leave one of them out, unless the policy is deterministic",
     why: "The same trajectory twice counts twice: a file was written twice, or a sampler's seed never changed.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
-  "group-in-both": warningOfWhole<{ place: string }>({
+  "split-leak": warningOfWhole<{ place: string }>({
     says: ({ place }) => `the group is, byte for byte, the one at ${place}, which belongs to another split`,
     quiet: "the group stands, byte for byte, in another split too",
     advice: "leave it out of one of them: what was trained on tests nothing",
     why: "A split that was trained on tests nothing (`rollcall check --split train train.jsonl --against val.jsonl`).",
     example: file(goodGroup, { against: `\n${goodGroup}` }),
   }),
-  "start-time-zone": warning<{ found: string }>({
+  "missing-utc-offset": warning<{ found: string }>({
     says: ({ found }) => `start_time ${found} has no zone, so that nobody can say when it was`,
     quiet: "start_time has no zone, so that nobody can say when it was",
     advice: ({ found }) => `add one: ${found}Z is UTC`,

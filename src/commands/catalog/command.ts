@@ -145,7 +145,7 @@ export const catalog = command({
       options: verifyOptions,
       examples: [
         "rollcall catalog verify --max-rise 10% --within 60d",
-        "rollcall catalog verify --report github --allow country-left",
+        "rollcall catalog verify --report github --allow country-removed",
       ],
       run: async (context, typed) => await (await import("./compare.ts")).verify(context, typed),
     }),

@@ -168,7 +168,7 @@ const checkCredential = async (
     return { ...found, status: "warning", message: `from ${from}; not tried: ${found.message}` };
   } catch (thrown) {
     // The check of the settings reports an invalid one.
-    if (isFailure(thrown, "setting-wrong")) return skipped(check, `${thrown.about.where?.setting} can't be used`);
+    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.about.where?.setting} can't be used`);
     return failed(check, thrown);
   }
 };
@@ -185,7 +185,7 @@ const checkAddresses: Check = async (asked, credentials) => {
       if (!addresses.has(address)) addresses.set(address, of);
     } catch (thrown) {
       // The check of the settings reports an invalid one.
-      if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-wrong")) throw thrown;
+      if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-invalid")) throw thrown;
     }
   }
   if (addresses.size === 0) {

@@ -10,8 +10,8 @@ import type { Topic } from "./topics.ts";
 export const explain = command({
   words: "explain",
   about: "say what an error code, an exit code or a rule means, with an example of the rule",
-  args: { name: text("such as usage, 8 or role-unknown; none lists all") },
-  examples: ["rollcall explain unknown_outcome", "rollcall explain role-unknown", "rollcall explain 8"],
+  args: { name: text("such as usage, 8 or unknown-role; none lists all") },
+  examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;
     const { topics } = await import("./topics.ts");
@@ -21,7 +21,8 @@ export const explain = command({
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const names = topics.map((topic) => topic.name);
       const wanted = "an error code, an exit code or a rule, as `rollcall explain` lists them";
-      throw wrongValue("<name>", typed, wanted, nearest(name, names));
+      const { presentRuleName } = await import("../../check/index.ts");
+      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? nearest(name, names));
     }
     if (name !== undefined && screen.isForProgram) {
       const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));

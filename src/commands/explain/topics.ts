@@ -111,13 +111,13 @@ const importExample =
 /** Rules of settings, keys and the local service. */
 const otherRules: readonly (readonly [name: string, severity: Severity, why: string, example: Example])[] = [
   [
-    "loose-mode",
+    "insecure-permissions",
     "warning",
     "Keys and settings are one user's own; a file or folder that others can get at gives them away.",
     () => looseProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
   ],
   [
-    "setting-wrong",
+    "setting-invalid",
     "error",
     "A value that is saved, or is to be imported, is none that the setting takes.",
     importExample("project", "alpha"),
@@ -129,7 +129,7 @@ const otherRules: readonly (readonly [name: string, severity: Severity, why: str
     importExample("base_urk", "https://train.example"),
   ],
   [
-    "setting-of-service",
+    "built-in-setting",
     "error",
     "The profile `local` uses the service inside rollcall, which has an address and a key of its own.",
     importExample("base_url", "https://train.example", true),
@@ -141,13 +141,13 @@ const otherRules: readonly (readonly [name: string, severity: Severity, why: str
     importExample("api_key", "k"),
   ],
   [
-    "key-not-tried",
+    "key-not-verified",
     "warning",
     "`auth login` tries a key with a read; where there is none, or nobody answers, it is saved as it is.",
     async () => (await import("../auth.ts")).unanswered("https://train.example", { isDown: true }),
   ],
   [
-    "open-address",
+    "exposed-address",
     "warning",
     "`rollcall serve` listens on an address that other machines can reach, over plain http.",
     async () => (await import("../../service/index.ts")).openAddress("0.0.0.0"),

@@ -48,7 +48,7 @@ export const chooseOf = async (
     const [only, ...more] = reading.sources;
     const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
     const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
-    problems.report("nothing-chosen", { by, groups: reading.groups.count }, () => place);
+    problems.report("empty-selection", { by, groups: reading.groups.count }, () => place);
   }
   const { split, conversion, others, ownKeys, found } = reading;
   return {

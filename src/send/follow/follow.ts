@@ -227,7 +227,7 @@ class Follow {
     // As an error it would come too late: what is judged by the whole file is sent already.
     if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(reading.found) });
     const isUnfinished = !isChanged(stop) && (await this.#files.reportUnfinished());
-    if (open.length > 0) problems.report("group-open", { groups: open.length }, () => ({}));
+    if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     this.#reportLeft();
     const sent = this.delivery.sent() ?? nothingSent();
     if (isThere) await this.delivery.takeBackRefused();
@@ -261,6 +261,6 @@ class Follow {
     const groups = this.#batches.unsettled();
     if (groups === 0) return;
     const requests = earlier.unknownEntries.filter(({ marks }) => dedupKeys.hasAny(marks)).length;
-    this.#files.reading.problems.report("unknown-left", { requests, groups }, () => ({}));
+    this.#files.reading.problems.report("unresolved-requests", { requests, groups }, () => ({}));
   }
 }

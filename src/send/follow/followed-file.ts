@@ -173,7 +173,7 @@ export class FollowedFiles {
     for (const { tail, isGone } of this.all) {
       const bytes = isGone ? 0 : await tail.unfinished();
       const { name: file } = tail.source;
-      if (bytes > 0) this.reading.problems.report("line-unfinished", { bytes }, () => ({ file }));
+      if (bytes > 0) this.reading.problems.report("incomplete-line", { bytes }, () => ({ file }));
       isAny ||= bytes > 0;
     }
     return isAny;

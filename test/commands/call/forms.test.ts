@@ -57,7 +57,18 @@ describe("rollcall call read --as trajectory", () => {
       start_time: "2025-01-01T00:00:00Z",
       group_id: "g",
     };
-    const log = ["log", "m", "--split", "train", "--local", "--json", "--rejects", "r", "--allow", "group-of-one"];
+    const log = [
+      "log",
+      "m",
+      "--split",
+      "train",
+      "--local",
+      "--json",
+      "--rejects",
+      "r",
+      "--allow",
+      "single-trajectory-group",
+    ];
     const logged = await runRollcall(log, { env: home, stdin: JSON.stringify(trajectory) });
     const [id] = JSON.parse(logged.stdout).responses[0].body.call_ids;
     const read = await runRollcall(["call", "read", id, "--as", "trajectory", "--local"], { env: home });

@@ -74,21 +74,21 @@ describe("rollcall catalog verify", () => {
     expect([error.code, error.exit_code, error.problems.length]).toEqual(["differs", 10, 7]);
     expect([...new Set<string>(rulesIn(ran))].sort()).toEqual([
       ...[
-        "context-fell",
-        "country-left",
+        "context-decreased",
+        "country-removed",
         "deprecation-near",
-        "model-not-served",
-        "price-rose",
-        "quantization-fell",
+        "model-removed",
+        "price-increased",
+        "quantization-decreased",
       ].map((rule) => `error ${rule}`),
       ...[
-        "context-unstated",
-        "countries-unstated",
-        "feature-left",
-        "modality-left",
-        "output-fell",
-        "parameter-left",
-        "price-unstated",
+        "context-unknown",
+        "countries-unknown",
+        "feature-removed",
+        "max-output-decreased",
+        "modality-removed",
+        "parameter-removed",
+        "price-unknown",
       ].map((rule) => `warning ${rule}`),
       "warning quantization-changed",
     ]);
@@ -122,12 +122,12 @@ describe("rollcall catalog verify", () => {
 
   it("exits with 10 for warnings with --strict, and omits the rules of --allow", async () => {
     const allowed = [
-      "price-rose",
-      "country-left",
+      "price-increased",
+      "country-removed",
       "deprecation-near",
-      "quantization-fell",
-      "context-fell",
-      "model-not-served",
+      "quantization-decreased",
+      "context-decreased",
+      "model-removed",
     ];
     const args = allowed.flatMap((rule) => ["--allow", rule]);
     expect((await verifying([...args, "-q"])).code).toBe(0);
@@ -139,7 +139,7 @@ describe("rollcall catalog verify", () => {
   it("reports data centers that are no longer stated as unknown, not as removed", async () => {
     const ran = await verifying(["--json"], {}, [...locked.slice(1), { ...locked[0], datacenters: [] }]);
     expect(ran.code).toBe(0);
-    expect(rulesIn(ran)).toEqual(["warning countries-unstated"]);
+    expect(rulesIn(ran)).toEqual(["warning countries-unknown"]);
   });
 
   it("shows the locked line and the replacement in any width", async () => {
@@ -179,13 +179,13 @@ describe("rollcall catalog verify", () => {
     const github = await verifying(["--report", "github"]);
     expect(github.code).toBe(10);
     expect(github.stdout.split("\n")[0]).toBe(
-      "::error file=rollcall.lock.json,line=25,col=23,title=quantization-fell::maker/coarser ran in fp8, and its quantization is int4%0Athe cheapest that can do the same is maker/cheaper: 0 $/M in, 1.1 $/M out",
+      "::error file=rollcall.lock.json,line=25,col=23,title=quantization-decreased::maker/coarser ran in fp8, and its quantization is int4%0Athe cheapest that can do the same is maker/cheaper: 0 $/M in, 1.1 $/M out",
     );
     const junit = await verifying(["--report", "junit=report.xml", "-q", "--json"]);
     expect(JSON.parse(junit.stdout).status).toBe("differs");
     const xml = readFileSync(join(junit.cwd, "report.xml"), "utf8");
     expect(xml).toContain('<testsuites name="rollcall catalog verify"');
-    expect(xml).toContain('<testcase classname="rollcall.lock.json" name="model-not-served at');
+    expect(xml).toContain('<testcase classname="rollcall.lock.json" name="model-removed at');
   });
 
   it("names no replacement if no equivalent model costs less", async () => {
@@ -245,7 +245,7 @@ describe("rollcall catalog verify", () => {
     [["--max-rise", "much"], "a percentage such as 10%"],
     [["--max-rise", "-5%"], "a percentage such as 10%"],
     [["--within", "soon"], "a duration such as"],
-    [["--allow", "price-rise"], "price-rose"],
+    [["--allow", "price-rise"], "price-increased"],
     [["--report", "xml"], "github, junit"],
     [["--report", "github", "--json"], "--report"],
   ])("exits with 2 for %j", async (args, words) => {

@@ -58,8 +58,8 @@ describe("rollcall check", () => {
   it("prints advice for every problem in the document", async () => {
     const files = filesOf(line(1, ',"tools":null'));
     expect((await document(files)).document.problems).toMatchObject([
-      { rule: "group-of-one", advice: expect.stringContaining("--group-by") },
-      { rule: "no-assistant", advice: expect.stringContaining("assistant") },
+      { rule: "single-trajectory-group", advice: expect.stringContaining("--group-by") },
+      { rule: "no-assistant-turn", advice: expect.stringContaining("assistant") },
       { rule: "null-field", advice: expect.stringContaining("leave the key out") },
     ]);
   });
@@ -73,7 +73,7 @@ describe("rollcall check", () => {
     expect(found.problems).toMatchObject(
       expect.arrayContaining([
         expect.objectContaining({ file: bad, rule: "wrong-type" }),
-        expect.objectContaining({ file: "nowhere.jsonl", rule: "file-missing" }),
+        expect.objectContaining({ file: "nowhere.jsonl", rule: "file-not-found" }),
       ]),
     );
     expect(readFileSync(report, "utf8").match(/classname="[^"]*" name="is valid"/g)).toEqual([
@@ -165,7 +165,7 @@ describe("rollcall check", () => {
     const { code, stdout, stderr } = await check(["nowhere.jsonl", "--json"]);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({
-      error: { problems: [{ file: "nowhere.jsonl", rule: "file-missing" }] },
+      error: { problems: [{ file: "nowhere.jsonl", rule: "file-not-found" }] },
     });
   });
 

@@ -35,8 +35,8 @@ const zstd = readFileSync("test/input/two-groups.jsonl.zst");
 
 /** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
 const situations: readonly (readonly [rule: string, what: string, make: (folder: string) => string])[] = [
-  ["file-missing", "a name without a file", (folder) => join(folder, "nowhere.jsonl")],
-  ["glob-empty", "a pattern that the shell left as it was", (folder) => join(folder, "*.nothing")],
+  ["file-not-found", "a name without a file", (folder) => join(folder, "nowhere.jsonl")],
+  ["glob-without-match", "a pattern that the shell left as it was", (folder) => join(folder, "*.nothing")],
   ["file-unreadable", "a file that may not be read", unreadable],
   [
     "folder-without-rollouts",
@@ -53,23 +53,23 @@ const situations: readonly (readonly [rule: string, what: string, make: (folder:
   ["not-json", "a database", (folder) => fileIn(folder, `SQLite format 3\0${"x".repeat(600)}`, "it.db")],
   ["endless-device", "a device without an end", () => "/dev/zero"],
   [
-    "gzip-broken",
+    "gzip-corrupt",
     "a gzip file that was cut off",
     (folder) => fileIn(folder, gzipSync(readFileSync(good)).subarray(0, 60), "it.jsonl.gz"),
   ],
   hasZstd
-    ? ["zstd-broken", "a zstd file that was cut off", (folder) => fileIn(folder, zstd.subarray(0, 30), "it.zst")]
+    ? ["zstd-corrupt", "a zstd file that was cut off", (folder) => fileIn(folder, zstd.subarray(0, 30), "it.zst")]
     : ["zstd-unsupported", "a zstd file", (folder) => fileIn(folder, zstd, "it.zst")],
-  ["unpacked-too-large", "a file that holds more than it may", (folder) => fileIn(folder, packed, "it.jsonl.gz")],
+  ["decompressed-too-large", "a file that holds more than it may", (folder) => fileIn(folder, packed, "it.jsonl.gz")],
 ];
 
 const packed = execFileSync("gzip", ["-c", good]);
 
 /** Rules about whole inputs that other tests cover. */
 const elsewhere = [
-  ...["line-too-long", "document-too-long", "group-key-nowhere", "split-differs", "request-keys-differ"],
-  ...["format-in-doubt", "format-lossy", "file-is-folder", "remote-missing", "nothing-chosen"],
-  ...["input-changed", hasZstd ? "zstd-unsupported" : "zstd-broken"],
+  ...["line-too-long", "document-too-long", "group-key-unknown", "split-mismatch", "request-key-mismatch"],
+  ...["ambiguous-format", "lossy-format", "file-is-folder", "remote-not-found", "empty-selection"],
+  ...["input-changed", hasZstd ? "zstd-unsupported" : "zstd-corrupt"],
 ];
 
 const lineOf = (reward: string): string => `{"messages_and_choices":[],"reward":${reward}}`;
@@ -113,7 +113,7 @@ describe("rollcall check of several inputs", () => {
 
   const reportsAlike = async (rule: string, make: (folder: string) => string): Promise<void> => {
     const input = make(newFolder());
-    const env = rule === "unpacked-too-large" ? { ROLLCALL_MAX_UNPACKED_SIZE: "100" } : {};
+    const env = rule === "decompressed-too-large" ? { ROLLCALL_MAX_UNPACKED_SIZE: "100" } : {};
     const said = [`${input} ${rule}`];
     const told = { code: 3, error: said, junit: said, github: said };
     const among = await toldOf(
@@ -144,7 +144,7 @@ describe("rollcall check of several inputs", () => {
 
   it("reports all unusable inputs together in JSON, JUnit and GitHub annotations", async () => {
     const made = situations.map(([rule, , make]) => ({ rule, input: make(newFolder()) }));
-    const bad = made.filter(({ rule }) => rule !== "unpacked-too-large");
+    const bad = made.filter(({ rule }) => rule !== "decompressed-too-large");
     const told = await toldOf([...bad.map(({ input }) => input), good]);
     const said = bad.map(({ input, rule }) => `${input} ${rule}`).toSorted();
     for (const one of [told.error, told.document, told.junit, told.github]) expect(one?.toSorted()).toEqual(said);
@@ -155,7 +155,7 @@ describe("rollcall check of several inputs", () => {
     ["errors in its lines", [], () => lineOf(`"x"`)],
     ["repeated groups", [], (at: number) => `{"group_id":${at % 2},${lineOf("1").slice(1)}`],
     ["warnings with --strict", ["--strict"], (at: number) => `{"trajectories":[${turn(`${at}a`)},${turn(`${at}b`)}]}`],
-    ["a problem of all files", ["--strict", "--allow", "group-of-one"], (at: number) => turn(`${at}`)],
+    ["a problem of all files", ["--strict", "--allow", "single-trajectory-group"], (at: number) => turn(`${at}`)],
   ];
 
   const expectNoneValid = async (
@@ -206,11 +206,11 @@ describe("rollcall check of several inputs", () => {
 });
 
 describe("a group with the same trajectory 20,000 times", { tags: "slow" }, () => {
-  it("takes time in proportion to its size with --allow trajectory-twice", async () => {
+  it("takes time in proportion to its size with --allow duplicate-trajectory", async () => {
     const trajectory = { messages_and_choices: [{ role: "user", content: "what was said\n".repeat(60) }], reward: 1 };
     const text = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });
     const file = fileIn(newFolder(), text);
-    const { code, stdout } = await runRollcall(["check", file, "--json", "--allow", "trajectory-twice"]);
+    const { code, stdout } = await runRollcall(["check", file, "--json", "--allow", "duplicate-trajectory"]);
     expect([code, JSON.parse(stdout).trajectories.read]).toEqual([0, 20_000]);
   });
 });

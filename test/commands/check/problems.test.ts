@@ -31,9 +31,9 @@ describe("rollcall check --strict", () => {
       groups: { read: 2, rejected: 1 },
       metrics: { "data/step_num_groups_submitted": 1 },
       problems: [
-        { rule: "nothing-trainable", severity: "error" },
-        { rule: "no-assistant", severity: "error" },
-        { rule: "role-unknown", severity: "error" },
+        { rule: "no-sampled-turns", severity: "error" },
+        { rule: "no-assistant-turn", severity: "error" },
+        { rule: "unknown-role", severity: "error" },
       ],
       warnings: [],
     });
@@ -62,21 +62,23 @@ describe("rollcall check --allow", () => {
   const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
 
   it("omits the warnings of each given rule", async () => {
-    const some = await check("--allow", "role-unknown", "--allow", "no-assistant", ...files());
-    expect(some.stderr).not.toContain("role-unknown");
+    const some = await check("--allow", "unknown-role", "--allow", "no-assistant-turn", ...files());
+    expect(some.stderr).not.toContain("unknown-role");
     expect(some.stderr).toContain("metadata-nested");
-    const all = ["role-unknown", "no-assistant", "metadata-nested", "nothing-trainable"].flatMap((rule) => [
+    const all = ["unknown-role", "no-assistant-turn", "metadata-nested", "no-sampled-turns"].flatMap((rule) => [
       "--allow",
       rule,
     ]);
     expect(await check("--strict", ...all, ...files())).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("exits with 2 for the rule of an error, and suggests a rule for an unknown one", async () => {
+  it("exits with 2 for the rule of an error, and suggests a rule for an unknown or a former name", async () => {
     const error = await check("--allow", "wrong-type", ...files());
-    expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("can't be silent")]);
-    const unknown = await check("--allow", "role-unkown", ...files());
-    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean role-unknown?")]);
+    expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("errors cannot be silenced")]);
+    const unknown = await check("--allow", "unknown-rol", ...files());
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean unknown-role?")]);
+    const renamed = await check("--allow", "trajectory-twice", ...files());
+    expect([renamed.code, renamed.stderr]).toEqual([2, expect.stringContaining("duplicate-trajectory")]);
     const log = await runRollcall(["log", "m", "--allow", "nan", "--split", "train", "--local", ...files()]);
     expect(log.code).toBe(2);
   });
@@ -87,7 +89,7 @@ describe("rollcall check --against", () => {
     const [train = "", val = "", other = ""] = filesOf(`${good}\n`, `\n${good}\n`, `${group(trajectory(1))}\n`);
     const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`the one at ${val}:2`)]);
-    const untold = await check(train, "--against", other, "--allow", "nothing-trainable");
+    const untold = await check(train, "--against", other, "--allow", "no-sampled-turns");
     expect(untold).toMatchObject({ code: 0, stderr: "" });
     expect(await check(train, "--against", join(newFolder(), "none.jsonl"))).toMatchObject({ code: 3 });
   });
@@ -109,13 +111,13 @@ describe("rollcall check --report", () => {
     expect(stdout).toContain("the role a%25%0A::b is unknown%0A");
     expect(stderr).toContain("[wrong-type]");
     const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
-    expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-missing::");
+    expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-not-found::");
   });
 
   it("prints one GitHub annotation for a problem of nearly every group", async () => {
     const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
     const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
-    expect([code, rules]).toEqual([0, ["group-no-signal", "tools-missing", "nothing-trainable"]]);
+    expect([code, rules]).toEqual([0, ["zero-variance-group", "missing-tools", "no-sampled-turns"]]);
     expect(stdout).toContain("%0Aand 9 more: test/samples/airline.groups.jsonl:4, ");
   });
 
@@ -196,7 +198,7 @@ describe("rollcall check on a terminal", () => {
     const files = filesOf(Array.from({ length: 200 }, (_, at) => equal(at)).join("\n"));
     const { code, lines } = await onTerminal(files, 100);
     expect(code).toBe(0);
-    expect(lines.filter((line) => line.includes("group-no-signal") || line.includes("equal"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("zero-variance-group") || line.includes("equal"))).toHaveLength(1);
     expect(lines.join("\n")).toContain("and 199 more: :2, :3, :4, :5, :6, :7, …");
   });
 

@@ -15,7 +15,7 @@ describe("rollcall check", () => {
     const lines = times.map((time, at) => line(at, `,"start_time":${JSON.stringify(time)}`));
     const { code, document: found } = await document(filesOf(lines.join("\n")));
     const problems = found.problems as readonly { rule: string; line: number }[];
-    const rejected = problems.filter(({ rule }) => rule === "start-time-wrong").map((problem) => problem.line);
+    const rejected = problems.filter(({ rule }) => rule === "start-time-invalid").map((problem) => problem.line);
     expect([code, rejected]).toEqual([3, times.map((_, at) => at + 1)]);
   });
 
@@ -25,7 +25,7 @@ describe("rollcall check", () => {
         rule: string;
         advice: string;
       }[];
-    const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "start-time-zone")?.advice ?? "";
+    const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "missing-utc-offset")?.advice ?? "";
     const better = /add one: (.*) is UTC/.exec(advice)?.[1] ?? "";
     expect((await asked(better)).filter(({ rule }) => rule.startsWith("start-time"))).toEqual([]);
     expect(better).toBe("2025-11-01 09:30Z");
@@ -79,7 +79,7 @@ describe("rollcall check", () => {
         Array.from({ length: count }, (_, before) =>
           expect.objectContaining({
             line: before + 1,
-            rule: "json-after",
+            rule: "json-trailing-data",
             message: expect.stringContaining("the { before it is missing"),
             advice: expect.stringContaining("put the { back"),
           }),
@@ -97,7 +97,7 @@ describe("rollcall check", () => {
   });
 
   it.each([
-    [1e-12, ["group-no-signal"]],
+    [1e-12, ["zero-variance-group"]],
     [2e-12, []],
   ])(
     "decides that rewards with a difference of %d train or not, in a group on one line or two",
@@ -105,7 +105,7 @@ describe("rollcall check", () => {
       const pair = [0, apart].map((reward) => line(reward, `,"group_id":"a","logs":["${reward}"]`));
       for (const text of [pair.join("\n"), `{"trajectories":[${pair.join(",")}]}`]) {
         const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
-        expect(problems.map(({ rule }) => rule).filter((rule) => rule === "group-no-signal")).toEqual(expected);
+        expect(problems.map(({ rule }) => rule).filter((rule) => rule === "zero-variance-group")).toEqual(expected);
       }
     },
   );
@@ -121,7 +121,7 @@ describe("rollcall check", () => {
     const files = filesOf([1, 2, 1].map((id) => line(id, `,${keyed(id)}`)).join("\n"));
     const problems = (await document(files)).document.problems as readonly { rule: string; advice: string }[];
     const [, named = ""] =
-      /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "group-of-one")?.advice ?? "") ?? [];
+      /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "single-trajectory-group")?.advice ?? "") ?? [];
     expect(named).toBe(name);
     expect((await document([...files, "--group-by", named])).document).toMatchObject({ groups: { read: 2 } });
   });
@@ -135,10 +135,10 @@ describe("rollcall check", () => {
     const mixed = `{"trajectories":[${line(0, ',"final_policy_version":7')},${line(1, ',"final_policy_version":8')}]}`;
     for (const [rule, text] of [
       ["reward-outlier", rewards],
-      ["policy-mixed", mixed],
-      ["policy-mixed", [7, 8].map((of) => line(of, `,"final_policy_version":${of},"group_id":1`)).join("\n")],
-      ["tool-unlisted", said([call, result], ',"tools":[]')],
-      ["last-call-unanswered", said([call, result, call], "")],
+      ["mixed-policy-versions", mixed],
+      ["mixed-policy-versions", [7, 8].map((of) => line(of, `,"final_policy_version":${of},"group_id":1`)).join("\n")],
+      ["undeclared-tool", said([call, result], ',"tools":[]')],
+      ["trailing-tool-call", said([call, result, call], "")],
     ] as const) {
       const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
       expect(problems.map((problem) => problem.rule)).toContain(rule);
@@ -164,10 +164,10 @@ describe("rollcall check", () => {
       rule: string;
       path: readonly string[];
     }[];
-    expect(problems.filter(({ rule }) => rule === "tool-call-unanswered").map(({ path }) => path.join("."))).toEqual(
+    expect(problems.filter(({ rule }) => rule === "missing-tool-result").map(({ path }) => path.join("."))).toEqual(
       calls,
     );
-    expect(problems.map(({ rule }) => rule)).toContain("tool-call-id-missing");
+    expect(problems.map(({ rule }) => rule)).toContain("missing-tool-call-id");
   });
 
   it.each([
@@ -177,7 +177,7 @@ describe("rollcall check", () => {
     const { stderr } = await check([], {
       stdin: `{"messages_and_choices":[${calling("a").replace("find", name)},${last}],"reward":1}`,
     });
-    expect(stderr).toContain(`${message} [tool-call-unanswered]`);
+    expect(stderr).toContain(`${message} [missing-tool-result]`);
   });
 
   it("finds unlisted tools among 2,000 tools and parallel calls", async () => {
@@ -190,6 +190,6 @@ describe("rollcall check", () => {
     const { document: found } = await document([file]);
     expect(found).toMatchObject({ status: "valid", problems_left_out: 1000 });
     const near = found.problems as readonly { rule: string; advice: string }[];
-    expect(near.find(({ rule }) => rule === "tool-unlisted")?.advice).toContain("did you mean tool_number_0?");
+    expect(near.find(({ rule }) => rule === "undeclared-tool")?.advice).toContain("did you mean tool_number_0?");
   });
 });

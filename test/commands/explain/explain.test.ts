@@ -8,7 +8,7 @@ const names = [...new Set(topics.map(({ name }) => name))];
 
 describe("rollcall explain", () => {
   it("prints the page of a rule", async () => {
-    const { code, stdout, stderr } = await runRollcall(["explain", "role-unknown"]);
+    const { code, stdout, stderr } = await runRollcall(["explain", "unknown-role"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     await expect(stdout).toMatchFileSnapshot("golden/explain.rule.txt");
   });
@@ -22,7 +22,7 @@ describe("rollcall explain", () => {
   });
 
   it("accepts a rule in brackets, as copied from a problem", async () => {
-    expect(await runRollcall(["explain", "[role-unknown]"])).toEqual(await runRollcall(["explain", "role-unknown"]));
+    expect(await runRollcall(["explain", "[unknown-role]"])).toEqual(await runRollcall(["explain", "unknown-role"]));
   });
 
   it("exits with 2 for a reason of a failure, which has no page", async () => {
@@ -30,9 +30,9 @@ describe("rollcall explain", () => {
   });
 
   it("suggests the nearest name for an unknown name", async () => {
-    const { code, stdout, stderr } = await runRollcall(["explain", "rol-unknown"]);
+    const { code, stdout, stderr } = await runRollcall(["explain", "unknown-rol"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain("did you mean role-unknown?");
+    expect(stderr).toContain("did you mean unknown-role?");
   });
 
   it("lists every code and every rule, each rule with an example", async () => {

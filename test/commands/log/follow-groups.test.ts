@@ -34,7 +34,7 @@ describe("rollcall log --follow", () => {
     ]);
     expect(code).toBe(130);
     expect(resultOf(stdout).trajectories).toMatchObject({ read: 6, logged: 5, not_sent: 1 });
-    expect(rulesIn(stdout)).toContain("group-open");
+    expect(rulesIn(stdout)).toContain("incomplete-group");
   });
 
   it("gathers the trajectories of a group by --group-by from any lines", async () => {

@@ -84,7 +84,7 @@ describe("rollcall log --follow", () => {
     await until(() => sink.groups().length === 1);
     const left = await first.end();
     expect([left.code, resultOf(left.stdout).status]).toEqual([130, "partial"]);
-    expect(rulesIn(left.stdout)).toContain("line-unfinished");
+    expect(rulesIn(left.stdout)).toContain("incomplete-line");
     appendFileSync(file, line(2).slice(30));
     const second = follow(sink, file, ...soon, "--json");
     await until(() => sink.groups().length === 2);
@@ -125,7 +125,7 @@ describe("rollcall log --follow", () => {
       /the input has errors, for 2 reasons$/,
       /^fix what it names; or --on-invalid skip/,
     ],
-    [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-differs/, /^(?!.*--on-invalid)/],
+    [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-mismatch/, /^(?!.*--on-invalid)/],
   ])("advises how to continue after %j", async (text, code, message, hint) => {
     const ended = await follow(await openSink(), fileWith(text), ...soon, "--json").closed();
     const { error } = JSON.parse(ended.stderr) as { readonly error: Readonly<Record<string, unknown>> };
@@ -159,7 +159,7 @@ describe("rollcall log --follow", () => {
     const file = fileWith(request("train", 1) + request("train", 2) + request("eval", 3) + request("train", 4));
     const { code, stderr } = await follow(sink, file, ...never, "--json").closed();
     expect([code, sink.groups(), sink.bodies[0]?.endsWith('],"run":7}')]).toEqual([7, [[1], [2]], true]);
-    expect(JSON.parse(stderr).error.problems).toMatchObject([{ line: 3, rule: "split-differs" }]);
+    expect(JSON.parse(stderr).error.problems).toMatchObject([{ line: 3, rule: "split-mismatch" }]);
   });
 
   it("writes invalid lines to the rejects file as they come with --on-invalid skip", async () => {

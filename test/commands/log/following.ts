@@ -113,4 +113,11 @@ export const rulesIn = (stdout: string): readonly string[] => [
 
 export const soon = ["--every", "50ms"];
 export const never = ["--every", "100h"];
-export const quiet = ["--allow", "group-of-one", "--allow", "group-no-signal", "--allow", "nothing-trainable"];
+export const quiet = [
+  "--allow",
+  "single-trajectory-group",
+  "--allow",
+  "zero-variance-group",
+  "--allow",
+  "no-sampled-turns",
+];

@@ -60,7 +60,7 @@ describe("rollcall log", () => {
     expect(code).toBe(0);
     const document = parsed(stdout);
     expect(document).toMatchObject({ status: "logged", responses: [{ status: 202, body: shown }] });
-    expect(rulesIn(document).filter((rule) => rule === "answer-unreadable")).toHaveLength(warnings);
+    expect(rulesIn(document).filter((rule) => rule === "unreadable-response")).toHaveLength(warnings);
   });
 
   it("advises --concurrency once if the first request is slow", { tags: "slow" }, async () => {
