@@ -12,16 +12,16 @@ const groups = [
   // Reading has it without the schemas of the contract, which have it too.
   { name: "table", test: /\/src\/json\/(table|reader|keys|program)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
-  { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/(late|view))\.ts$/ },
+  { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/views)\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
-  { name: "print", test: /\/src\/(output\/(table\/list|json\/document|page\/page)|commands\/lists\/own)\.ts$/ },
+  { name: "print", test: /\/src\/(output\/(list|page)|commands\/lists\/object-list)\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|replies)\.ts$|\/node_modules\/zod\// },
   { name: "settings", test: /\/src\/(settings\/index|connect|shell-words)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/\w+\/failures\.ts$/ },
   {
     name: "log",
-    test: /\/src\/(commands\/(log|check)\/command|output\/frame\/report|send\/index)\.ts$/,
+    test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
   },
   {
     name: "selection",

@@ -5,14 +5,14 @@ import type { Failure } from "./failure.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
-export const settingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
-  const { hide, notice, warn } = screen;
+export const toSettingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
+  const { hideSecret: hide, notice, warn } = screen;
   return { host, flags, hide, notice, warn, defaults };
 };
 
 /** The settings in force. `own` are a command's own options that are settings too, such as `--split`. */
-export const settingsInForce = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
-  await readSettings({ ...settingsSources(context), flags: { ...context.flags, ...own } });
+export const effectiveSettings = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
+  await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...own } });
 
 /** The settings of the profile `local`, without notices of what the environment says of other services. */
 export const localSettings = async (
@@ -21,32 +21,32 @@ export const localSettings = async (
   more: Partial<SettingsSources> = {},
 ): Promise<Settings> => {
   const local = { ...context.flags, ...flags, local: true };
-  return await readSettings({ ...settingsSources(context), notice: () => undefined, ...more, flags: local });
+  return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...more, flags: local });
 };
 
 /** Loads what a client is made of before it is opened, while there is time for it. */
-export const readyClient = () => import("./client/index.ts");
+export const preloadClient = () => import("./client/index.ts");
 
 /** How long a run waits for others, and what it prints of that. */
-export const requestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
+export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
   timeoutMs: settings.get("timeout"),
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
   insecureHttp: settings.get("insecure_http") === true,
-  onAgain: (why: Failure, maxWaitMs: number) => void screen.again(why, maxWaitMs),
+  onAgain: (why: Failure, maxWaitMs: number) => void screen.noticeRetry(why, maxWaitMs),
   trace: flags.debug ? screen.trace : undefined,
 });
 
 /** Opens the client of a deployed service, or of one inside this program if the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
-  const module = await readyClient();
+  const module = await preloadClient();
   const own = settings.local ? await localService(context, settings) : undefined;
   const project = settings.get("project");
-  const client = context.keep(
+  const client = context.closeAtEnd(
     module.openClient({
-      ...requestOptions(context, settings),
-      address: (of) => own?.url ?? settings.address(of),
+      ...toRequestOptions(context, settings),
+      baseUrl: (of) => own?.url ?? settings.address(of),
       credential: async (use, about) => {
         if (own === undefined) return await settings.credential(use, about);
         const from = "the local service";
@@ -88,38 +88,43 @@ export const localService = async (context: Context, settings: Settings): Promis
 const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
   const { openService } = await import("./service/index.ts");
   const own = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
-  const service = context.keep(await openService({ ...settings.service(), ...own, host: context.host }));
-  context.screen.hide(service.key);
+  const service = context.closeAtEnd(await openService({ ...settings.service(), ...own, host: context.host }));
+  context.screen.hideSecret(service.key);
   return service;
 };
 
 /** What tells the place that a model's trajectories are logged to from others: its address, or the local store. */
-export const logDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
+export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
   settings.local
     ? `store ${(await localService(context, settings)).store}`
-    : (await deployedDestinations(settings))(modelId);
+    : (await resolveDeployedDestinations(settings))(modelId);
 
 /** True if no address to log to is set. */
-export const isNowhere = (settings: Settings): boolean =>
+export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
 /** True if something was logged to the destination in force: by the address, or the local store, and the account. */
-export const isOfDestination = async (
+export const destinationFilter = async (
   { host }: Context,
   settings: Settings,
 ): Promise<(logged: { readonly destination: string; readonly account: string; readonly model: string }) => boolean> => {
   const account = settings.require("account");
-  const destinationOf = settings.local ? await storeDestination(host, settings) : await deployedDestinations(settings);
+  const destinationOf = settings.local
+    ? await resolveStoreDestination(host, settings)
+    : await resolveDeployedDestinations(settings);
   return (logged) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
-const storeDestination = async (host: Context["host"], settings: Settings): Promise<(model: string) => string> => {
+const resolveStoreDestination = async (
+  host: Context["host"],
+  settings: Settings,
+): Promise<(model: string) => string> => {
   const { storeIdentity } = await import("./service/index.ts");
   const store = `store ${(await storeIdentity(settings.service(), { host })) ?? ""}`;
   return () => store;
 };
 
-const deployedDestinations = async (settings: Settings): Promise<(model: string) => string> => {
+const resolveDeployedDestinations = async (settings: Settings): Promise<(model: string) => string> => {
   const { logTrajectories } = await import("./contract/log.ts");
   const { fillPath } = await import("./contract/endpoint.ts");
   const address = settings.address(logTrajectories.host);

@@ -18,9 +18,9 @@ export interface Context {
   /** What settings are where nobody said, in place of their own defaults. */
   readonly defaults?: { readonly max_wait: string } | undefined;
   /** Has what was opened closed when the run is over, last first. */
-  keep<Opened extends Closable>(opened: Opened): Opened;
+  closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Does something when the run is over, its output out and all that was opened still open; that it fails is no failure of the run. */
-  afterwards(work: () => Promise<void>): void;
+  runAtEnd(work: () => Promise<void>): void;
   /** Does what was left for afterwards, then closes what was opened. */
   close(): Promise<void>;
 }
@@ -32,11 +32,11 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
     host,
     screen,
     flags,
-    keep(value) {
+    closeAtEnd(value) {
       opened.push(value);
       return value;
     },
-    afterwards(work) {
+    runAtEnd(work) {
       left.push(work);
     },
     async close() {

@@ -9,17 +9,17 @@ export interface Decimal {
 
 /** Larger exponents and longer spellings are no amounts of money: their zeros would fill a screen. */
 const maxExponent = 40;
-const maxSpelling = 100;
+const maxSpellingChars = 100;
 
 /** Reads `12`, `0.3`, `-1` and `3e-7`; undefined for any other spelling, and for what is too long or too wide for money. */
 export const parseDecimal = (text: string): Decimal | undefined => {
-  if (text.length > maxSpelling) return undefined;
+  if (text.length > maxSpellingChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const power = Number(exponent);
   if (Math.abs(power) > maxExponent) return undefined;
-  return shifted({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
+  return shiftDigits({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
 };
 
 /** Without an exponent, and without zeros at its end. */
@@ -33,12 +33,12 @@ export const formatDecimal = ({ digits, places }: Decimal): string => {
 
 /** Below zero where `a` is less than `b`, above zero where it is more. */
 export const compareDecimals = (a: Decimal, b: Decimal): number => {
-  const [left, right] = [digitsAt(a, b.places), digitsAt(b, a.places)];
+  const [left, right] = [digitsWithPlaces(a, b.places), digitsWithPlaces(b, a.places)];
   return left === right ? 0 : left < right ? -1 : 1;
 };
 
 export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({
-  digits: digitsAt(a, b.places) + digitsAt(b, a.places),
+  digits: digitsWithPlaces(a, b.places) + digitsWithPlaces(b, a.places),
   places: Math.max(a.places, b.places),
 });
 
@@ -48,11 +48,11 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
 });
 
 /** The exact product with 10 to the power of `power`. */
-export const shifted = ({ digits, places }: Decimal, power: number): Decimal =>
+export const shiftDigits = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 
 /** Its digits, spelled with at least so many places. */
-const digitsAt = ({ digits, places }: Decimal, least: number): bigint =>
+const digitsWithPlaces = ({ digits, places }: Decimal, least: number): bigint =>
   least > places ? digits * 10n ** BigInt(least - places) : digits;
 
 export const zero: Decimal = { digits: 0n, places: 0 };
@@ -63,5 +63,5 @@ export const zero: Decimal = { digits: 0n, places: 0 };
  */
 export const shiftDecimal = (text: string, places: number): string | undefined => {
   const decimal = parseDecimal(text);
-  return decimal === undefined ? undefined : formatDecimal(shifted(decimal, places));
+  return decimal === undefined ? undefined : formatDecimal(shiftDigits(decimal, places));
 };

@@ -47,7 +47,7 @@ export interface Problem {
 }
 
 /** What documents say of a problem, in their order (output.md): the rest is for people. */
-export const problemFacts = (problem: Problem) => {
+export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
@@ -60,12 +60,12 @@ export interface Excerpt {
   readonly from: number;
   readonly to: number;
   /** Whether the line continues before or after the text. */
-  readonly cutBefore: boolean;
-  readonly cutBehind: boolean;
+  readonly isCutBefore: boolean;
+  readonly isCutAfter: boolean;
 }
 
 /** Where a failure has its cause, as far as known. */
-export interface Where {
+export interface FailureLocation {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
@@ -84,14 +84,14 @@ export interface HttpFacts {
 }
 
 /** What may be known beside a failure's message. */
-export interface About {
+export interface FailureDetails {
   /** What to do: a sentence, or a command that can be pasted. */
   readonly hint?: string | undefined;
-  readonly where?: Where;
+  readonly where?: FailureLocation;
   readonly http?: HttpFacts;
   readonly problems?: readonly Problem[];
   /** How many problems there are of each rule, if not all of them are in `problems`. */
-  readonly counts?: readonly ProblemCount[];
+  readonly ruleCounts?: readonly RuleProblemCount[];
   /** The next command to run, as it would be typed. */
   readonly next?: string;
   /** Whether the same command again can get further. Default: if the service was unavailable or the run interrupted. */
@@ -107,24 +107,24 @@ export interface About {
   readonly help?: string;
   readonly stack?: string | undefined;
   /** How a request ended, as a part of a sentence. */
-  readonly ended?: string;
+  readonly endedBy?: string;
   /** Where a credential came from that a service refused. */
-  readonly credentialFrom?: string;
+  readonly credentialSource?: string;
   /** Whether a page came in place of a reply. */
-  readonly isPage?: boolean;
+  readonly isHtmlPage?: boolean;
   /** Groups that could be sent without the invalid ones; `some` of a file that is still written. */
-  readonly valid?: number | "some" | undefined;
+  readonly validGroups?: number | "some" | undefined;
   /** The part of the message that its readers put into another sentence, such as a name. */
-  readonly detail?: string;
+  readonly subject?: string;
   /** Whether the rejects file holds records of another tool. */
   readonly isConverted?: boolean;
   /** Whether the same command settles the requests of unknown outcome. */
-  readonly settles?: boolean;
+  readonly canResolve?: boolean;
   readonly cause?: unknown;
 }
 
 /** How many problems of a rule an input has. */
-export interface ProblemCount {
+export interface RuleProblemCount {
   readonly rule: string;
   readonly severity: Severity;
   readonly count: number;
@@ -136,22 +136,22 @@ export class Failure extends Error {
   readonly code: FailureCode;
   /** Stable, in words of the field: the `rule` of a problem that stands for a failure. */
   readonly kind: string;
-  readonly about: About;
+  readonly details: FailureDetails;
 
   /** Its message is one sentence without a full stop. Text from outside in it is not made safe yet. */
-  constructor(code: FailureCode, kind: string, message: string, about: About = {}) {
+  constructor(code: FailureCode, kind: string, message: string, about: FailureDetails = {}) {
     super(message, about.cause === undefined ? undefined : { cause: about.cause });
     this.code = code;
     this.kind = kind;
-    this.about = about;
+    this.details = about;
   }
 
-  also(about: About): Failure {
-    return new Failure(this.code, this.kind, this.message, { ...this.about, ...about });
+  withDetails(about: FailureDetails): Failure {
+    return new Failure(this.code, this.kind, this.message, { ...this.details, ...about });
   }
 
   get retryable(): boolean {
-    return this.about.retryable ?? (this.code === "unavailable" || this.code === "interrupted");
+    return this.details.retryable ?? (this.code === "unavailable" || this.code === "interrupted");
   }
 }
 
@@ -161,18 +161,18 @@ export const isFailure = <Kind extends string>(
 ): thrown is Failure & { readonly kind: Kind } => thrown instanceof Failure && thrown.kind === kind;
 
 /** The exit code of a run that ended with a failure. */
-export const exitCodeOf = ({ code, about }: Failure): number =>
+export const toExitCode = ({ code, details: about }: Failure): number =>
   code === "interrupted" ? exitCodes.interrupted[about.signal ?? "SIGTERM"] : exitCodes[code];
 
 /** A defect of rollcall: what nobody foresaw. */
-export const defect = (text: string, about: About = {}): Failure =>
+export const defect = (text: string, about: FailureDetails = {}): Failure =>
   new Failure("internal", "defect", `a defect of rollcall: ${text}`, {
     hint: "please report it, with what `--debug` prints and the command that was run",
     ...about,
   });
 
 /** Whatever was thrown, as a failure. */
-export const failureOf = (thrown: unknown): Failure => {
+export const toFailure = (thrown: unknown): Failure => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return defect(error.message, { stack: error.stack, cause: error });

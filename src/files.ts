@@ -19,10 +19,10 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { Failure, type Problem } from "./failure.ts";
 import { currentUser } from "./host.ts";
-import { commandLine } from "./shell-words.ts";
+import { formatCommandLine } from "./shell-words.ts";
 
 /** The code of an error of the system or of Node, such as `ENOENT`; `unknown` where it has none. */
-export const codeOf = (thrown: unknown): string =>
+export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
 /**
@@ -31,20 +31,20 @@ export const codeOf = (thrown: unknown): string =>
  * @throws what the file system says
  */
 export const makeFolder = (path: string): void => {
-  const wrong = tryMake(path);
+  const wrong = tryMakeFolder(path);
   if (wrong === undefined) return;
-  if (codeOf(wrong) !== "ENOENT" || dirname(path) === path) throw wrong;
+  if (getErrorCode(wrong) !== "ENOENT" || dirname(path) === path) throw wrong;
   makeFolder(dirname(path));
-  const still = tryMake(path);
+  const still = tryMakeFolder(path);
   if (still !== undefined) throw still;
 };
 
 /** What is wrong where there is no such path afterwards. */
-const tryMake = (path: string): unknown => {
+const tryMakeFolder = (path: string): unknown => {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
-    if (codeOf(thrown) !== "EEXIST") return thrown;
+    if (getErrorCode(thrown) !== "EEXIST") return thrown;
   }
   return undefined;
 };
@@ -53,32 +53,32 @@ const tryMake = (path: string): unknown => {
  * Refuses a file or folder of rollcall's own that another user owns or could replace: each folder on the way to it, each
  * link and the place itself belong to this user or to root, and no folder lets others rename what is in it. What is not
  * there yet is as safe as the folders above it.
- * @throws Failure `place-foreign`
+ * @throws Failure `unsafe-ownership`
  */
-export const requireOwn = (place: string): void => {
+export const requireSafeOwnership = (place: string): void => {
   const user = currentUser();
   if (user === undefined) return;
   // In a user namespace root is somebody else: whoever owns the root folder owns the system.
   const trusted = new Set([user, 0, statSync("/").uid]);
-  const found = foreignPart(resolve(place), trusted);
-  if (found !== undefined) throw placeForeign(found, place, user);
+  const found = findUnsafePart(resolve(place), trusted);
+  if (found !== undefined) throw unsafeOwnership(found, place, user);
 };
 
 /** A part of a path that another user owns or could replace: it is theirs, a link of theirs, or a folder that they may write. */
-interface ForeignPart {
+interface UnsafePathPart {
   readonly part: string;
   readonly why: "owner" | "link" | "writable";
   readonly owner: number;
   readonly mode: number;
 }
 
-const placeForeign = ({ part, why, owner, mode }: ForeignPart, place: string, user: number): Failure => {
+const unsafeOwnership = ({ part, why, owner, mode }: UnsafePathPart, place: string, user: number): Failure => {
   const message = {
     owner: `${part} belongs to another user (uid ${owner})${part === place ? "" : `, so that ${place} is not used`}`,
     link: `${part} is a link of another user (uid ${owner}), which is not followed`,
-    writable: `other users may write to ${part} (mode ${octal(mode)}), and could replace ${place}`,
+    writable: `other users may write to ${part} (mode ${formatMode(mode)}), and could replace ${place}`,
   }[why];
-  const command = (...words: readonly string[]): string => `\`${commandLine(words)}\``;
+  const command = (...words: readonly string[]): string => `\`${formatCommandLine(words)}\``;
   const asRoot = user === 0 ? [] : ["sudo"];
   // Nobody is told to take a folder that may hold more than rollcall's files.
   const isOwn = part === place || (part === dirname(place) && basename(part) === "rollcall");
@@ -90,28 +90,28 @@ const placeForeign = ({ part, why, owner, mode }: ForeignPart, place: string, us
     writable: `keep them out: ${command(...(owner === user ? [] : asRoot), "chmod", "go-w", part)}`,
   }[why];
   const hint = `${fix}; ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR and --ledger name other places`;
-  return new Failure("storage", "place-foreign", message, { hint, where: { file: part } });
+  return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
 };
 
-const octal = (mode: number): string => mode.toString(8).padStart(4, "0");
+const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
 /** As many links as systems follow. */
 const maxLinks = 40;
 
-const foreignPart = (path: string, trusted: ReadonlySet<number>, links = 0): ForeignPart | undefined => {
+const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): UnsafePathPart | undefined => {
   const above = dirname(path);
-  const found = above === path ? undefined : foreignPart(above, trusted, links);
+  const found = above === path ? undefined : findUnsafePart(above, trusted, links);
   // Where nothing can be looked at, opening it says why.
-  const facts = found === undefined ? statsOf(path) : undefined;
+  const facts = found === undefined ? tryStat(path) : undefined;
   if (facts === undefined) return found;
   const about = { part: path, owner: facts.uid, mode: facts.mode & 0o7777 };
   if (!trusted.has(facts.uid)) return { ...about, why: facts.isSymbolicLink() ? "link" : "owner" };
-  if (facts.isDirectory() && isOpenToOthers(facts)) return { ...about, why: "writable" };
+  if (facts.isDirectory() && isWritableByOthers(facts)) return { ...about, why: "writable" };
   if (!facts.isSymbolicLink() || links === maxLinks) return undefined;
-  return foreignPart(resolve(realpathSync(above), readlinkSync(path)), trusted, links + 1);
+  return findUnsafePart(resolve(realpathSync(above), readlinkSync(path)), trusted, links + 1);
 };
 
-const statsOf = (path: string): Stats | undefined => {
+const tryStat = (path: string): Stats | undefined => {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
@@ -120,21 +120,21 @@ const statsOf = (path: string): Stats | undefined => {
 };
 
 /** Whether other users can rename what is in a folder. A group of the owner's number is the owner's alone. */
-const isOpenToOthers = ({ mode, uid, gid }: Stats): boolean =>
+const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** What is wrong with a file or folder that other users can get at; undefined where nothing is, or it is not there. */
-export const looseMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
+export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-  return mode === undefined || (mode & 0o077) === 0 ? undefined : looseProblem(path, mode, wanted);
+  return mode === undefined || (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
 
-export const looseProblem = (path: string, mode: number, wanted: "600" | "700"): Problem => ({
+export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" | "700"): Problem => ({
   file: path,
   rule: "insecure-permissions",
   severity: "warning",
-  message: `other users can get at ${path} (mode ${octal(mode & 0o777)})`,
-  advice: commandLine(["chmod", wanted, path]),
+  message: `other users can get at ${path} (mode ${formatMode(mode & 0o777)})`,
+  advice: formatCommandLine(["chmod", wanted, path]),
 });
 
 /** A new file beside the one that it will replace. */
@@ -157,12 +157,12 @@ export interface Draft {
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = statSync(path, { throwIfNoEntry: false });
   if (before !== undefined && !before.isFile()) {
-    const { write, close } = openToWrite(path, "w");
+    const { write, close } = openForWriting(path, "w");
     return { path, write, commit: close, discard: close };
   }
   const target = before === undefined ? path : realpathSync(path);
   const draft = `${target}.${crypto.randomUUID().slice(0, 8)}.draft`;
-  const { file, write, close } = openToWrite(draft, "wx", mode);
+  const { file, write, close } = openForWriting(draft, "wx", mode);
   return {
     path: draft,
     write,
@@ -180,7 +180,7 @@ export const openDraft = (path: string, mode = 0o600): Draft => {
   };
 };
 
-const openToWrite = (path: string, flags: "w" | "wx", mode?: number) => {
+const openForWriting = (path: string, flags: "w" | "wx", mode?: number) => {
   const file = openSync(path, flags, mode);
   let isOpen = true;
   return {
@@ -219,7 +219,7 @@ const syncFolder = (path: string): void => {
  * @param mode of the new file, as far as the umask leaves it
  * @throws what the file system says
  */
-export const writeWhole = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
+export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
   const draft = openDraft(path, mode);
   try {
     for (const piece of pieces) draft.write(piece);
@@ -229,22 +229,22 @@ export const writeWhole = (path: string, pieces: Iterable<string | Uint8Array>, 
   }
 };
 
-/** Makes sure that a file that people name is not written over. @throws Failure `out-exists` */
-export const requireFree = (file: string): void => {
+/** Makes sure that a file that people name is not written over. @throws Failure `output-exists` */
+export const requireUnusedFile = (file: string): void => {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there?.isFile() !== true || there.size === 0) return;
   const hint = "name another file, or take that one away";
-  throw new Failure("usage", "out-exists", `${file} is there already`, { hint });
+  throw new Failure("usage", "output-exists", `${file} is there already`, { hint });
 };
 
-/** Writes to a file that people name. @throws Failure `out-unwritable` */
-export const writeOut = <Result>(file: string, write: () => Result): Result => {
+/** Writes to a file that people name. @throws Failure `output-unwritable` */
+export const writeUserFile = <Result>(file: string, write: () => Result): Result => {
   try {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     const hint = "name a file in a folder that can be written";
-    throw new Failure("storage", "out-unwritable", `${file} can't be written (${codeOf(thrown)})`, {
+    throw new Failure("storage", "output-unwritable", `${file} can't be written (${getErrorCode(thrown)})`, {
       hint,
       cause: thrown,
     });
@@ -252,7 +252,7 @@ export const writeOut = <Result>(file: string, write: () => Result): Result => {
 };
 
 /** Removes the drafts of a file that killed writers left: those last changed before a time, in milliseconds since 1970. */
-export const clearDrafts = (path: string, before: number): void => {
+export const removeDrafts = (path: string, before: number): void => {
   const own = basename(path);
   for (const name of readdirSync(dirname(path))) {
     if (!name.startsWith(own) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(own.length))) continue;
@@ -263,4 +263,4 @@ export const clearDrafts = (path: string, before: number): void => {
 };
 
 /** True if a ledger or a store at this place is in a database; otherwise the place is a file. */
-export const isDatabaseAddress = (place: string): boolean => /^postgres(ql)?:\/\//i.test(place);
+export const isDatabaseUrl = (place: string): boolean => /^postgres(ql)?:\/\//i.test(place);

@@ -9,7 +9,7 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   /** The words typed behind the program's name. */
-  readonly words: readonly string[];
+  readonly argv: readonly string[];
   /** Version of Node, without the `v`. */
   readonly nodeVersion: string;
   readonly stdin: Readable;
@@ -48,7 +48,7 @@ export const isLoopback = (hostname: string): boolean =>
   /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
 /** What the percent escapes of an address stand for; a text with a stray `%`, as in a password, stands for itself. */
-export const unescapedPercent = (text: string): string => {
+export const decodePercent = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -60,20 +60,20 @@ export const unescapedPercent = (text: string): string => {
 const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
 
 /** The keys that an environment holds: rollcall's own, and that of Weights & Biases, which nothing else tells from the id of a commit. */
-export const secretsOf = (env: Host["env"]): readonly string[] =>
+export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isKey = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
     return isKey && value !== undefined ? [value] : [];
   });
 
 /** Variables that may hold an address with its password. */
-const addressVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
+const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
 /** An environment for other programs: rollcall's keys, and the passwords of its databases, are none of theirs. */
-export const withoutSecrets = (env: Host["env"]): Host["env"] =>
+export const removeSecrets = (env: Host["env"]): Host["env"] =>
   Object.fromEntries(
     Object.entries(env).filter(
-      ([name, value]) => !secretVariable.test(name) && !(addressVariable.test(name) && value?.includes("://")),
+      ([name, value]) => !secretVariable.test(name) && !(urlVariable.test(name) && value?.includes("://")),
     ),
   );
 
@@ -81,7 +81,7 @@ export const withoutSecrets = (env: Host["env"]): Host["env"] =>
 export const currentUser = (): number | undefined => process.geteuid?.();
 
 /** Waits until a signal aborts. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
+export const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
@@ -101,20 +101,20 @@ const nsPerMs = 1e6;
 /** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
-  const hurry = new AbortController();
+  const urgentAbort = new AbortController();
   // Every request in flight listens: there is no number of them that is a leak.
-  setMaxListeners(0, abort.signal, hurry.signal);
-  let lent = 0;
+  setMaxListeners(0, abort.signal, urgentAbort.signal);
+  let lentCount = 0;
   const listeners = signalNames.map((name) => {
     const listener = () => {
-      if (name === "SIGINT" && lent > 0) return;
+      if (name === "SIGINT" && lentCount > 0) return;
       if (!abort.signal.aborted) {
         abort.abort(interrupted({ signal: name }));
         return;
       }
       // A third signal ends the process at once: the system's default action is back.
       process.off(name, listener);
-      hurry.abort(abort.signal.reason);
+      urgentAbort.abort(abort.signal.reason);
     };
     process.on(name, listener);
     return () => process.off(name, listener);
@@ -122,7 +122,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   return {
     env: process.env,
     platform: process.platform,
-    words: process.argv.slice(2),
+    argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
     get stdin() {
       return process.stdin;
@@ -164,10 +164,10 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     },
     random: Math.random,
     signal: abort.signal,
-    urgent: hurry.signal,
+    urgent: urgentAbort.signal,
     lendTerminal: () => {
-      lent++;
-      return () => void lent--;
+      lentCount++;
+      return () => void lentCount--;
     },
     close: () => {
       for (const off of listeners) off();

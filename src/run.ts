@@ -11,16 +11,16 @@ import {
   screenForWrong,
 } from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
-import { exitCodeOf, failureOf } from "./failure.ts";
+import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import { openScreen, printFailure, type Screen } from "./output/index.ts";
 
 /** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
 export const run = async (node: NodeJS.Process): Promise<number> => {
   const host = openHost(node);
-  const stray = strayErrors(node);
+  const stray = catchStrayErrors(node);
   try {
-    return await runOn(host, node.argv.slice(2), stray.thrown);
+    return await runCommandLine(host, node.argv.slice(2), stray.thrown);
   } finally {
     stray.close();
     host.close();
@@ -28,7 +28,7 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
 };
 
 /** Runs a command line on a host. Resolves with the exit code. If `stray` rejects, the run ends with that. */
-export const runOn = async (
+export const runCommandLine = async (
   host: Host,
   argv: readonly string[],
   stray = new Promise<never>(() => undefined),
@@ -37,9 +37,9 @@ export const runOn = async (
   let context: Context | undefined;
   const work = async (): Promise<void> => {
     const typed = await readWords(program, argv);
-    screen = openScreen({ host, words: screenForWrong(typed), argv });
+    screen = openScreen({ host, options: screenForWrong(typed), argv });
     const answer = await obey(program, typed, (globals) => {
-      screen = openScreen({ host, words: screenFor(globals, typed), argv });
+      screen = openScreen({ host, options: screenFor(globals, typed), argv });
       context = openContext({ host, screen, flags: flagsFrom(globals) });
       return context;
     });
@@ -48,12 +48,12 @@ export const runOn = async (
   try {
     await Promise.race([work(), stray]);
     await context?.close();
-    await screen?.settled();
+    await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, words: screenForWrong({ given: new Map() }), argv });
-    const failure = failureOf(thrown);
-    const exitCode = exitCodeOf(failure);
+    screen ??= openScreen({ host, options: screenForWrong({ given: new Map() }), argv });
+    const failure = toFailure(thrown);
+    const exitCode = toExitCode(failure);
     await printFailure(screen, { failure, exitCode });
     await context?.close().catch(() => undefined);
     return exitCode;
@@ -61,7 +61,7 @@ export const runOn = async (
 };
 
 /** Errors that nothing awaited: a defect, printed like any other. */
-const strayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
+const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
   let tell: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
     tell = reject;
@@ -72,7 +72,10 @@ const strayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; c
 };
 
 /** Nouns that serve other programs or describe rollcall itself are only named in the help, so that it is one screen. */
-const more = (load: () => Promise<Command>) => async (): Promise<Command> => ({ ...(await load()), group: "more" });
+const inMoreGroup = (load: () => Promise<Command>) => async (): Promise<Command> => ({
+  ...(await load()),
+  group: "more",
+});
 
 /** rollcall. A noun is loaded if it is typed: all of them would take longer than most commands do. */
 export const program: Program = {
@@ -94,13 +97,13 @@ export const program: Program = {
     auth: async () => (await import("./commands/auth.ts")).auth,
     config: async () => (await import("./commands/config.ts")).config,
     serve: async () => (await import("./commands/serve.ts")).serve,
-    profile: more(async () => (await import("./commands/profile.ts")).profile),
-    mcp: more(async () => (await import("./commands/mcp/command.ts")).mcp),
-    doctor: more(async () => (await import("./commands/doctor/command.ts")).doctor),
-    commands: more(async () => (await import("./commands/commands.ts")).commands),
-    explain: more(async () => (await import("./commands/explain/command.ts")).explain),
-    schema: more(async () => (await import("./commands/schema/command.ts")).schema),
-    completion: more(async () => (await import("./commands/completion/command.ts")).completion),
+    profile: inMoreGroup(async () => (await import("./commands/profile.ts")).profile),
+    mcp: inMoreGroup(async () => (await import("./commands/mcp/command.ts")).mcp),
+    doctor: inMoreGroup(async () => (await import("./commands/doctor/command.ts")).doctor),
+    commands: inMoreGroup(async () => (await import("./commands/commands.ts")).commands),
+    explain: inMoreGroup(async () => (await import("./commands/explain/command.ts")).explain),
+    schema: inMoreGroup(async () => (await import("./commands/schema/command.ts")).schema),
+    completion: inMoreGroup(async () => (await import("./commands/completion/command.ts")).completion),
     __complete: async () => (await import("./commands/completion/command.ts")).complete,
   },
 };

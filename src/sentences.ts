@@ -2,37 +2,39 @@
 import type { Problem } from "./failure.ts";
 
 /** A number with its noun: `1 group`, `2 groups`; `several` where its plural is not the noun and an s. */
-export const counted = (count: number, noun: string, several = `${noun}s`): string =>
+export const pluralize = (count: number, noun: string, several = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : several}`;
 
 /** Where a problem is, to be followed by what it is; empty where that is no place in a file. */
-export const placeOf = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
-  file === undefined ? "" : `${[inputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
+export const positionPrefix = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
+  file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
 /** Where a value is that has no column, or that a service named: its file, its line and its path. */
-export const fieldOf = ({ path = [], ...problem }: Problem): string =>
-  `${placeOf(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
+export const fieldPrefix = ({ path = [], ...problem }: Problem): string =>
+  `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
 
 /** Standard input is typed as `-`, which says nothing in a sentence. */
-export const inputName = (file: string): string => (file === "-" ? "standard input" : file);
+export const formatInputName = (file: string): string => (file === "-" ? "standard input" : file);
 
 /** The way on without the groups that a service refuses. */
-export const skipRefused = "--on-refused skip sets aside the groups that it refuses and sends the others";
+export const skipRefusedHint = "--on-refused skip sets aside the groups that it refuses and sends the others";
 
 /** What was rejected: groups, and what is none since it can't be read. */
-export const rejectedWords = (counts: { rejected: number; unreadable?: number | undefined }): string => {
+export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }): string => {
   const { rejected, unreadable = 0 } = counts;
-  const groups = rejected > unreadable ? [counted(rejected - unreadable, "group")] : [];
-  const records = unreadable > 0 ? [counted(unreadable, "unreadable record")] : [];
+  const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];
+  const records = unreadable > 0 ? [pluralize(unreadable, "unreadable record")] : [];
   return `${[...groups, ...records].join(" and ")} rejected`;
 };
 
 /** Ids that one sentence names. */
-const maxNamed = 10;
+const maxListedIds = 10;
 
 /** Ids, one after the other; many are counted. */
-export const listed = (ids: readonly string[]): string =>
-  ids.length <= maxNamed ? ids.join(", ") : `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more`;
+export const formatList = (ids: readonly string[]): string =>
+  ids.length <= maxListedIds
+    ? ids.join(", ")
+    : `${ids.slice(0, maxListedIds).join(", ")} and ${ids.length - maxListedIds} more`;
 
 /** The hint that one name was mistyped for another; `otherwise` where none is near. */
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
@@ -41,10 +43,10 @@ export const didYouMean = (suggestion: string | undefined, otherwise?: string): 
 };
 
 /** What a code of the system means; the code itself where nobody knows. */
-export const systemWords = (code: string): string =>
-  code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodes[code] ?? code);
+export const describeSystemCode = (code: string): string =>
+  code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodeTexts[code] ?? code);
 
-const systemCodes: Readonly<Record<string, string>> = {
+const systemCodeTexts: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EADDRINUSE: "something else listens there",
   EADDRNOTAVAIL: "this machine has no such address",
@@ -66,9 +68,9 @@ const systemCodes: Readonly<Record<string, string>> = {
 };
 
 /** A size in a sentence, rounded to one digit: bytes below 1 KiB, at most MiB. */
-export const roundedSize = (bytes: number): string => {
+export const formatRoundedSize = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} bytes`;
-  return bytes < 2 ** 20 ? `${oneDigit(bytes / 1024)} KiB` : `${oneDigit(bytes / 2 ** 20)} MiB`;
+  return bytes < 2 ** 20 ? `${roundToOneDigit(bytes / 1024)} KiB` : `${roundToOneDigit(bytes / 2 ** 20)} MiB`;
 };
 
-const oneDigit = (value: number): number => Math.round(value * 10) / 10;
+const roundToOneDigit = (value: number): number => Math.round(value * 10) / 10;

@@ -8,7 +8,7 @@ interface TypedWord {
   /** The quote that is open at its end, and where in `raw` it was opened. */
   readonly open: { readonly quote: Quote; readonly at: number };
   /** Whether the word ends in a backslash that escapes nothing yet. */
-  readonly escaping: boolean;
+  readonly isEscaping: boolean;
 }
 
 /** A kind of quotes; empty for none. */
@@ -20,12 +20,12 @@ interface ShellRules {
 }
 
 /** The words of a line. The last is the one that is being typed: empty behind white space. */
-export const readWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
+export const splitWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
   const words: TypedWord[] = [];
   let at = 0;
   for (;;) {
     while (isBlank(line[at])) at++;
-    const word = readWord(line, at, rules);
+    const word = splitWord(line, at, rules);
     words.push(word);
     at += word.raw.length;
     if (at >= line.length) return words;
@@ -34,13 +34,13 @@ export const readWords = (line: string, rules: ShellRules = { windows: false }):
 
 /** The words of a whole command line; undefined where a quote or a last backslash is left open. */
 export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
-  const words = readWords(line, rules);
+  const words = splitWords(line, rules);
   const last = words.at(-1);
-  if (last === undefined || last.open.quote !== "" || last.escaping) return undefined;
+  if (last === undefined || last.open.quote !== "" || last.isEscaping) return undefined;
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
-const readWord = (line: string, start: number, { windows }: ShellRules): TypedWord => {
+const splitWord = (line: string, start: number, { windows }: ShellRules): TypedWord => {
   let text = "";
   let escaping = false;
   let open: TypedWord["open"] = { quote: "", at: 0 };
@@ -48,14 +48,14 @@ const readWord = (line: string, start: number, { windows }: ShellRules): TypedWo
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
     const char = line[at] ?? "";
     const next = line[at + 1] ?? "";
-    const end = open.quote === "'" ? at : endOfSubstitution(line, at);
+    const end = open.quote === "'" ? at : findSubstitutionEnd(line, at);
     if (end > at) {
       text += line.slice(at, end);
       at = end - 1;
     } else if (char === open.quote) open = { quote: "", at: 0 };
     else if (open.quote === "" && (char === '"' || (char === "'" && !windows))) {
       open = { quote: char, at: at - start };
-    } else if (char === "\\" && next !== "" && (windows ? next === '"' : escapes(open.quote, next))) {
+    } else if (char === "\\" && next !== "" && (windows ? next === '"' : canEscape(open.quote, next))) {
       text += next;
       at++;
     } else {
@@ -63,11 +63,11 @@ const readWord = (line: string, start: number, { windows }: ShellRules): TypedWo
       escaping = char === "\\" && next === "" && open.quote === "" && !windows;
     }
   }
-  return { raw: line.slice(start, at), text, open, escaping };
+  return { raw: line.slice(start, at), text, open, isEscaping: escaping };
 };
 
 /** Offset behind the command substitution that stands at `at`, which stays as it is; `at` itself where none does. */
-const endOfSubstitution = (line: string, at: number): number => {
+const findSubstitutionEnd = (line: string, at: number): number => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;
   let depth = 0;
@@ -81,10 +81,10 @@ const endOfSubstitution = (line: string, at: number): number => {
 const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
 
 /** Whether a backslash takes its meaning from what follows it. */
-const escapes = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
+const canEscape = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
 /** A text with the quotes that make a shell read it as itself; undefined where there are none. */
-export const quoted = (text: string, quote: Quote): string | undefined => {
+export const quoteText = (text: string, quote: Quote): string | undefined => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
   // Inside double quotes nothing makes an exclamation mark harmless: it may call an old command back.
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
@@ -92,5 +92,5 @@ export const quoted = (text: string, quote: Quote): string | undefined => {
 };
 
 /** A command that can be pasted into a shell. */
-export const commandLine = (words: readonly string[]): string =>
-  words.map((word) => (word !== "" && quoted(word, "") === word ? word : `'${quoted(word, "'")}'`)).join(" ");
+export const formatCommandLine = (words: readonly string[]): string =>
+  words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");

@@ -1,7 +1,7 @@
 /** Failures of reading calls, and why a call can't become something else. */
 import { Failure } from "../failure.ts";
 
-export type CallUnfit =
+export type ConversionObstacle =
   | "running"
   | "deleted"
   | "failed"
@@ -19,7 +19,7 @@ export const callIdsMissing = (): Failure =>
   });
 
 /** @param why what the line is instead */
-export const callIdUnreadable = ({ line, why }: { line: number; why: string }): Failure =>
-  new Failure("invalid_input", "call-id-unreadable", `line ${line} of standard input is no call id: it is ${why}`, {
+export const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
+  new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is no call id: it is ${why}`, {
     hint: "give one id a line, as plain text, as the first of tab-separated fields, or as the id of a JSON object",
   });

@@ -1,33 +1,43 @@
 /** Traced calls as values: which are meant, what they come to, and what they can be turned into. */
 
 export {
-  conversationOf,
-  inputsOf,
+  composeObject as objectOf,
   type Media,
-  objectOf,
-  outputOf,
+  omitMembers as without,
   type Part,
+  readInputs as inputsOf,
+  readOutput as outputOf,
   type Turn,
-  without,
+  toTurns as conversationOf,
 } from "./conversation.ts";
 export {
+  type ConversionResult as Converted,
+  type RewardSource as RewardFrom,
+  toMessages as messagesOf,
+  toTrajectory as trajectoryOf,
+} from "./convert.ts";
+export {
+  addCosts as totalCost,
   type Cost,
-  costIn,
-  costsOf,
-  factsWithoutContent,
-  isGoingOn,
-  microsecondsOf,
-  modelsOf,
-  nameOf,
+  findCallName as nameOf,
+  findDurationMicros as microsecondsOf,
+  findModels as modelsOf,
+  findOperation as operationOf,
+  findState as stateOf,
+  isRunning as isGoingOn,
+  omitContent as withoutContent,
+  omitContentKeepFacts as factsWithoutContent,
   omittedKey,
-  operationOf,
-  saidStatus,
-  stateOf,
-  totalCost,
-  usagesOf,
-  withoutContent,
+  readCost as costIn,
+  readCosts as costsOf,
+  readStatus as saidStatus,
+  readUsages as usagesOf,
 } from "./facts.ts";
-export { type CallPath, type Found, findPath, formatPath, parsePath } from "./path.ts";
-export { idsOfLines, inOrder, openWaiting, quietly } from "./reading.ts";
-export { type CallCount, type CallGroup, type CallSummary, openSummary, tokensIn } from "./summary.ts";
-export { type Converted, messagesOf, type RewardFrom, trajectoryOf } from "./trajectory.ts";
+export { type CallPath, findPath, formatPath, type PathResult as Found, parsePath } from "./path.ts";
+export {
+  deferRejection as quietly,
+  openPolling as openWaiting,
+  parseCallIds as idsOfLines,
+  runInOrder as inOrder,
+} from "./read-calls.ts";
+export { type CallCount, type CallGroup, type CallSummary, countTokens as tokensIn, openSummary } from "./summary.ts";

@@ -1,15 +1,15 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
-import { optionValueWrong } from "../failures.ts";
-import { memberOf, type Spelled } from "../json/spelled.ts";
-import { parsedJson } from "../json/walk.ts";
-import { nearest } from "../nearest.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { findMember, type RawJson } from "../json/raw-json.ts";
+import { parseJson } from "../json/walk.ts";
+import { findNearest } from "../nearest.ts";
 
 /** Keys, and positions in lists (negative ones count from the end). */
 export type CallPath = readonly (string | number)[];
 
 /** The value at a path, or how far one comes. */
-export type Found =
-  | { readonly kind: "found"; readonly value: Spelled }
+export type PathResult =
+  | { readonly kind: "found"; readonly value: RawJson }
   | {
       readonly kind: "missing";
       /** The part of the path up to the step that leads nowhere. */
@@ -22,19 +22,19 @@ export type Found =
 const step =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
 
-/** Reads a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `option-value-wrong` */
+/** Reads a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
 export const parsePath = (text: string, option: string): CallPath => {
   const path: (string | number)[] = [];
   step.lastIndex = 0;
   for (let match = step.exec(text); match !== null; match = step.exec(text)) {
     const { key, position, quoted, single } = match.groups ?? {};
-    const read = quoted === undefined ? (key ?? single) : parsedJson(quoted)?.value;
+    const read = quoted === undefined ? (key ?? single) : parseJson(quoted)?.value;
     const own = position === undefined ? read : Number(position);
     if (typeof own !== "string" && typeof own !== "number") break;
     path.push(own);
     if (step.lastIndex === text.length) return path;
   }
-  throw optionValueWrong({
+  throw invalidOptionValue({
     option,
     value: text,
     wanted: 'a path such as output.choices[0].message.content; a key with dots stands as inputs["a.b"]',
@@ -42,37 +42,37 @@ export const parsePath = (text: string, option: string): CallPath => {
 };
 
 /** Finds the value at a path. Keys that hold dots are found too. */
-export const findPath = (call: Spelled, path: CallPath): Found => findFrom(call, path, 0);
+export const findPath = (call: RawJson, path: CallPath): PathResult => findFrom(call, path, 0);
 
-const findFrom = (value: Spelled, path: CallPath, done: number): Found => {
+const findFrom = (value: RawJson, path: CallPath, done: number): PathResult => {
   const next = path[done];
   if (next === undefined) return { kind: "found", value };
-  const missing = (there: readonly string[], near?: string): Found => ({
+  const missing = (there: readonly string[], near?: string): PathResult => ({
     kind: "missing",
     at: formatPath(path.slice(0, done + 1)),
     near: near === undefined ? undefined : formatPath([...path.slice(0, done), near, ...path.slice(done + 1)]),
     there,
   });
-  if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([kindText(value)]);
+  if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
   if (typeof next === "number") {
     const item = value.items.at(next);
     return item === undefined ? missing([`a list of ${value.items.length}`]) : findFrom(item, path, done + 1);
   }
-  let far: Found | undefined;
+  let firstMissing: PathResult | undefined;
   let key = "";
   // A key may hold dots itself: the steps up to any of the next are tried as one.
   for (let end = done; end < path.length && typeof path[end] === "string"; end++) {
     key = end === done ? next : `${key}.${path[end]}`;
-    const own = memberOf(value, key);
+    const own = findMember(value, key);
     const found = own === undefined ? undefined : findFrom(own, path, end + 1);
     if (found?.kind === "found") return found;
-    far ??= found;
+    firstMissing ??= found;
   }
   const keys = [...new Set(value.members.map((member) => member.key))];
-  return far ?? missing(keys, nearest(next, keys));
+  return firstMissing ?? missing(keys, findNearest(next, keys));
 };
 
-const kindText = ({ kind, text }: Spelled): string => {
+const describeKind = ({ kind, text }: RawJson): string => {
   if (kind === "word") return text === "null" ? text : "true or false";
   return kind === "object" ? "an object" : `a ${kind}`;
 };

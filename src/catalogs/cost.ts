@@ -1,8 +1,8 @@
 /** What a usage costs at a model's prices: itemized, in exact decimals. Usage comes from options or from a call. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { addDecimals, compareDecimals, formatDecimal, multiplyDecimals, parseDecimal, zero } from "../decimal.ts";
-import { isObject, memberOf, valueAt } from "../json/walk.ts";
-import { priceIn } from "./fields.ts";
+import { getMember, getValue, isObject } from "../json/walk.ts";
+import { readPrice } from "./fields.ts";
 
 /** Numbers of what is paid for. Cached tokens are among the prompt's. */
 export interface Usage {
@@ -19,10 +19,10 @@ export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_t
  * Returns the usage of a call, parsed: its summary's, over all models (with the calls below it), else its output's.
  * Undefined if neither records one.
  */
-export const usageOfCall = (call: unknown): Usage | undefined => {
-  const own = usageOf(valueAt(call, ["output", "usage"]));
-  const byModel = valueAt(call, ["summary", "usage"]);
-  const [first, ...others] = isObject(byModel) ? Object.values(byModel).flatMap((one) => usageOf(one) ?? []) : [];
+export const readCallUsage = (call: unknown): Usage | undefined => {
+  const own = parseUsage(getValue(call, ["output", "usage"]));
+  const byModel = getValue(call, ["summary", "usage"]);
+  const [first, ...others] = isObject(byModel) ? Object.values(byModel).flatMap((one) => parseUsage(one) ?? []) : [];
   if (first === undefined) return own;
   const sum = others.reduce(addUsage, first);
   // A summary has no cached tokens. If the output counts the same, it has them.
@@ -39,12 +39,12 @@ const addUsage = (a: Usage, b: Usage): Usage => ({
 });
 
 /** Reads the counts of OpenAI's and of Anthropic's interfaces; undefined without both the tokens in and the tokens out. */
-const usageOf = (value: unknown): Usage | undefined => {
+const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
-    const found = memberOf(within, name);
+    const found = getMember(within, name);
     return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
   };
-  const details = memberOf(value, "prompt_tokens_details") ?? memberOf(value, "input_tokens_details");
+  const details = getMember(value, "prompt_tokens_details") ?? getMember(value, "input_tokens_details");
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
   // Assumed: `input_tokens` leaves out what the cache counts of the same interface have. `prompt_tokens` never does.
   const input = count("input_tokens");
@@ -83,12 +83,12 @@ export interface Cost {
 }
 
 /**
- * Prices what was used. `unitsAsked` is true if images and requests were typed, not only counted by a record: the cost at
+ * Prices what was used. `areUnitsGiven` is true if images and requests were typed, not only counted by a record: the cost at
  * a model that states no price of them is then not known.
  */
-export const costOf = (
+export const computeCost = (
   { pricing }: CatalogModel,
-  { usage, unitsAsked }: { readonly usage: Usage; readonly unitsAsked: boolean },
+  { usage, unitsAsked: areUnitsGiven }: { readonly usage: Usage; readonly unitsAsked: boolean },
 ): Cost => {
   const items: CostItem[] = [];
   let known = zero;
@@ -96,11 +96,11 @@ export const costOf = (
     [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
     [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
     [["completion"], usage.completion_tokens, true],
-    [["image"], usage.images, unitsAsked],
-    [["request"], usage.requests, unitsAsked],
+    [["image"], usage.images, areUnitsGiven],
+    [["request"], usage.requests, areUnitsGiven],
   ] as const) {
-    const name = names.find((one) => priceIn(pricing, one) !== undefined) ?? names[0];
-    const unit = priceIn(pricing, name);
+    const name = names.find((one) => readPrice(pricing, one) !== undefined) ?? names[0];
+    const unit = readPrice(pricing, name);
     if (count === 0 || (unit === undefined && !isNeeded)) continue;
     const cost = unit && multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
     known = addDecimals(known, cost ?? zero);

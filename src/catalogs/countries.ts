@@ -19,13 +19,13 @@ export const countryCodes: readonly Country[] = [
 ].flatMap((line) => line.split(" "));
 
 /** The countries that words stand for, codes or names: `EU` for all its members; letters in any case. */
-export const countriesMeant = (words: readonly string[]): ReadonlySet<Country> =>
-  new Set(words.map(countryMeant).flatMap((code) => (code === "EU" ? ["EU", ...europeanUnion] : code)));
+export const parseCountries = (words: readonly string[]): ReadonlySet<Country> =>
+  new Set(words.map(parseCountry).flatMap((code) => (code === "EU" ? ["EU", ...europeanUnion] : code)));
 
 /** The code of a country by a code, its English name or what that is shortened to; the word itself where it is none of them. */
-export const countryMeant = (word: string): Country => {
+export const parseCountry = (word: string): Country => {
   const typed = word.trim().toUpperCase();
-  return knownCodes.has(typed) ? typed : (codesByName().get(plainName(word)) ?? typed);
+  return knownCodes.has(typed) ? typed : (codesByName().get(normalizeName(word)) ?? typed);
 };
 
 const knownCodes: ReadonlySet<Country> = new Set(["EU", ...countryCodes]);
@@ -33,12 +33,12 @@ const knownCodes: ReadonlySet<Country> = new Set(["EU", ...countryCodes]);
 const codesByName = (): ReadonlyMap<string, Country> => {
   const names = (["short", "long"] as const).map((style) => new Intl.DisplayNames(["en"], { type: "region", style }));
   return new Map(
-    [...knownCodes].flatMap((code) => names.map((own) => [plainName(own.of(code) ?? code), code] as const)),
+    [...knownCodes].flatMap((code) => names.map((own) => [normalizeName(own.of(code) ?? code), code] as const)),
   );
 };
 
 /** A name in small letters without accents or punctuation. */
-const plainName = (name: string): string =>
+const normalizeName = (name: string): string =>
   name
     .normalize("NFD")
     .toLowerCase()

@@ -1,9 +1,9 @@
 /** Differences of two catalogs: models that only one of them has, and facts of a model that are not the same. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { type Field, known, Mistyped } from "../contract/replies.ts";
+import { type Field, MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
-import { amountOf, catalogFields, namedPrices, priceNames } from "./fields.ts";
-import { byCodeUnit, plainValue } from "./models.ts";
+import { catalogFields, namedPrices, parseAmount, priceNames } from "./fields.ts";
+import { compareCodeUnits, wireValue } from "./models.ts";
 
 /** One difference. */
 export interface Change {
@@ -37,10 +37,10 @@ export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogM
   const changes: Change[] = [];
   let same = 0;
   const ids = [...new Set([...before.keys(), ...after.keys()])].flatMap((id) => id ?? []);
-  for (const id of ids.sort(byCodeUnit)) {
+  for (const id of ids.sort(compareCodeUnits)) {
     const [older, newer] = [before.get(id) ?? [], after.get(id) ?? []];
     for (let at = 0; at < Math.max(older.length, newer.length); at++) {
-      const own = changesOf(id, older[at], newer[at]);
+      const own = compareModels(id, older[at], newer[at]);
       if (own.length === 0) same++;
       changes.push(...own);
     }
@@ -53,7 +53,7 @@ export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogM
 const modelsById = (models: Iterable<CatalogModel>): ReadonlyMap<string | undefined, readonly CatalogModel[]> => {
   const byId = new Map<string | undefined, CatalogModel[]>();
   for (const model of models) {
-    const id = known(model.id);
+    const id = typedValue(model.id);
     const others = byId.get(id);
     if (others === undefined) byId.set(id, [model]);
     else others.push(model);
@@ -61,12 +61,16 @@ const modelsById = (models: Iterable<CatalogModel>): ReadonlyMap<string | undefi
   return byId;
 };
 
-const changesOf = (id: string, older: CatalogModel | undefined, newer: CatalogModel | undefined): readonly Change[] => {
-  const name = known((newer ?? older)?.name) ?? known(older?.name);
+const compareModels = (
+  id: string,
+  older: CatalogModel | undefined,
+  newer: CatalogModel | undefined,
+): readonly Change[] => {
+  const name = typedValue((newer ?? older)?.name) ?? typedValue(older?.name);
   if (older === undefined || newer === undefined) {
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
-  const [before, after] = [factsOf(older), factsOf(newer)];
+  const [before, after] = [comparedFacts(older), comparedFacts(newer)];
   const facts = [...before.keys(), ...Array.from(after.keys()).filter((field) => !before.has(field))];
   const isPrice = (field: string): number => Number(field.startsWith("pricing"));
   return facts
@@ -74,7 +78,7 @@ const changesOf = (id: string, older: CatalogModel | undefined, newer: CatalogMo
     .flatMap((field): readonly Change[] => {
       const change = (before.get(field) ?? after.get(field))?.change ?? "";
       const [was, is] = [before.get(field)?.value ?? null, after.get(field)?.value ?? null];
-      return isSame(change, was, is) ? [] : [{ id, name, change, field, from: was, to: is }];
+      return isSameFact(change, was, is) ? [] : [{ id, name, change, field, from: was, to: is }];
     });
 };
 
@@ -85,13 +89,13 @@ interface Fact {
 }
 
 /** The facts of a model by their names: every price that it has, and the fields of the interface that are compared. */
-const factsOf = (model: CatalogModel): ReadonlyMap<string, Fact> => {
+const comparedFacts = (model: CatalogModel): ReadonlyMap<string, Fact> => {
   const facts = new Map<string, Fact>();
   const add = (field: string, change: string, value: Field<unknown>) =>
-    facts.set(field, { change, value: writable(plainValue(value)) });
+    facts.set(field, { change, value: toWritable(wireValue(value)) });
   const { pricing } = model;
-  if (pricing instanceof Mistyped) add("pricing", "price", pricing);
-  const prices = known(pricing) ?? {};
+  if (pricing instanceof MistypedValue) add("pricing", "price", pricing);
+  const prices = typedValue(pricing) ?? {};
   for (const name of [...priceNames, ...Object.keys(prices).filter((one) => !namedPrices.has(one))]) {
     if (Object.hasOwn(prices, name)) add(`pricing.${name}`, "price", prices[name]);
   }
@@ -107,7 +111,7 @@ const factsOf = (model: CatalogModel): ReadonlyMap<string, Fact> => {
 };
 
 /** A value that can be written as JSON. */
-const writable = (value: unknown): unknown => {
+const toWritable = (value: unknown): unknown => {
   try {
     JSON.stringify(value);
     return value ?? null;
@@ -118,8 +122,8 @@ const writable = (value: unknown): unknown => {
 };
 
 /** True if two values of a fact mean the same: prices by their amount, lists by their elements. */
-const isSame = (change: string, a: unknown, b: unknown): boolean => {
-  const [one, other] = change === "price" ? [amountOf(a), amountOf(b)] : [];
+const isSameFact = (change: string, a: unknown, b: unknown): boolean => {
+  const [one, other] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
   if (one !== undefined && other !== undefined) return compareDecimals(one, other) === 0;
   return canonical(a) === canonical(b);
 };

@@ -1,19 +1,19 @@
 /** Failures of lock files and of catalogs in files. */
-import { Failure, type Where } from "../failure.ts";
-import { inputName } from "../sentences.ts";
+import { Failure, type FailureLocation } from "../failure.ts";
+import { formatInputName } from "../sentences.ts";
 
 /** What can be wrong with a lock file: `type` is a value of another type. */
 export type LockFault = "no-json" | "no-lock" | "newer" | "type";
 
-interface BrokenLock {
+interface InvalidLock {
   readonly file: string;
-  readonly wrong: LockFault;
+  readonly fault: LockFault;
   readonly field: string;
   readonly line: number;
   readonly column: number;
 }
 
-export const lockBroken = ({ file, wrong, field, line, column }: BrokenLock): Failure => {
+export const invalidLock = ({ file, fault: wrong, field, line, column }: InvalidLock): Failure => {
   const fault = {
     "no-json": "it is not JSON",
     "no-lock": "it is no lock file",
@@ -22,7 +22,7 @@ export const lockBroken = ({ file, wrong, field, line, column }: BrokenLock): Fa
   }[wrong];
   // A file that is not a lock file is never overwritten.
   const first = wrong === "no-json" || wrong === "no-lock" ? "once it is moved away, " : "";
-  return new Failure("invalid_input", "lock-broken", `${file} can't be used: ${fault}`, {
+  return new Failure("invalid_input", "invalid-lock", `${file} can't be used: ${fault}`, {
     hint: `${first}\`rollcall catalog lock <model…>\` writes it anew; --file names another`,
     where: { file, line, column },
   });
@@ -36,8 +36,8 @@ export const lockUnreadable = ({ file, code, cause }: { file: string; code: stri
   });
 
 /** The file that a lock would be written to holds something else. */
-export const lockForeign = (file: string): Failure =>
-  new Failure("usage", "lock-foreign", `${file} is no lock file, and was left as it is`, {
+export const lockNotOverwritten = (file: string): Failure =>
+  new Failure("usage", "lock-not-overwritten", `${file} is no lock file, and was left as it is`, {
     hint: "--file names another file",
     where: { file },
   });
@@ -50,18 +50,18 @@ export const lockUnwritable = ({ file, code, cause }: { file: string; code: stri
   });
 
 export const catalogFileUnreadable = ({ file, code, cause }: { file: string; code: string; cause: unknown }): Failure =>
-  new Failure("invalid_input", "catalog-file-unreadable", `can't read ${inputName(file)} (${code})`, {
+  new Failure("invalid_input", "catalog-file-unreadable", `can't read ${formatInputName(file)} (${code})`, {
     hint: "give a file that `rollcall catalog router --json` wrote, or - for standard input",
     where: { file },
     cause,
   });
 
-export const catalogFileBroken = (
+export const invalidCatalogFile = (
   { file, wrong }: { file: string; wrong: "no-json" | "no-catalog" },
-  where: Where = { file },
+  where: FailureLocation = { file },
 ): Failure => {
   const fault = wrong === "no-json" ? "it is not JSON" : "it holds no list of models";
-  return new Failure("invalid_input", "catalog-file-broken", `${inputName(file)} is no catalog: ${fault}`, {
+  return new Failure("invalid_input", "invalid-catalog-file", `${formatInputName(file)} is no catalog: ${fault}`, {
     hint: "give what `rollcall catalog router --json` prints",
     where,
   });

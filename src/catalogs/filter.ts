@@ -1,13 +1,13 @@
 /** Which models of a catalog are meant: a record for each option of a filter, with its test and its words. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { type Entries, known } from "../contract/replies.ts";
-import { compareDecimals, parseDecimal, shifted } from "../decimal.ts";
-import { nearest } from "../nearest.ts";
-import { countriesMeant, countryCodes, countryMeant } from "./countries.ts";
-import { deprecationOf, placesFor, priceIn, pricesStated, usualPrices } from "./fields.ts";
-import { dayOf, matchesPattern } from "./models.ts";
+import { type Entries, typedValue } from "../contract/replies.ts";
+import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
+import { findNearest } from "../nearest.ts";
+import { countryCodes, parseCountries, parseCountry } from "./countries.ts";
+import { deprecationDay, knownPriceNames, priceExponent, readPrice, statedPrices } from "./fields.ts";
+import { compilePattern, utcDay } from "./models.ts";
 
-type Words = readonly string[];
+type Strings = readonly string[];
 
 type Test = (model: CatalogModel) => boolean;
 
@@ -23,16 +23,16 @@ interface FilterOption<Value> {
 /** Facts about the words that an option takes. */
 interface WordFacts {
   /** The words of a model. */
-  readonly of: (model: CatalogModel) => Words;
+  readonly of: (model: CatalogModel) => Strings;
   /** Assumed: services use these words. Any other word of a catalog is a word too. */
-  readonly usual: Words;
+  readonly usual: Strings;
   readonly areCountries?: boolean;
 }
 
-const lowerCased = (words: Words): Words => words.map((word) => word.toLowerCase());
+const lowerCased = (words: Strings): Strings => words.map((word) => word.toLowerCase());
 
 /** All words must be in a list of the model. */
-const allOf = (column: string, of: WordFacts["of"], usual: string): FilterOption<Words> => ({
+const stringsOption = (column: string, of: WordFacts["of"], usual: string): FilterOption<Strings> => ({
   column,
   test: (words) => {
     const wanted = lowerCased(words);
@@ -45,36 +45,41 @@ const allOf = (column: string, of: WordFacts["of"], usual: string): FilterOption
 });
 
 /** The country of each data center; an empty text if it states none. */
-const codesOf: WordFacts["of"] = ({ datacenters }) =>
-  (known(datacenters) ?? []).map(({ country_code }) => known(country_code) ?? "");
+const countryCodesOf: WordFacts["of"] = ({ datacenters }) =>
+  (typedValue(datacenters) ?? []).map(({ country_code }) => typedValue(country_code) ?? "");
 
 /** `EU` stands for its members. */
-const ofCountries = (holds: (codes: Words, isMeant: (code: string) => boolean) => boolean): FilterOption<Words> => ({
+const countriesOption = (
+  holds: (codes: Strings, isMeant: (code: string) => boolean) => boolean,
+): FilterOption<Strings> => ({
   column: "datacenters.country_code",
   test: (words) => {
-    const meant = countriesMeant(words);
-    return (model) => holds(codesOf(model), (code) => meant.has(code.trim().toUpperCase()));
+    const meant = parseCountries(words);
+    return (model) => holds(countryCodesOf(model), (code) => meant.has(code.trim().toUpperCase()));
   },
-  words: { of: codesOf, usual: ["EU", ...countryCodes], areCountries: true },
+  words: { of: countryCodesOf, usual: ["EU", ...countryCodes], areCountries: true },
 });
 
 /** Assumed: 0 says "not stated". */
-const atLeast = <Value>(
+const minOption = <Value>(
   column: "context_length" | "max_output_length" | "created",
   least: (value: Value, now: number) => number,
 ): FilterOption<Value> => ({
   column,
   test: (value, now) => (model) => {
-    const own = known(model[column]) ?? 0;
+    const own = typedValue(model[column]) ?? 0;
     return own !== 0 && own >= least(value, now);
   },
 });
 
 /** A date that can't be read has neither come nor not. */
-const endsBy = <Value>(day: (value: Value, now: number) => string, isWanted = true): FilterOption<Value> => ({
+const deprecationOption = <Value>(
+  day: (value: Value, now: number) => string,
+  isWanted = true,
+): FilterOption<Value> => ({
   column: "deprecation_date",
   test: (value, now) => (model) => {
-    const end = deprecationOf(model);
+    const end = deprecationDay(model);
     return (end === undefined ? undefined : (end ?? "9999-99-99") <= day(value, now)) === isWanted;
   },
 });
@@ -83,7 +88,7 @@ const endsBy = <Value>(day: (value: Value, now: number) => string, isWanted = tr
 const lastDay = Date.UTC(9999, 11, 31);
 
 /** A time in milliseconds since 1970, for the time of now. */
-type Moment = (now: number) => number;
+type RelativeTime = (now: number) => number;
 
 const modalities = "text image audio video file";
 
@@ -91,50 +96,50 @@ const modalities = "text image audio video file";
 const options = {
   pattern: {
     test: (pattern: string) => {
-      const matches = matchesPattern(pattern);
-      return ({ id, name }: CatalogModel) => matches({ id: known(id) ?? "", name: known(name) ?? "" });
+      const matches = compilePattern(pattern);
+      return ({ id, name }: CatalogModel) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" });
     },
   },
-  inputModality: allOf("input_modalities", (model) => known(model.input_modalities) ?? [], modalities),
-  outputModality: allOf("output_modalities", (model) => known(model.output_modalities) ?? [], modalities),
-  feature: allOf(
+  inputModality: stringsOption("input_modalities", (model) => typedValue(model.input_modalities) ?? [], modalities),
+  outputModality: stringsOption("output_modalities", (model) => typedValue(model.output_modalities) ?? [], modalities),
+  feature: stringsOption(
     "supported_features",
-    (model) => known(model.supported_features) ?? [],
+    (model) => typedValue(model.supported_features) ?? [],
     "tools json_mode structured_outputs web_search reasoning logprobs",
   ),
-  parameter: allOf(
+  parameter: stringsOption(
     "supported_sampling_parameters",
-    (model) => known(model.supported_sampling_parameters) ?? [],
+    (model) => typedValue(model.supported_sampling_parameters) ?? [],
     "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias",
   ),
   quantization: {
     column: "quantization",
-    test: (words: Words) => {
+    test: (words: Strings) => {
       const wanted = lowerCased(words);
-      return ({ quantization }: CatalogModel) => wanted.includes((known(quantization) ?? "").toLowerCase());
+      return ({ quantization }: CatalogModel) => wanted.includes((typedValue(quantization) ?? "").toLowerCase());
     },
     words: {
-      of: ({ quantization }: CatalogModel) => [known(quantization) ?? ""],
+      of: ({ quantization }: CatalogModel) => [typedValue(quantization) ?? ""],
       usual: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
     },
   },
-  country: ofCountries((codes, isMeant) => codes.some(isMeant)),
-  onlyCountry: ofCountries((codes, isMeant) => codes.length > 0 && codes.every(isMeant)),
-  minContext: atLeast("context_length", (tokens: number) => tokens),
-  minOutput: atLeast("max_output_length", (tokens: number) => tokens),
+  country: countriesOption((codes, isMeant) => codes.some(isMeant)),
+  onlyCountry: countriesOption((codes, isMeant) => codes.length > 0 && codes.every(isMeant)),
+  minContext: minOption("context_length", (tokens: number) => tokens),
+  minOutput: minOption("max_output_length", (tokens: number) => tokens),
   /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
   maxPrice: {
     test: (prices: Readonly<Record<string, string>>) => {
       const limits = Object.entries(prices).map(([name, text]) => ({ name, limit: parseDecimal(text) }));
       return ({ pricing }: CatalogModel) =>
         limits.every(({ name, limit }) => {
-          const price = priceIn(pricing, name);
-          return price && limit ? compareDecimals(price, shifted(limit, -placesFor(name))) <= 0 : false;
+          const price = readPrice(pricing, name);
+          return price && limit ? compareDecimals(price, shiftDigits(limit, -priceExponent(name))) <= 0 : false;
         });
     },
     words: {
-      of: ({ pricing }: CatalogModel) => pricesStated(pricing),
-      usual: usualPrices,
+      of: ({ pricing }: CatalogModel) => statedPrices(pricing),
+      usual: knownPriceNames,
     },
   },
   free: {
@@ -142,12 +147,12 @@ const options = {
     test:
       (_: boolean) =>
       ({ pricing }: CatalogModel) =>
-        ["prompt", "completion", ...pricesStated(pricing)].every((name) => priceIn(pricing, name)?.digits === 0n),
+        ["prompt", "completion", ...statedPrices(pricing)].every((name) => readPrice(pricing, name)?.digits === 0n),
   },
-  deprecated: endsBy((_: boolean, now) => dayOf(now)),
-  notDeprecated: endsBy((_: boolean, now) => dayOf(now), false),
-  deprecatedWithin: endsBy((end: Moment, now) => dayOf(Math.min(end(now), lastDay))),
-  createdSince: atLeast("created", (since: Moment, now) => since(now) / 1000),
+  deprecated: deprecationOption((_: boolean, now) => utcDay(now)),
+  notDeprecated: deprecationOption((_: boolean, now) => utcDay(now), false),
+  deprecatedWithin: deprecationOption((end: RelativeTime, now) => utcDay(Math.min(end(now), lastDay))),
+  createdSince: minOption("created", (since: RelativeTime, now) => since(now) / 1000),
 };
 
 type ValueOf<Of> = Of extends { readonly test: (value: infer Value, now: number) => Test } ? Value : never;
@@ -159,11 +164,11 @@ export type Filter = { readonly [Name in keyof Values]?: Values[Name] | undefine
 const typedOptions: { readonly [Name in keyof Values]: FilterOption<Values[Name]> } = options;
 
 /** An option that was given. */
-interface Asked {
+interface GivenOption {
   readonly name: string;
-  readonly columns: Words;
+  readonly columns: Strings;
   readonly test: (now: number) => Test;
-  readonly words: Words;
+  readonly words: Strings;
   readonly facts: WordFacts;
 }
 
@@ -171,10 +176,13 @@ const noWords: WordFacts = { of: () => [], usual: [] };
 
 const isOption = (name: string): name is keyof Values => Object.hasOwn(options, name);
 
-const asked = (filter: Filter): readonly Asked[] =>
-  Object.keys(options).flatMap((name) => (isOption(name) ? ask(name, filter[name]) : []));
+const givenOptions = (filter: Filter): readonly GivenOption[] =>
+  Object.keys(options).flatMap((name) => (isOption(name) ? toGivenOption(name, filter[name]) : []));
 
-const ask = <Name extends keyof Values>(name: Name, value: Values[Name] | undefined): readonly Asked[] => {
+const toGivenOption = <Name extends keyof Values>(
+  name: Name,
+  value: Values[Name] | undefined,
+): readonly GivenOption[] => {
   if (value === undefined || value === false) return [];
   const { column, test, words: facts = noWords }: FilterOption<Values[Name]> = typedOptions[name];
   const words = facts === noWords ? [] : Array.isArray(value) ? value.map(String) : Object.keys(value);
@@ -184,19 +192,19 @@ const ask = <Name extends keyof Values>(name: Name, value: Values[Name] | undefi
 };
 
 /** The names of the columns that show what a filter asks about. */
-export const columnsFiltered = (filter: Filter): Words => asked(filter).flatMap(({ columns }) => columns);
+export const filteredColumns = (filter: Filter): Strings => givenOptions(filter).flatMap(({ columns }) => columns);
 
 /** True if a filter asks for anything but a pattern. */
-export const asksMore = (filter: Filter): boolean => asked(filter).some(({ name }) => name !== "pattern");
+export const hasFilters = (filter: Filter): boolean => givenOptions(filter).some(({ name }) => name !== "pattern");
 
 /** The test of a filter. `now` is in milliseconds since 1970. */
-export const matcherOf = (filter: Filter, now: number): Test => {
-  const tests = asked(filter).map(({ test }) => test(now));
+export const createMatcher = (filter: Filter, now: number): Test => {
+  const tests = givenOptions(filter).map(({ test }) => test(now));
   return (model) => tests.every((test) => test(model));
 };
 
 /** The usual words of an option, such as `--feature`; none if it takes no words. */
-export const usualWords = (option: string): Words =>
+export const usualWords = (option: string): Strings =>
   Object.entries(typedOptions).find(([name]) => optionOf(name) === option)?.[1].words?.usual ?? [];
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -208,7 +216,7 @@ interface CountedWord {
 }
 
 /** The words that the models have, the most frequent first. */
-const occurringWords = ({ of }: WordFacts, models: Entries<CatalogModel>): readonly CountedWord[] => {
+const countWords = ({ of }: WordFacts, models: Entries<CatalogModel>): readonly CountedWord[] => {
   const counted = new Map<string, { readonly word: string; count: number }>();
   for (const model of models) {
     for (const [lower, word] of new Map(of(model).map((one) => [one.toLowerCase(), one]))) {
@@ -221,20 +229,20 @@ const occurringWords = ({ of }: WordFacts, models: Entries<CatalogModel>): reado
 };
 
 /** Finds the first word of a filter that is neither usual nor in the catalog; none if there is no model that could have it. */
-export const unknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
+export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
   if (models.length === 0) return undefined;
-  for (const { name, facts, words } of asked(filter)) {
+  for (const { name, facts, words } of givenOptions(filter)) {
     const { usual, areCountries = false } = facts;
     const isWord = (word: string): boolean => {
-      const lower = (areCountries ? countryMeant(word) : word).toLowerCase();
+      const lower = (areCountries ? parseCountry(word) : word).toLowerCase();
       return lowerCased(usual).includes(lower) || lowerCased(texts()).includes(lower);
     };
-    const texts = () => occurringWords(facts, models).map((one) => one.word);
+    const texts = () => countWords(facts, models).map((one) => one.word);
     const word = words.find((one) => !isWord(one));
     if (word === undefined) continue;
-    const occurring = occurringWords(facts, models);
-    const meant = nearest(word, texts()) ?? (areCountries ? undefined : nearest(word, usual));
-    const near = meant && (occurring.find((one) => isLike(one.word, meant)) ?? { word: meant, count: 0 });
+    const occurring = countWords(facts, models);
+    const meant = findNearest(word, texts()) ?? (areCountries ? undefined : findNearest(word, usual));
+    const near = meant && (occurring.find((one) => equalsIgnoringCase(one.word, meant)) ?? { word: meant, count: 0 });
     // First the word that was probably meant, then words that contain the typed one or are contained in it.
     const rankOf = (one: CountedWord): number => {
       const [own, lower] = [one.word.toLowerCase(), word.toLowerCase()];
@@ -251,13 +259,13 @@ export const unknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
   return undefined;
 };
 
-const isLike = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+const equalsIgnoringCase = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /** The words of a filter that no model has, with their options. `EU` exists if one of its members does. */
-export const absentWords = (filter: Filter, models: Entries<CatalogModel>): Words =>
-  asked(filter).flatMap(({ name, words, facts }) => {
-    const own = words.length === 0 ? [] : lowerCased(occurringWords(facts, models).map(({ word }) => word));
-    const meant = (word: string) => (facts.areCountries === true ? [...countriesMeant([word])] : [word]);
+export const findAbsentWords = (filter: Filter, models: Entries<CatalogModel>): Strings =>
+  givenOptions(filter).flatMap(({ name, words, facts }) => {
+    const own = words.length === 0 ? [] : lowerCased(countWords(facts, models).map(({ word }) => word));
+    const meant = (word: string) => (facts.areCountries === true ? [...parseCountries([word])] : [word]);
     const absent = words.filter((word) => !lowerCased(meant(word)).some((one) => own.includes(one)));
     return absent.map((word) => `${optionOf(name)} ${word}`);
   });

@@ -1,24 +1,24 @@
 /** Models in any list: the ids that words mean, and the columns of fields that a service may leave out or send in another type. */
 import type { InferenceModel } from "../contract/models.ts";
-import { type Field, Mistyped } from "../contract/replies.ts";
-import { nearest } from "../nearest.ts";
+import { type Field, MistypedValue } from "../contract/replies.ts";
+import { findNearest } from "../nearest.ts";
 
 /** What a pattern is compared with. */
-interface Named {
+interface ModelNames {
   readonly id: string;
   readonly name: string;
 }
 
 /** Parses a pattern: all its words must be in the id or name, in any case. A word with `*` or `?` is a glob over the id. */
-export const matchesPattern = (pattern: string): ((named: Named) => boolean) => {
-  const words = pattern.toLowerCase().split(/\s+/).filter(Boolean).map(matchesWord);
+export const compilePattern = (pattern: string): ((named: ModelNames) => boolean) => {
+  const words = pattern.toLowerCase().split(/\s+/).filter(Boolean).map(compileWord);
   return ({ id, name }) => {
     const lower = { id: id.toLowerCase(), name: name.toLowerCase() };
     return words.every((matches) => matches(lower));
   };
 };
 
-const matchesWord = (word: string): ((named: Named) => boolean) => {
+const compileWord = (word: string): ((named: ModelNames) => boolean) => {
   if (!/[*?]/.test(word)) return ({ id, name }) => id.includes(word) || name.includes(word);
   const glob = Array.from(word);
   return ({ id }) => matchesGlob(Array.from(id), glob);
@@ -38,26 +38,26 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
 };
 
 /** Compares texts in an order that is the same everywhere. */
-export const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The part of an id after its last slash, in lower case. */
-export const lastPart = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+export const idSuffix = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
 
 /** Finds the id that differs in case, before its last slash, or by a few mistakes; or the only one that contains the word. */
-export const nearestId = (id: string, all: readonly string[]): string | undefined => {
+export const findNearestId = (id: string, all: readonly string[]): string | undefined => {
   const ids = id === "" ? [] : all.filter((one) => one !== "");
   const lower = id.toLowerCase();
   const containing = new Set(ids.filter((one) => one.toLowerCase().includes(lower)));
   return (
     ids.find((one) => one.toLowerCase() === lower) ??
-    ids.find((one) => lastPart(one) === lastPart(id)) ??
-    nearest(id, ids) ??
+    ids.find((one) => idSuffix(one) === idSuffix(id)) ??
+    findNearest(id, ids) ??
     (containing.size === 1 ? [...containing][0] : undefined)
   );
 };
 
 /** Prints a value that is neither absent nor null. `spelled` gives its text in the reply, for what no type can hold. */
-type Print = (value: unknown, spelled: () => string) => string;
+type CellPrinter = (value: unknown, spelled: () => string) => string;
 
 /** A field of a reply as a column of a list (`Column` of the output). */
 export interface FieldColumn<Row> {
@@ -77,10 +77,10 @@ export const fieldColumn = <Row>(
     of,
     print = printText,
     heading = name,
-    value = plainValue,
+    value = wireValue,
     ...shown
   }: Pick<FieldColumn<Row>, "rank" | "align" | "of"> & {
-    readonly print?: Print;
+    readonly print?: CellPrinter;
     readonly heading?: string;
     readonly value?: (value: Field<unknown>) => unknown;
   },
@@ -94,21 +94,21 @@ export const fieldColumn = <Row>(
 });
 
 /** The value of a field, of whatever type it came in; undefined if there is none. */
-export const plainValue = (value: Field<unknown>): unknown =>
-  (value instanceof Mistyped ? value.value : value) ?? undefined;
+export const wireValue = (value: Field<unknown>): unknown =>
+  (value instanceof MistypedValue ? value.value : value) ?? undefined;
 
-const printText: Print = (value, spelled) => (typeof value === "string" ? value : spelled());
+const printText: CellPrinter = (value, spelled) => (typeof value === "string" ? value : spelled());
 
-export const printCount: Print = (value, spelled) => (Number.isSafeInteger(value) ? String(value) : spelled());
+export const printCount: CellPrinter = (value, spelled) => (Number.isSafeInteger(value) ? String(value) : spelled());
 
-export const printWords: Print = (value, spelled) => (Array.isArray(value) ? value.join(", ") : spelled());
+export const printWords: CellPrinter = (value, spelled) => (Array.isArray(value) ? value.join(", ") : spelled());
 
 /** The last second of the year 9999. */
 const maxSeconds = 253_402_300_799;
 
-const printDay: Print = (value, spelled) => {
+const printDay: CellPrinter = (value, spelled) => {
   if (value === 0) return "";
-  return typeof value === "number" && value > 0 && value <= maxSeconds ? dayOf(value * 1000) : spelled();
+  return typeof value === "number" && value > 0 && value <= maxSeconds ? utcDay(value * 1000) : spelled();
 };
 
 /** The column of a time in Unix seconds. 0 is not a time. */
@@ -117,11 +117,11 @@ export const createdColumn = <Row extends { readonly created?: Field<number> }>(
     rank,
     of: ({ created }) => created,
     print: printDay,
-    value: (value) => plainValue(value === 0 ? undefined : value),
+    value: (value) => wireValue(value === 0 ? undefined : value),
   });
 
 /** The day of a time in UTC, as `YYYY-MM-DD`. Such texts compare as days do. */
-export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+export const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
 export const modelFields: readonly FieldColumn<InferenceModel>[] = [

@@ -1,14 +1,14 @@
 /** Rows of lists: entries of catalogs, models that can be called, or both if they have the same id. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { type Entries, entriesOf, known, type ReplyList } from "../contract/replies.ts";
-import { memberSpans, openBrace, skipWhite, wholeOf } from "../json/walk.ts";
-import { asksMore, type Filter, matcherOf } from "./filter.ts";
-import { lastPart, matchesPattern } from "./models.ts";
-import type { CatalogName } from "./saved.ts";
+import { type Entries, type ReplyList, toEntries, typedValue } from "../contract/replies.ts";
+import { listMemberSpans, openBrace, rootSpan, skipWhite } from "../json/walk.ts";
+import type { CatalogName } from "./catalog-files.ts";
+import { createMatcher, type Filter, hasFilters } from "./filter.ts";
+import { compilePattern, idSuffix } from "./models.ts";
 
 /** An entry of a catalog (interface 2.5). */
-export interface Listed {
+export interface CatalogEntry {
   readonly catalog: CatalogName;
   readonly entry: CatalogModel;
   /** As the service spelled it. */
@@ -19,7 +19,7 @@ export interface Listed {
 export interface CatalogRow {
   /** A model that can be called (interface 2.3). */
   readonly model?: { readonly value: InferenceModel; readonly raw: Uint8Array };
-  readonly listed?: Listed;
+  readonly listed?: CatalogEntry;
 }
 
 /** A catalog that was read. */
@@ -29,9 +29,9 @@ interface CatalogList {
 }
 
 /** The entries of several catalogs, one catalog after the other. */
-export const listedIn = (lists: readonly CatalogList[]): Entries<Listed> => {
+export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntry> => {
   const length = lists.reduce((sum, { models }) => sum + models.length, 0);
-  return entriesOf(length, (position) => {
+  return toEntries(length, (position) => {
     let at = position;
     for (const { catalog, models } of lists) {
       const entry = models.at(at);
@@ -43,54 +43,54 @@ export const listedIn = (lists: readonly CatalogList[]): Entries<Listed> => {
 };
 
 /** Each model with each entry that has exactly its id, in the order of the models; alone if there is none. */
-export const joinedById = (models: ReplyList<InferenceModel>, entries: Entries<Listed>): readonly CatalogRow[] => {
+export const joinById = (models: ReplyList<InferenceModel>, entries: Entries<CatalogEntry>): readonly CatalogRow[] => {
   const callable = Array.from(models, (value, at) => ({ value, raw: models.bytesAt(at) }));
-  const byId = new Map(callable.map(({ value }): [string | undefined, Listed[]] => [known(value.id), []]));
+  const byId = new Map(callable.map(({ value }): [string | undefined, CatalogEntry[]] => [typedValue(value.id), []]));
   byId.delete(undefined);
-  for (const listed of entries) byId.get(known(listed.entry.id))?.push(listed);
+  for (const listed of entries) byId.get(typedValue(listed.entry.id))?.push(listed);
   return callable.flatMap((model): readonly CatalogRow[] => {
-    const found = byId.get(known(model.value.id)) ?? [];
+    const found = byId.get(typedValue(model.value.id)) ?? [];
     return found.length === 0 ? [{ model }] : found.map((listed) => ({ model, listed }));
   });
 };
 
 /** The test of a filter. Of a model that no catalog has, nothing is known but its id. */
-export const rowMatcherOf = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
-  const matches = matcherOf(filter, now);
-  const matchesId = asksMore(filter) ? () => false : matchesPattern(filter.pattern ?? "");
+export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
+  const matches = createMatcher(filter, now);
+  const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");
   return ({ model, listed }) =>
-    listed === undefined ? matchesId({ id: known(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
+    listed === undefined ? matchesId({ id: typedValue(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
 };
 
 /** The ids of models that no catalog has, each with an id that has the same last part, if there is one. */
-export const unlistedIn = (
+export const findUnlistedModels = (
   rows: readonly CatalogRow[],
-  entries: Entries<Listed>,
+  entries: Entries<CatalogEntry>,
 ): readonly { readonly id: string; readonly near: string | undefined }[] => {
-  const ids = rows.flatMap(({ model, listed }) => (listed === undefined ? (known(model?.value.id) ?? []) : []));
-  const near = new Map<string, string | undefined>(ids.map((id) => [lastPart(id), undefined]));
+  const ids = rows.flatMap(({ model, listed }) => (listed === undefined ? (typedValue(model?.value.id) ?? []) : []));
+  const near = new Map<string, string | undefined>(ids.map((id) => [idSuffix(id), undefined]));
   for (const { entry } of ids.length === 0 ? [] : entries) {
-    const id = known(entry.id) ?? "";
-    if (near.has(lastPart(id))) near.set(lastPart(id), id);
+    const id = typedValue(entry.id) ?? "";
+    if (near.has(idSuffix(id))) near.set(idSuffix(id), id);
   }
-  return ids.map((id) => ({ id, near: near.get(lastPart(id)) }));
+  return ids.map((id) => ({ id, near: near.get(idSuffix(id)) }));
 };
 
 type Rows = Pick<Entries<CatalogRow>, "length" | "at">;
 
 /** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}`, every object as the service spelled it. */
 export const rowsDocument = (rows: Rows, catalogs: readonly CatalogName[]): Uint8Array =>
-  documentOf(rows, { catalogs }, ({ model, listed }) => [
+  joinRows(rows, { catalogs }, ({ model, listed }) => [
     ...(model === undefined ? [] : [['"model":', model.raw]]),
     [`"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`, listed?.raw ?? "null"],
   ]);
 
 /** The rows as tables look for their cells: an entry's own keys, then `catalog` and `model`. */
 export const cellsDocument = (rows: Rows): Uint8Array =>
-  documentOf(rows, {}, ({ model, listed }) => {
-    const id = model && listed === undefined ? memberSpans(model.raw, wholeOf(model.raw)).get("id") : undefined;
+  joinRows(rows, {}, ({ model, listed }) => {
+    const id = model && listed === undefined ? listMemberSpans(model.raw, rootSpan(model.raw)).get("id") : undefined;
     return [
-      ...(listed === undefined ? [] : [membersIn(listed.raw), [`"catalog":${JSON.stringify(listed.catalog)}`]]),
+      ...(listed === undefined ? [] : [innerMembers(listed.raw), [`"catalog":${JSON.stringify(listed.catalog)}`]]),
       ...(model === undefined || id === undefined ? [] : [['"id":', model.raw.subarray(id.start, id.end)]]),
       ...(model === undefined ? [] : [['"model":', model.raw]]),
     ];
@@ -99,7 +99,7 @@ export const cellsDocument = (rows: Rows): Uint8Array =>
 type Piece = string | Uint8Array;
 
 /** Joins the members of each row. */
-const documentOf = (
+const joinRows = (
   rows: Rows,
   others: object,
   membersOf: (row: CatalogRow) => readonly (readonly Piece[])[],
@@ -117,7 +117,7 @@ const documentOf = (
 };
 
 /** The members of an object without its braces; nothing if it has none. */
-const membersIn = (raw: Uint8Array): readonly Piece[] => {
+const innerMembers = (raw: Uint8Array): readonly Piece[] => {
   const start = skipWhite(raw, 1);
   return raw[0] !== openBrace || start >= raw.length - 1 ? [] : [raw.subarray(start, raw.length - 1)];
 };

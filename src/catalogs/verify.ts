@@ -1,20 +1,20 @@
 /** `catalog verify`: what got worse about locked models by a table of rules, and models that can replace them. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { known } from "../contract/replies.ts";
+import { typedValue } from "../contract/replies.ts";
 import {
   addDecimals,
   compareDecimals,
   type Decimal,
   formatDecimal,
   multiplyDecimals,
-  shifted,
+  shiftDigits,
   zero,
 } from "../decimal.ts";
 import type { Problem, Severity } from "../failure.ts";
-import { priceIn, priceOf, priceText } from "./fields.ts";
-import { type LockedModel, type LockFile, type LockPath, lockedOf, lockIn, lockText } from "./lock.ts";
-import { dayOf } from "./models.ts";
-import type { CatalogName } from "./saved.ts";
+import type { CatalogName } from "./catalog-files.ts";
+import { formatPrice, parsePrice, readPrice } from "./fields.ts";
+import { formatLock, type LockedModel, type LockFile, type LockPath, parseLock, toLockedModel } from "./lock.ts";
+import { utcDay } from "./models.ts";
 
 /** What is allowed to get worse. */
 export interface LockPolicy {
@@ -92,7 +92,7 @@ const replaceable: ReadonlySet<string> = new Set<RuleName>([
 export const lockRuleNames: readonly string[] = Object.keys(rules);
 
 /** A fact that got worse. */
-interface LockFinding {
+interface Regression {
   readonly rule: RuleName;
   /** Below the model in the lock file. */
   readonly path: LockPath;
@@ -104,7 +104,7 @@ interface LockFinding {
 }
 
 /** Lists of words: what is said of one that is gone, by the rule. */
-const wordLists = [
+const listFields = [
   ["input_modalities", "modality-removed", (word: string) => `does not take ${word} any more`],
   ["output_modalities", "modality-removed", (word: string) => `does not give ${word} any more`],
   ["supported_features", "feature-removed", (word: string) => `does not have ${word} any more`],
@@ -115,8 +115,8 @@ const wordLists = [
 const hundred: Decimal = { digits: 100n, places: 0 };
 
 /** What got worse about a model. Undefined is a model that is not served any more. */
-const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly LockFinding[] => {
-  const found: LockFinding[] = [];
+const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
+  const found: Regression[] = [];
   const add = (rule: RuleName, path: LockPath, [locked, now]: readonly [unknown, unknown], message: string) =>
     found.push({ rule, path, locked: String(locked), now: String(now ?? ""), message });
   if (is === undefined) {
@@ -126,8 +126,8 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
   const gone = "which is not stated any more";
   const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
-    const [before, after] = [priceOf(text), priceOf(prices.get(name))];
-    const values = [priceText(name, text), priceText(name, prices.get(name) ?? "")] as const;
+    const [before, after] = [parsePrice(text), parsePrice(prices.get(name))];
+    const values = [formatPrice(name, text), formatPrice(name, prices.get(name) ?? "")] as const;
     const path = ["pricing", name];
     if (before === undefined) continue;
     if (after === undefined) add("price-unknown", path, values, `had a ${name} price of ${values[0]}, ${gone}`);
@@ -137,7 +137,7 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
     }
   }
   const { quantization, context_length: context, max_output_length: output } = was;
-  const bits = bitsOf(is.quantization) - bitsOf(quantization);
+  const bits = quantizationBits(is.quantization) - quantizationBits(quantization);
   if (quantization !== undefined && quantization !== is.quantization && !(bits > 0)) {
     const now = is.quantization === undefined ? "is not stated any more" : `is ${is.quantization}`;
     const message = `ran in ${quantization}, and its quantization ${now}`;
@@ -155,7 +155,7 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
     const message = `gives at most ${is.max_output_length} tokens; it gave ${output}`;
     add("max-output-decreased", ["max_output_length"], [output, is.max_output_length], message);
   }
-  for (const [field, rule, says] of wordLists) {
+  for (const [field, rule, says] of listFields) {
     const [before = [], after = []] = [was[field], is[field]];
     if (field === "countries" && before.length > 0 && after.length === 0) {
       const message = `had data centres in ${before.join(", ")}, and none is stated any more`;
@@ -167,15 +167,15 @@ const findingsOf = (was: LockedModel, is: LockedModel | undefined, policy: LockP
     }
   }
   const day = /^\d{4}-\d\d-\d\d/.exec(is.deprecation_date ?? "")?.[0];
-  if (day !== undefined && day <= dayOf(policy.now + policy.withinMs)) {
-    const when = day <= dayOf(policy.now) ? "was" : "will be";
+  if (day !== undefined && day <= utcDay(policy.now + policy.withinMs)) {
+    const when = day <= utcDay(policy.now) ? "was" : "will be";
     add("deprecation-near", ["deprecation_date"], [was.deprecation_date ?? "", day], `${when} deprecated on ${day}`);
   }
   return found;
 };
 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
-const bitsOf = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
+const quantizationBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
 const hasRisen = (was: Decimal, is: Decimal, maxRise: Decimal): boolean =>
   compareDecimals(multiplyDecimals(is, hundred), multiplyDecimals(was, addDecimals(hundred, maxRise))) > 0;
@@ -183,7 +183,7 @@ const hasRisen = (was: Decimal, is: Decimal, maxRise: Decimal): boolean =>
 /** By how many percent, to a tenth, rounded up: a rise that failed never looks like one that was allowed. */
 const percentRisen = (was: Decimal, is: Decimal): string => {
   const places = Math.max(was.places, is.places);
-  const [before, after] = [shifted(was, places).digits, shifted(is, places).digits];
+  const [before, after] = [shiftDigits(was, places).digits, shiftDigits(is, places).digits];
   const digits = before === 0n ? 0n : ((after - before) * 1000n + before - 1n) / before;
   return before === 0n ? "" : ` by ${formatDecimal({ digits, places: 1 })}%`;
 };
@@ -198,20 +198,20 @@ const exampleModel: LockedModel = {
 
 /** A page of `explain` for each rule, with the message of its example and the line of it in a lock file. */
 export const lockRulePages = () => {
-  const lock = lockIn("rollcall.lock.json", Buffer.from(lockText([exampleModel])));
+  const lock = parseLock("rollcall.lock.json", Buffer.from(formatLock([exampleModel])));
   const policy = { maxRise: zero, withinMs: 30 * 86_400_000, now: Date.UTC(2026, 10, 15) };
   return Object.entries(rules).flatMap(([rule, { example, ...page }]) => {
     const now = { ...exampleModel, ...example };
-    const [found] = findingsOf(exampleModel, now.id === "" ? undefined : now, policy);
+    const [found] = findRegressions(exampleModel, now.id === "" ? undefined : now, policy);
     if (found === undefined) return [];
     return [{ rule, ...page, message: found.message, line: lock.positionOf(0, found.path).line }];
   });
 };
 
 /** A fact that got worse, its position in the lock file, and a model that could be used instead. */
-export interface Verified {
+export interface VerifiedFact {
   readonly locked: LockedModel;
-  readonly finding: LockFinding;
+  readonly finding: Regression;
   readonly problem: Problem;
   /** The cheapest model that would do; undefined if there is none, or none is needed. */
   readonly replacement: Replacement | undefined;
@@ -226,11 +226,11 @@ export const verifyLock = (
   lock: LockFile,
   catalogs: ReadonlyMap<CatalogName, Iterable<CatalogModel>>,
   policy: LockPolicy,
-): readonly Verified[] => {
-  const served = new Map(Array.from(catalogs, ([name, models]) => [name, openServed(name, models, policy)]));
-  return lock.models.flatMap((locked, at): readonly Verified[] => {
+): readonly VerifiedFact[] => {
+  const served = new Map(Array.from(catalogs, ([name, models]) => [name, openServedModels(name, models, policy)]));
+  return lock.models.flatMap((locked, at): readonly VerifiedFact[] => {
     const models = served.get(locked.catalog);
-    const findings = fewestFindings(locked, models?.byId.get(locked.id) ?? [], policy);
+    const findings = closestRegressions(locked, models?.byId.get(locked.id) ?? [], policy);
     const errors = findings.filter(({ rule }) => rules[rule].severity === "error");
     // If only a price is wrong, only a cheaper model helps.
     const cheaper = errors.every(({ rule }) => rule === "price-increased");
@@ -252,15 +252,15 @@ export const verifyLock = (
 };
 
 /** The findings of the model that has the fewest differences. A near end counts only if all else is equal. */
-const fewestFindings = (
+const closestRegressions = (
   locked: LockedModel,
   served: readonly LockedModel[],
   policy: LockPolicy,
-): readonly LockFinding[] => {
-  const count = (findings: readonly LockFinding[]): number =>
+): readonly Regression[] => {
+  const count = (findings: readonly Regression[]): number =>
     findings.filter(({ rule }) => rule !== "deprecation-near").length;
-  const [fewest = findingsOf(locked, undefined, policy)] = served
-    .map((one) => findingsOf(locked, one, policy))
+  const [fewest = findRegressions(locked, undefined, policy)] = served
+    .map((one) => findRegressions(locked, one, policy))
     .sort((a, b) => count(a) - count(b) || a.length - b.length);
   return fewest;
 };
@@ -273,12 +273,12 @@ interface Replacement {
 }
 
 /** The models of a catalog as they are now. */
-const openServed = (catalog: CatalogName, models: Iterable<CatalogModel>, policy: LockPolicy) => {
+const openServedModels = (catalog: CatalogName, models: Iterable<CatalogModel>, policy: LockPolicy) => {
   const all = Array.from(models).flatMap((entry) => {
-    const id = known(entry.id);
-    const [prompt, completion] = [priceIn(entry.pricing, "prompt"), priceIn(entry.pricing, "completion")];
+    const id = typedValue(entry.id);
+    const [prompt, completion] = [readPrice(entry.pricing, "prompt"), readPrice(entry.pricing, "completion")];
     const price = prompt && completion && { prompt, completion, both: addDecimals(prompt, completion) };
-    return id === undefined ? [] : [{ id, model: lockedOf(catalog, id, entry), price }];
+    return id === undefined ? [] : [{ id, model: toLockedModel(catalog, id, entry), price }];
   });
   const byId = new Map<string, LockedModel[]>();
   for (const { id, model } of all) byId.set(id, [...(byId.get(id) ?? []), model]);
@@ -295,11 +295,11 @@ const openServed = (catalog: CatalogName, models: Iterable<CatalogModel>, policy
       const own = cheaper ? priced.findLast(({ id }) => id === locked.id) : undefined;
       const found = priced.find(
         ({ id, model }) =>
-          id !== locked.id && findingsOf(locked, model, policy).every(({ rule }) => replaceable.has(rule)),
+          id !== locked.id && findRegressions(locked, model, policy).every(({ rule }) => replaceable.has(rule)),
       );
       if (found === undefined || (own !== undefined && compareDecimals(found.price.both, own.price.both) >= 0))
         return undefined;
-      const perMillion = (price: Decimal): string => formatDecimal(shifted(price, 6));
+      const perMillion = (price: Decimal): string => formatDecimal(shiftDigits(price, 6));
       return { id: found.id, prompt: perMillion(found.price.prompt), completion: perMillion(found.price.completion) };
     },
   };

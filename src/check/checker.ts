@@ -2,48 +2,48 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
-import { lookAtReward } from "../groups/metrics/sketch.ts";
-import type { Found } from "../groups/parts/found.ts";
+import { addReward } from "../groups/metrics/sketch.ts";
 import type { Part } from "../groups/parts/parts.ts";
+import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import {
-  afterOf,
   childrenOf,
-  deepestAt,
+  countNumbers,
+  emptyTable,
   endOf,
-  noText,
-  numbersIn,
-  type Place,
+  findDeepest,
+  type JsonTable,
+  type JsonValue,
+  nodeAfter,
+  readString,
   spanOf,
   startOf,
-  type Tabled,
-  textOf,
 } from "../json/table.ts";
 import type { Span } from "../json/walk.ts";
-import { groupKeyFinder } from "./group-key.ts";
+import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
-import { type Path, type Places, pathTo } from "./rules/places.ts";
-import type { Spot } from "./rules/problems.ts";
-import { secretsIn } from "./rules/secrets.ts";
-import { describe, Kind, kindAt, kindOf, kindsAlone } from "./shape.ts";
-import { checkTypes, inspectTrajectory, newFacts, type TrajectoryFacts } from "./trajectory.ts";
-import { anything, checkElements, type Report, reportWrongType, required, typeOf } from "./types.ts";
+import { findPath, type Path, type PositionCounter } from "./rules/positions.ts";
+import type { ProblemLocation } from "./rules/problems.ts";
+import { findSecrets } from "./rules/secrets.ts";
+import { describeValue, Kind, kindAt, kindOf, onlyKinds } from "./shape.ts";
+import { checkTypes, inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
+import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
 /** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
 export interface Block {
-  readonly text: Tabled;
+  readonly text: JsonTable;
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
   readonly start: number;
-  readonly places: Pick<Places, "mark" | "of">;
+  readonly places: Pick<PositionCounter, "mark" | "of">;
 }
 
 /** A value that is checked, and its path in what it is a part of. */
-interface Unit extends Place {
+interface CheckedValue extends JsonValue {
   readonly path: Path;
 }
 
 interface CheckerOptions {
-  readonly found: Found;
+  readonly result: ScanResult;
   /** Name of the source, and its position among the inputs. */
   readonly file: string;
   readonly index: number;
@@ -54,14 +54,14 @@ interface CheckerOptions {
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices: { role: roles } };
 
 /** A request, and keys that tell it from a group and from a trajectory. */
-const requestType = typeOf(
+const requestType = defineObjectType(
   {
     trajectory_groups: required(Kind.array),
     split: { ...required(Kind.string), takes: Kind.absent | Kind.string },
-    trajectories: anything,
-    messages_and_choices: anything,
-    messages: anything,
-    reward: anything,
+    trajectories: anyValue,
+    messages_and_choices: anyValue,
+    messages: anyValue,
+    reward: anyValue,
   },
   ({ trajectory_groups: groups, split, trajectories, ...others }) => {
     // An object with nothing but a split lacks its groups, rather than all that a trajectory has.
@@ -77,151 +77,155 @@ const requestType = typeOf(
 /** Keys that a request has once. */
 const requestKeys = ["trajectory_groups", "split"] as const;
 
-const groupType = typeOf({ trajectories: required(Kind.array), exceptions: anything }, kindsAlone);
+const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, onlyKinds);
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
 /** True if a request has two of a key that it has once. */
-export const hasTwiceOf = ({ text, node }: Place): boolean => {
+export const hasDuplicateRequestKey = ({ text, node }: JsonValue): boolean => {
   if (kindAt(text, node) !== Kind.object) return false;
   requestType.shape.read(text, node);
-  return requestKeys.some((key) => requestType.shape.hasTwice(key));
+  return requestKeys.some((key) => requestType.shape.hasDuplicate(key));
 };
 
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
-type Measured = Pick<Part, "equal" | "version" | "training">;
+type PartMeasures = Pick<Part, "equal" | "version" | "training">;
 
-const unmeasured: Measured = { training: 0, version: Number.NaN, equal: false };
-const unreadable: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
-const noBytes = Buffer.alloc(0);
+const noMeasures: PartMeasures = { training: 0, version: Number.NaN, equal: false };
+const unreadablePart: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
+const emptyBuffer = Buffer.alloc(0);
 
 /** Checks values, and adds them to what was found. */
 export class Checker {
-  readonly found: Found;
+  readonly result: ScanResult;
   readonly #options: CheckerOptions;
-  readonly #groupKeyOf: ReturnType<typeof groupKeyFinder>;
+  readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   #block: Block = {
-    text: noText,
+    text: emptyTable,
     reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
     start: 0,
     places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
   };
-  #unit: Unit = { text: noText, node: 0, path: [] };
+  #value: CheckedValue = { text: emptyTable, node: 0, path: [] };
   #line = 0;
   /** True if a finding makes the value that is checked invalid. */
-  #failed = false;
+  #isInvalid = false;
   /** Facts of the trajectories that were inspected last, and the rewards of those that were measured last. */
   readonly #facts: TrajectoryFacts[] = [];
   readonly #rewards: number[] = [Number.NaN];
 
   constructor(options: CheckerOptions) {
-    this.found = options.found;
+    this.result = options.result;
     this.#options = options;
-    this.#groupKeyOf = groupKeyFinder(options.groupBy);
+    this.#readGroupKey = openGroupKeyReader(options.groupBy);
   }
 
   /** Takes a value of a block: a line, or a document. */
-  take(block: Block, node: number): void {
+  check(block: Block, node: number): void {
     this.#block = block;
     const { text } = block;
-    if (kindAt(text, node) !== Kind.array) this.#takeOne({ text, node, path: [] });
-    else for (const [at, own] of childrenOf({ text, node })) this.#takeOne({ ...own, path: [at] });
+    if (kindAt(text, node) !== Kind.array) this.#checkRecord({ text, node, path: [] });
+    else for (const [at, own] of childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
   }
 
   /** Takes an element of a long list, in a request if it is a group. */
-  takeElement(block: Block, node: number, { path, isGroup }: { readonly path: Path; readonly isGroup: boolean }): void {
+  checkElement(
+    block: Block,
+    node: number,
+    { path, isGroup }: { readonly path: Path; readonly isGroup: boolean },
+  ): void {
     this.#block = block;
-    if (isGroup) this.#takeGroup({ text: block.text, node, path });
-    else this.#takeOne({ text: block.text, node, path });
+    if (isGroup) this.#checkGroup({ text: block.text, node, path });
+    else this.#checkRecord({ text: block.text, node, path });
   }
 
   /** Takes bytes that cannot be read: they count as a group without trajectories. */
-  takeUnreadable(block: Block, span: Span): void {
+  addUnreadable(block: Block, span: Span): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
-    this.#push(block.text, span, unreadable);
+    this.#addPart(block.text, span, unreadablePart);
   }
 
-  #begin(unit: Unit): void {
-    this.#unit = unit;
-    this.#failed = false;
+  #startValue(unit: CheckedValue): void {
+    this.#value = unit;
+    this.#isInvalid = false;
     this.#line = this.#block.places.mark(startOf(unit.text, unit.node));
   }
 
-  #takeOne(unit: Unit): void {
-    this.#begin(unit);
+  #checkRecord(unit: CheckedValue): void {
+    this.#startValue(unit);
     const { text, node } = unit;
     if (kindAt(text, node) !== Kind.object) {
-      this.#report("not-an-object", { found: describe(text, node) }, node);
-      this.#push(text, spanOf(unit), unreadable);
+      this.#report("not-an-object", { found: describeValue(text, node) }, node);
+      this.#addPart(text, spanOf(unit), unreadablePart);
       return;
     }
     const { more: shape } = requestType.shape.read(text, node);
-    this.found.shapes.add(shape);
-    if (shape === "requests") this.#takeRequest(unit);
-    else if (shape === "groups") this.#takeGroup(unit);
-    else this.#takeTrajectory(unit);
+    this.result.shapes.add(shape);
+    if (shape === "requests") this.#checkRequest(unit);
+    else if (shape === "groups") this.#checkGroup(unit);
+    else this.#checkTrajectory(unit);
   }
 
-  #takeRequest(unit: Unit): void {
+  #checkRequest(unit: CheckedValue): void {
     const { text, node, path } = unit;
     const { shape, check } = requestType;
     const [list, split] = [shape.at(text, shape.slots.trajectory_groups), shape.at(text, shape.slots.split)];
-    const twice = requestKeys.filter((key) => shape.hasTwice(key));
+    const twice = requestKeys.filter((key) => shape.hasDuplicate(key));
     for (const key of twice) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
     check(text, node, this.#report);
-    this.#addRequest(unit, kindOf(text, split) === Kind.string ? textOf(text, split) : undefined);
+    this.#addRequest(unit, kindOf(text, split) === Kind.string ? readString(text, split) : undefined);
     if (twice.length > 0 || kindOf(text, list) !== Kind.array) {
-      this.#push(text, spanOf(unit), unreadable);
+      this.#addPart(text, spanOf(unit), unreadablePart);
       return;
     }
     for (const [at, own] of childrenOf({ text, node: list })) {
-      this.#takeGroup({ ...own, path: [...path, "trajectory_groups", at] });
+      this.#checkGroup({ ...own, path: [...path, "trajectory_groups", at] });
     }
   }
 
   /** Adds what a request says in addition to its groups. */
-  #addRequest({ text, node }: Unit, split: string | undefined): void {
+  #addRequest({ text, node }: CheckedValue, split: string | undefined): void {
     const keys = new Map<string, { readonly name: string; readonly value: string }>();
     const nodes = new Map<string, number>();
-    for (let key = node + nodeSize; key < afterOf(text, node); key = afterOf(text, key + nodeSize)) {
-      const name = textOf(text, key);
+    for (let key = node + nodeSize; key < nodeAfter(text, node); key = nodeAfter(text, key + nodeSize)) {
+      const name = readString(text, key);
       nodes.set(name, key + nodeSize);
       if (name === "trajectory_groups" || name === "split") continue;
-      keys.set(name, { name: spelled(text, key), value: spelled(text, key + nodeSize) });
+      keys.set(name, { name: formatSource(text, key), value: formatSource(text, key + nodeSize) });
     }
-    const spotOf = (key = "") => this.#spotOf(nodes.get(key) ?? node, key === "split" && !nodes.has(key) ? [key] : []);
-    this.found.requests.add({ split, keys, spotOf });
+    const spotOf = (key = "") => this.#locate(nodes.get(key) ?? node, key === "split" && !nodes.has(key) ? [key] : []);
+    this.result.requests.add({ split, keys, spotOf });
   }
 
-  #takeGroup(unit: Unit): void {
-    this.#begin(unit);
+  #checkGroup(unit: CheckedValue): void {
+    this.#startValue(unit);
     const { text, node } = unit;
     const { shape, check } = groupType;
     const isObject = kindAt(text, node) === Kind.object;
     if (!isObject) reportWrongType(text, { node, field: "a group", wanted: "an object" }, this.#report);
     else check(text, node, this.#report);
     const list = isObject ? shape.at(text, shape.slots.trajectories) : 0;
-    const exceptions = isObject ? countOf(text, shape.at(text, shape.slots.exceptions)) : 0;
-    if (isObject && shape.hasTwice("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
+    const exceptions = isObject ? countElements(text, shape.at(text, shape.slots.exceptions)) : 0;
+    if (isObject && shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const known = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
     if (known === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     if (known !== undefined) this.#compareVersions(node, known);
     this.#reportSecrets();
-    const valid = known !== undefined && !this.#failed;
-    const measured = valid ? this.#measure(known) : unmeasured;
-    if (valid) this.found.tally.closeGroup({ rewards: this.#rewards, exceptions });
-    const count = known ?? countOf(text, list);
-    this.#push(text, spanOf(unit), { kind: "group", valid, trajectories: count, reward: 0 }, measured);
+    const valid = known !== undefined && !this.#isInvalid;
+    const measured = valid ? this.#addToMetrics(known) : noMeasures;
+    if (valid) this.result.tally.addGroup({ rewards: this.#rewards, exceptions });
+    const count = known ?? countElements(text, list);
+    this.#addPart(text, spanOf(unit), { kind: "group", valid, trajectories: count, reward: 0 }, measured);
   }
 
   /** Inspects the trajectories in a list; gives how many there are, undefined if any has not the types. */
-  #inspectTrajectories(text: Tabled, list: number): number | undefined {
+  #inspectTrajectories(text: JsonTable, list: number): number | undefined {
     let areTyped = checkElements(text, list, trajectories, this.#report);
     let count = 0;
-    const end = afterOf(text, list);
-    for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+    const end = nodeAfter(text, list);
+    for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
       if (kindAt(text, node) !== Kind.object) continue;
       if (this.#inspect(text, node, count)) count++;
       else areTyped = false;
@@ -230,9 +234,9 @@ export class Checker {
   }
 
   /** Checks a trajectory, and keeps its facts at a position; true if it has the types. */
-  #inspect(text: Tabled, node: number, at: number): boolean {
+  #inspect(text: JsonTable, node: number, at: number): boolean {
     if (!checkTypes(text, node, this.#report)) return false;
-    if (at === this.#facts.length) this.#facts.push(newFacts());
+    if (at === this.#facts.length) this.#facts.push(newTrajectoryFacts());
     const facts = this.#facts[at];
     if (facts !== undefined) inspectTrajectory(text, node, facts, this.#report);
     return true;
@@ -248,22 +252,22 @@ export class Checker {
     if (least < most) this.#report("mixed-policy-versions", { least, most }, group);
   }
 
-  #takeTrajectory(unit: Unit): void {
+  #checkTrajectory(unit: CheckedValue): void {
     const { text, node } = unit;
     const isTyped = this.#inspect(text, node, 0);
     this.#reportSecrets();
-    const key = this.#groupKeyOf(unit, this.#report);
-    const valid = isTyped && !this.#failed;
-    const measured = valid ? this.#measure(1) : unmeasured;
+    const key = this.#readGroupKey(unit, this.#report);
+    const valid = isTyped && !this.#isInvalid;
+    const measured = valid ? this.#addToMetrics(1) : noMeasures;
     const reward = isTyped ? (this.#facts[0]?.reward ?? 0) : 0;
-    this.#push(text, spanOf(unit), { kind: "trajectory", valid, trajectories: 1, reward }, measured);
-    if (key !== undefined) this.found.parts.setKey(key);
+    this.#addPart(text, spanOf(unit), { kind: "trajectory", valid, trajectories: 1, reward }, measured);
+    if (key !== undefined) this.result.parts.setKey(key);
   }
 
   /** Adds valid trajectories of the next part to the metrics and distributions; gives what the part keeps of them. */
-  #measure(count: number): Measured {
-    const { extremes, parts, tally } = this.found;
-    const { text } = this.#unit;
+  #addToMetrics(count: number): PartMeasures {
+    const { extremes, parts, tally } = this.result;
+    const { text } = this.#value;
     const { reader } = this.#block;
     let newest = Number.NaN;
     let training = 0;
@@ -276,8 +280,8 @@ export class Checker {
       const { reward, version, node } = facts;
       this.#rewards[at] = reward;
       tally.addMeasured(facts);
-      if (Number.isFinite(reward)) lookAtReward(extremes, reward, parts.count, at);
-      parts.prints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
+      if (Number.isFinite(reward)) addReward(extremes, reward, parts.count, at);
+      parts.fingerprints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
       training |= facts.training;
       if (Number.isNaN(newest) || version > newest) newest = version;
       least = Math.min(least, reward);
@@ -286,11 +290,11 @@ export class Checker {
     return { training, version: newest, equal: count > 1 && most - least <= rewardTolerance };
   }
 
-  #push(text: Tabled, { start, end }: Span, facts: PartFacts, measured = unmeasured): void {
-    const { parts } = this.found;
+  #addPart(text: JsonTable, { start, end }: Span, facts: PartFacts, measured = noMeasures): void {
+    const { parts } = this.result;
     const { kind, valid, trajectories: count, reward } = facts;
     const { equal, version, training } = measured;
-    const own = parts.isMarked ? text.bytes.subarray(start, end) : noBytes;
+    const own = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
         kind,
@@ -304,27 +308,27 @@ export class Checker {
         line: this.#line,
         start: this.#block.start + start,
         length: end - start,
-        checksum: parts.isMarked ? crc32(own) : 0,
+        checksum: parts.hasDigests ? crc32(own) : 0,
       },
       // A digest that comes as a text costs less than one that comes with memory of its own.
-      parts.isMarked ? Buffer.from(hash("sha256", own, "binary"), "latin1") : noBytes,
+      parts.hasDigests ? Buffer.from(hash("sha256", own, "binary"), "latin1") : emptyBuffer,
     );
-    if (!valid) for (let at = 0; at < count; at++) parts.prints.push(0);
+    if (!valid) for (let at = 0; at < count; at++) parts.fingerprints.push(0);
   }
 
   readonly #report: Report = (rule, data, node, ...steps) => {
-    const severity = this.found.problems.report(rule, data, () => this.#spotOf(node, steps));
-    if (severity === "error") this.#failed = true;
+    const severity = this.result.problems.report(rule, data, () => this.#locate(node, steps));
+    if (severity === "error") this.#isInvalid = true;
   };
 
   /** Where a value of the unit is, or the deepest value on the way to what it lacks. */
-  #spotOf(node: number, steps: Path): Spot {
-    const { text, node: unit, path } = this.#unit;
-    const at = deepestAt({ text, node }, steps);
+  #locate(node: number, steps: Path): ProblemLocation {
+    const { text, node: unit, path } = this.#value;
+    const at = findDeepest({ text, node }, steps);
     return {
       file: this.#options.file,
       ...this.#block.places.of(startOf(at.text, at.node)),
-      path: [...path, ...pathTo(text, { from: unit, node }), ...steps],
+      path: [...path, ...findPath(text, { from: unit, node }), ...steps],
     };
   }
 
@@ -333,35 +337,35 @@ export class Checker {
 
   /** Reports what looks like a secret in the bytes of the unit, at the values that contain it. */
   #reportSecrets(): void {
-    const { text, node } = this.#unit;
-    for (const { start, kind } of secretsIn(text.bytes, spanOf(this.#unit), this.#findRun)) {
+    const { text, node } = this.#value;
+    for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#findRun)) {
       // The position is the value's, as of every finding; what is shown is the secret's.
-      const spot = (): Spot => ({
-        ...this.#spotOf(valueAt(text, { from: node, byte: start }), []),
+      const spot = (): ProblemLocation => ({
+        ...this.#locate(findInnermost(text, { from: node, byte: start }), []),
         offset: this.#block.start + start,
       });
-      if (this.found.problems.report("secret-in-content", { kind }, spot) === "error") this.#failed = true;
+      if (this.result.problems.report("secret-in-content", { kind }, spot) === "error") this.#isInvalid = true;
     }
   }
 }
 
 /** The innermost value in another one that contains a byte. */
-const valueAt = (text: Tabled, { from, byte }: { readonly from: number; readonly byte: number }): number => {
+const findInnermost = (text: JsonTable, { from, byte }: { readonly from: number; readonly byte: number }): number => {
   let innermost = from;
-  for (let node = from; node < afterOf(text, from) && startOf(text, node) <= byte; node += nodeSize) {
+  for (let node = from; node < nodeAfter(text, from) && startOf(text, node) <= byte; node += nodeSize) {
     // What follows a key is not known.
-    if (endOf(text, node) > byte && afterOf(text, node) > 0) innermost = node;
+    if (endOf(text, node) > byte && nodeAfter(text, node) > 0) innermost = node;
   }
   return innermost;
 };
 
 /** How many elements a value has; none if it is not an array. */
-const countOf = (text: Tabled, node: number): number => {
+const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;
-  let count = numbersIn(text, node);
-  for (let one = node + nodeSize; one < afterOf(text, node); one = afterOf(text, one)) count++;
+  let count = countNumbers(text, node);
+  for (let one = node + nodeSize; one < nodeAfter(text, node); one = nodeAfter(text, one)) count++;
   return count;
 };
 
-const spelled = (text: Tabled, node: number): string =>
+const formatSource = (text: JsonTable, node: number): string =>
   text.bytes.toString("utf8", startOf(text, node), endOf(text, node));

@@ -1,19 +1,19 @@
 /** Checks records: the rules, and how their problems are judged. */
 
-export { problemOf, type RuleCount } from "./rules/problems.ts";
-export type { Inputs } from "./rules/rule.ts";
+export { createProblem as problemOf, type RuleCount } from "./rules/problems.ts";
+export type { ExampleInputs as Inputs } from "./rules/rule.ts";
 export {
-  type Judgement,
-  judgementOf,
+  getRule as ruleOf,
+  getRuleSubject as subjectOf,
+  parseStrictness as judgementOf,
   presentRuleName,
-  quietMessage,
   type RuleName,
+  redactMessage as quietMessage,
   ruleNames,
-  ruleOf,
   rules,
-  subjectOf,
+  type Strictness as Judgement,
   warningRules,
 } from "./rules/rules.ts";
-export { blotSecrets } from "./rules/secrets.ts";
-export type { Sharing } from "./threads.ts";
+export { redactSecrets as blotSecrets } from "./rules/secrets.ts";
+export type { ThreadSharing as Sharing } from "./threads.ts";
 export { isTrajectory } from "./trajectory.ts";

@@ -1,14 +1,23 @@
 /** Goes over the messages of a trajectory: what is unusual in each, who speaks, and which tools are called and answer. */
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, endOf, factOf, numbersIn, parsedNode, startOf, type Tabled, textOf } from "../json/table.ts";
-import { nearest, nearestAmong } from "../nearest.ts";
-import { insteadOfRole, roles, suggestedRole } from "./hints.ts";
-import { maxNameLength, shortName } from "./rules/places.ts";
-import { describe, Kind, kindAt, kindOf, kindsAlone, Shape } from "./shape.ts";
+import {
+  countNumbers,
+  detailOf,
+  endOf,
+  type JsonTable,
+  nodeAfter,
+  parseNode,
+  readString,
+  startOf,
+} from "../json/table.ts";
+import { findNearest, makeNearestFinder } from "../nearest.ts";
+import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
+import { maxNameLength, shortName } from "./rules/positions.ts";
+import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
 import { checkElements, type Report } from "./types.ts";
 
 /** What the messages of a trajectory come to. */
-export interface Turns {
+export interface TurnCounts {
   /** Messages and choices. */
   turns: number;
   /** Characters of their content, and of the arguments of tool calls. */
@@ -42,7 +51,8 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, text): MessageFacts => {
-    const role = kinds.role === Kind.string ? roleNames.indexOf(textOf(text, messageShape.at(text, slots.role))) : -1;
+    const role =
+      kinds.role === Kind.string ? roleNames.indexOf(readString(text, messageShape.at(text, slots.role))) : -1;
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       hasLogprobs: kinds.logprobs === Kind.object,
@@ -59,9 +69,9 @@ const messageShape = new Shape(
 );
 const { slots } = messageShape;
 const contentKinds = Kind.absent | Kind.null | Kind.string | Kind.array;
-const partShape = new Shape(["text"], kindsAlone);
-const callShape = new Shape(["id", "function"], kindsAlone);
-const functionShape = new Shape(["name", "arguments"], kindsAlone);
+const partShape = new Shape(["text"], onlyKinds);
+const callShape = new Shape(["id", "function"], onlyKinds);
+const functionShape = new Shape(["name", "arguments"], onlyKinds);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
@@ -69,16 +79,20 @@ const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 interface MessagesOptions {
   readonly list: number;
   /** What they come to; undefined for a history, whose messages are only checked. */
-  readonly turns?: Turns;
+  readonly turns?: TurnCounts;
   /** Names of the tools that are offered; undefined if they are not known. */
-  readonly listed?: ReadonlySet<string> | undefined;
+  readonly toolNames?: ReadonlySet<string> | undefined;
 }
 
 /** Reports what is unusual in messages; says what they come to. */
-export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesOptions, report: Report): void => {
+export const inspectMessages = (
+  text: JsonTable,
+  { list, turns, toolNames: listed }: MessagesOptions,
+  report: Report,
+): void => {
   checkElements(text, list, messages, report);
   if (turns !== undefined) {
-    turns.turns = numbersIn(text, list);
+    turns.turns = countNumbers(text, list);
     turns.characters = 0;
     turns.choices = 0;
     turns.scored = 0;
@@ -88,8 +102,8 @@ export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesO
   eventCount = 0;
   /** Where the calls of the last message begin. */
   let last: number | undefined;
-  const end = afterOf(text, list);
-  for (let entry = list + nodeSize; entry < end; entry = afterOf(text, entry)) {
+  const end = nodeAfter(text, list);
+  for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
     if (turns !== undefined) turns.turns++;
     if (kindAt(text, entry) !== Kind.object) continue;
     let facts = messageShape.read(text, entry);
@@ -102,12 +116,12 @@ export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesO
     if (turns === undefined) continue;
     if (isChoice) turns.choices++;
     if (isChoice && hasLogprobs) turns.scored++;
-    if (content === Kind.string) turns.characters += factOf(text, messageShape.at(text, slots.content));
-    else if (content === Kind.array) turns.characters += charactersIn(text, messageShape.at(text, slots.content));
+    if (content === Kind.string) turns.characters += detailOf(text, messageShape.at(text, slots.content));
+    else if (content === Kind.array) turns.characters += countCharacters(text, messageShape.at(text, slots.content));
     if (role === assistant) turns.speaks = true;
     if (role === tool) addResult(text, messageShape.at(text, slots.tool_call_id));
     if (calls !== Kind.array) continue;
-    if (afterOf(text, entry) === end) last = eventCount;
+    if (nodeAfter(text, entry) === end) last = eventCount;
     addCalls(text, messageShape.at(text, slots.tool_calls), turns);
   }
   if (turns === undefined) return;
@@ -117,42 +131,43 @@ export const inspectMessages = (text: Tabled, { list, turns, listed }: MessagesO
 
 /** Reports what is unusual in the message that was read. */
 const reportUnusual = (
-  text: Tabled,
+  text: JsonTable,
   { message, isChoice, role }: { readonly message: number; readonly isChoice: boolean; readonly role: number },
   report: Report,
 ): void => {
   const content = messageShape.at(text, slots.content);
   const calls = messageShape.at(text, slots.tool_calls);
   if (role < 0) reportRole(text, message, report);
-  if ((kindOf(text, content) & contentKinds) === 0) report("content-type", { found: describe(text, content) }, content);
+  if ((kindOf(text, content) & contentKinds) === 0)
+    report("content-type", { found: describeValue(text, content) }, content);
   if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== Kind.string) {
     report("missing-tool-call-id", undefined, message);
   }
   const kind = kindOf(text, calls);
   if (kind === Kind.null && !isChoice) report("tool-calls-null", undefined, calls);
   else if ((kind & (Kind.absent | Kind.null | Kind.array)) === 0) {
-    report("tool-calls-type", { found: describe(text, calls) }, calls);
+    report("tool-calls-type", { found: describeValue(text, calls) }, calls);
   }
 };
 
-const reportRole = (text: Tabled, message: number, report: Report): void => {
+const reportRole = (text: JsonTable, message: number, report: Report): void => {
   const node = messageShape.at(text, slots.role);
   if (node === 0) {
-    report("missing-role", { instead: () => insteadOfRole(parsedNode(text, message)) }, message);
+    report("missing-role", { instead: () => hintForMissingRole(parseNode(text, message)) }, message);
     return;
   }
-  const said = kindOf(text, node) === Kind.string ? textOf(text, node) : undefined;
-  const role = said === undefined ? describe(text, node) : shortName(said);
-  report("unknown-role", { role, suggestion: () => suggestedRole(said) }, node);
+  const said = kindOf(text, node) === Kind.string ? readString(text, node) : undefined;
+  const role = said === undefined ? describeValue(text, node) : shortName(said);
+  report("unknown-role", { role, suggestion: () => suggestRole(said) }, node);
 };
 
 /** Characters of the parts of a content. */
-const charactersIn = (text: Tabled, content: number): number => {
+const countCharacters = (text: JsonTable, content: number): number => {
   let characters = 0;
-  const end = afterOf(text, content);
-  for (let part = content + nodeSize; part < end; part = afterOf(text, part)) {
+  const end = nodeAfter(text, content);
+  for (let part = content + nodeSize; part < end; part = nodeAfter(text, part)) {
     if (kindAt(text, part) !== Kind.object) continue;
-    if (partShape.read(text, part).text === Kind.string) characters += factOf(text, partShape.at(text, 1));
+    if (partShape.read(text, part).text === Kind.string) characters += detailOf(text, partShape.at(text, 1));
   }
   return characters;
 };
@@ -163,7 +178,7 @@ const charactersIn = (text: Tabled, content: number): number => {
  */
 let events = new Int32Array(2 ** 8);
 let eventCount = 0;
-const [eventSize, ofResult] = [3, -1];
+const [eventSize, resultMark] = [3, -1];
 
 const addEvent = (node: number, id: number, name: number): void => {
   if (eventCount + eventSize > events.length) {
@@ -177,20 +192,21 @@ const addEvent = (node: number, id: number, name: number): void => {
   eventCount += eventSize;
 };
 
-const addResult = (text: Tabled, id: number): void => addEvent(id, kindOf(text, id) === Kind.string ? id : 0, ofResult);
+const addResult = (text: JsonTable, id: number): void =>
+  addEvent(id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
 
 /** Adds the calls in the `tool_calls` of a message. */
-const addCalls = (text: Tabled, list: number, turns: Turns): void => {
-  const end = afterOf(text, list);
-  for (let node = list + nodeSize; node < end; node = afterOf(text, node)) {
+const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
+  const end = nodeAfter(text, list);
+  for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
     const call = callShape.read(text, node);
-    const id = call.id === Kind.string ? filled(text, callShape.at(text, 1)) : 0;
+    const id = call.id === Kind.string ? nonEmptyNode(text, callShape.at(text, 1)) : 0;
     let name = 0;
     if (call.function === Kind.object) {
       const called = functionShape.read(text, callShape.at(text, 2));
-      if (called.name === Kind.string) name = filled(text, functionShape.at(text, 1));
-      if (called.arguments === Kind.string) turns.characters += factOf(text, functionShape.at(text, 2));
+      if (called.name === Kind.string) name = nonEmptyNode(text, functionShape.at(text, 1));
+      if (called.arguments === Kind.string) turns.characters += detailOf(text, functionShape.at(text, 2));
     }
     if (name > 0) turns.callsTools = true;
     addEvent(node, id, name);
@@ -198,55 +214,55 @@ const addCalls = (text: Tabled, list: number, turns: Turns): void => {
 };
 
 /** The node of a text; 0 of an empty one. */
-const filled = (text: Tabled, node: number): number => (factOf(text, node) > 0 ? node : 0);
+const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
 
 /** Tools that a mistyped name is compared with one by one; among more, it is looked up. */
-const maxCompared = 200;
+const maxComparedTools = 200;
 
 /** Reports calls of tools that are not listed, or that have no result. `last` is where those of the last message begin. */
 const inspectCalls = (
-  text: Tabled,
+  text: JsonTable,
   { listed, last }: { readonly listed: ReadonlySet<string> | undefined; readonly last: number },
   report: Report,
 ): void => {
   let near: ((name: string) => string | undefined) | undefined;
   for (let at = 0; listed !== undefined && at < eventCount; at += eventSize) {
     const node = events[at + 2] ?? 0;
-    const name = node > 0 ? textOf(text, node) : undefined;
+    const name = node > 0 ? readString(text, node) : undefined;
     if (name === undefined || listed.has(name)) continue;
-    near ??= listed.size > maxCompared ? nearestAmong(listed) : (own) => nearest(own, listed);
+    near ??= listed.size > maxComparedTools ? makeNearestFinder(listed) : (own) => findNearest(own, listed);
     const find = near;
     report("undeclared-tool", { name: shortName(name), suggestion: () => find(name.slice(0, maxNameLength)) }, node);
   }
-  if (last === eventCount && areAnswered(text)) return;
+  if (last === eventCount && areAllAnswered(text)) return;
   const { waiting, answered } = matchCalls(text, last);
   for (const at of waiting) {
     const [node = 0, , name = 0] = events.subarray(at);
-    report("missing-tool-result", { name: name > 0 ? shortName(textOf(text, name)) : undefined }, node);
+    report("missing-tool-result", { name: name > 0 ? shortName(readString(text, name)) : undefined }, node);
   }
   // The calls of the last message may end the trajectory, unless calls of the same tools were answered before.
   for (let at = last; at < eventCount; at += eventSize) {
     const [node = 0, , named = 0] = events.subarray(at);
-    const name = named > 0 ? textOf(text, named) : "";
+    const name = named > 0 ? readString(text, named) : "";
     if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, node);
   }
 };
 
 /** True if each result plainly is that of the oldest call that waits, and no call waits in the end, as nearly always. */
-const areAnswered = (text: Tabled): boolean => {
+const areAllAnswered = (text: JsonTable): boolean => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
     // A call without an id cannot be answered.
-    while (oldest < at && (events[oldest + 2] === ofResult || events[oldest + 1] === 0)) oldest += eventSize;
-    if (at === eventCount || oldest === at || events[at + 2] !== ofResult) continue;
+    while (oldest < at && (events[oldest + 2] === resultMark || events[oldest + 1] === 0)) oldest += eventSize;
+    if (at === eventCount || oldest === at || events[at + 2] !== resultMark) continue;
     const id = events[at + 1] ?? 0;
-    if (id > 0 && !areSpelledSame(text, events[oldest + 1] ?? 0, id)) return false;
+    if (id > 0 && !haveSameSpelling(text, events[oldest + 1] ?? 0, id)) return false;
     oldest += eventSize;
   }
   return oldest === eventCount;
 };
 
-const areSpelledSame = (text: Tabled, a: number, b: number): boolean => {
+const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean => {
   const [start, other] = [startOf(text, a), startOf(text, b)];
   const length = endOf(text, a) - start;
   if (endOf(text, b) - other !== length) return false;
@@ -259,15 +275,15 @@ const areSpelledSame = (text: Tabled, a: number, b: number): boolean => {
  * answered. A result is that of all calls of its id; one without an id, which another rule tells of, that of the oldest call.
  */
 const matchCalls = (
-  text: Tabled,
+  text: JsonTable,
   end: number,
 ): { readonly waiting: readonly number[]; readonly answered: ReadonlySet<string> } => {
   const waiting = new Map<string, number[]>();
   const answered = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
     const [, id = 0, name] = events.subarray(at);
-    const own = id > 0 ? textOf(text, id) : undefined;
-    if (name !== ofResult) {
+    const own = id > 0 ? readString(text, id) : undefined;
+    if (name !== resultMark) {
       if (own !== undefined && waiting.get(own)?.push(at) === undefined) waiting.set(own, [at]);
       continue;
     }
@@ -275,7 +291,7 @@ const matchCalls = (
     const calls = waiting.get(key) ?? [];
     for (const call of own === undefined ? calls.splice(0, 1) : calls.splice(0)) {
       const called = events[call + 2] ?? 0;
-      if (called > 0) answered.add(textOf(text, called));
+      if (called > 0) answered.add(readString(text, called));
     }
     if (calls.length === 0) waiting.delete(key);
   }

@@ -1,13 +1,13 @@
 /** Runs in a thread of its own: told of a source, it reads ranges of it, and hands over what it finds. */
 import { parentPort } from "node:worker_threads";
-import { buffersOf } from "../groups/parts/parts.ts";
+import { listBuffers } from "../groups/parts/parts.ts";
 import { descriptorBytes } from "../input/index.ts";
 import { type HelperTask, scanRanges } from "./threads.ts";
 
 const help = async (task: HelperTask): Promise<void> => {
   const source = { name: task.name, bytes: descriptorBytes(task), touched: async () => false };
   for await (const result of scanRanges(source, task)) {
-    const buffers = result.found === undefined ? [] : buffersOf(result.found.parts);
+    const buffers = result.found === undefined ? [] : listBuffers(result.found.parts);
     parentPort?.postMessage(
       result,
       buffers.filter((buffer) => buffer instanceof ArrayBuffer),

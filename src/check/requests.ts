@@ -1,11 +1,17 @@
 /** Compares the requests of the input: they have one split and one set of own keys. */
-import { type OwnKeys, type RequestFacts, type Requests, type Shape, sameSpelling } from "../groups/parts/found.ts";
-import { lineText } from "./rules/places.ts";
+import {
+  hasSameSpelling,
+  type InputShape,
+  type OwnKeys,
+  type RequestFacts,
+  type Requests,
+} from "../groups/parts/scan-result.ts";
+import { formatLine } from "./rules/positions.ts";
 import type { Problems } from "./rules/problems.ts";
 
-interface AgreementOptions {
+interface RequestsToCompare {
   readonly requests: Requests;
-  readonly shapes: ReadonlySet<Shape>;
+  readonly shapes: ReadonlySet<InputShape>;
   readonly split: string | undefined;
   readonly problems: Problems;
   /** Name of the only input; undefined if there are several. */
@@ -13,7 +19,7 @@ interface AgreementOptions {
 }
 
 /** Reports requests that are for another split, or that differ in their own keys. */
-export const checkAgreement = ({ requests, shapes, split, problems, file }: AgreementOptions): void => {
+export const compareRequests = ({ requests, shapes, split, problems, file }: RequestsToCompare): void => {
   const isMixed = shapes.size > 1;
   if (isMixed) {
     problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
@@ -22,30 +28,30 @@ export const checkAgreement = ({ requests, shapes, split, problems, file }: Agre
   if (first === undefined) return;
   const reportKey = (request: RequestFacts, key: string | undefined, other: string): void => {
     if (key === undefined) return;
-    problems.report("request-key-mismatch", { key, other }, () => request.keySpots.get(key) ?? request.spot);
+    problems.report("request-key-mismatch", { key, other }, () => request.keyLocations.get(key) ?? request.location);
   };
-  for (const { split: own, splitSpot } of requests.different) {
+  for (const { split: own, splitLocation: splitSpot } of requests.different) {
     if (split === undefined || own === undefined || own === split) continue;
     problems.report("split-mismatch", { own, given: split }, () => splitSpot);
   }
-  for (const other of others) reportKey(other, differingKey(first.keys, other.keys), lineText(first.spot));
+  for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), formatLine(first.location));
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
   if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
 };
 
-const differingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
+const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
   [...a.keys(), ...b.keys()].find((key) => {
     const [own, other] = [a.get(key), b.get(key)];
-    return own === undefined || other === undefined || !sameSpelling(own.value, other.value);
+    return own === undefined || other === undefined || !hasSameSpelling(own.value, other.value);
   });
 
 /** The split that all inputs say themselves: undefined if one says none, or they are not all requests. */
-export const ownSplit = (requests: Requests, shapes: ReadonlySet<Shape>): string | undefined => {
+export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
   const [split, ...others] = new Set(requests.different.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
 
 /** The different splits that requests of the input say. */
-export const splitsOf = (requests: Requests): readonly string[] => [
+export const listSplits = (requests: Requests): readonly string[] => [
   ...new Set(requests.different.flatMap(({ split }) => split ?? [])),
 ];

@@ -1,6 +1,12 @@
 /** Reads the records of a source (lines, a document, the elements of a long list), each once, and checks them. */
 import { isUtf8 } from "node:buffer";
-import { type Found, mergeFound, nothingFound, type PackedFound, packFound } from "../groups/parts/found.ts";
+import {
+  mergeScanResult,
+  newScanResult,
+  type ScanResult,
+  type ScanResultData,
+  toScanResultData,
+} from "../groups/parts/scan-result.ts";
 import {
   type Bytes,
   blockBytes,
@@ -16,21 +22,21 @@ import {
   unitsBefore,
 } from "../input/index.ts";
 import { JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
-import { afterOf, endOf, noText, rootOf, startOf } from "../json/table.ts";
+import { emptyTable, endOf, nodeAfter, readRoot, startOf } from "../json/table.ts";
 import {
+  bomLength,
   closeBrace,
-  endOfText,
-  isKey,
-  markLength,
+  hasLeadingKey,
   newline,
   openBrace,
   openBracket,
   type Span,
   skipWhite,
+  trimmedEnd,
   Walker,
 } from "../json/walk.ts";
-import { type Block, Checker, hasTwiceOf, keyUses } from "./checker.ts";
-import { type Path, Places } from "./rules/places.ts";
+import { type Block, Checker, hasDuplicateRequestKey, keyUses } from "./checker.ts";
+import { type Path, PositionCounter } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
 export interface ScanOptions {
@@ -38,7 +44,7 @@ export interface ScanOptions {
   readonly index: number;
   readonly groupBy: string | undefined;
   /** What findings are added to. */
-  readonly found: Found;
+  readonly result: ScanResult;
   /** Ends the reading of a long list. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,23 +53,23 @@ export interface ScanOptions {
 const maxTextBytes = 2 ** 29 - 24;
 
 /** The reader of blocks that are in memory. It is replaced if its memory grows above this number of bytes. */
-let shared: JsonReader | undefined;
+let sharedReader: JsonReader | undefined;
 const maxSharedBytes = 2 ** 26;
 
-const openShared = (): JsonReader => {
-  if (shared === undefined || shared.size > maxSharedBytes) shared = new JsonReader(keyUses);
-  return shared;
+const openSharedReader = (): JsonReader => {
+  if (sharedReader === undefined || sharedReader.size > maxSharedBytes) sharedReader = new JsonReader(keyUses);
+  return sharedReader;
 };
 
 /** A value of a block, or bytes that should be one. */
-interface Text extends Span {
+interface ScannedText extends Span {
   /** Its node; undefined if it is not JSON. */
   readonly node: number | undefined;
   readonly fault: () => SyntaxFault;
   /** True if all bytes around it are UTF-8. */
   readonly isClean: boolean;
   /** True if these are the last bytes of the source. */
-  readonly last: boolean;
+  readonly isLast: boolean;
 }
 
 /** A source being read. */
@@ -77,13 +83,13 @@ export class Scan {
   constructor(source: Source, options: ScanOptions) {
     this.#source = source;
     this.#options = options;
-    const { index, groupBy, found } = options;
+    const { index, groupBy, result } = options;
     // Not spread: V8 gives each copy of an object a class of its own, and compiles what uses it again.
-    this.#checker = new Checker({ index, groupBy, found, file: source.name });
+    this.#checker = new Checker({ index, groupBy, result: result, file: source.name });
   }
 
-  get found(): Found {
-    return this.#options.found;
+  get found(): ScanResult {
+    return this.#options.result;
   }
 
   /** Lines that were taken. */
@@ -92,99 +98,110 @@ export class Scan {
   }
 
   /** Takes what was found in the next range. */
-  takeRange({ found, lines }: { readonly found: PackedFound; readonly lines: number }): void {
-    mergeFound(this.found, found, this.lines);
+  mergeRange({ found, lines }: { readonly found: ScanResultData; readonly lines: number }): void {
+    mergeScanResult(this.found, found, this.lines);
     this.#line += lines;
   }
 
   /** Takes records. @throws Shrunk; the signal's reason */
-  async take(frame: Frame): Promise<void> {
-    if (frame.kind === "lines") return this.takeLines(frame);
+  async scanFrame(frame: Frame): Promise<void> {
+    if (frame.kind === "lines") return this.scanLines(frame);
     this.#isDocument = frame.kind === "document";
-    await this.#takeLong(frame);
+    await this.#scanLong(frame);
     this.#line++;
   }
 
   /** Takes the lines of a block. */
-  takeLines({ bytes, start, last }: Lines): void {
-    const reader = openShared();
+  scanLines({ bytes, start, last }: Lines): void {
+    const reader = openSharedReader();
     const isClean = isUtf8(bytes);
-    reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? withoutMarks(bytes) : bytes);
-    const text = reader.tabled();
-    const places = new Places({ bytes, start, line: this.#line });
+    reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
+    const text = reader.viewTable();
+    const places = new PositionCounter({ bytes, start, line: this.#line });
     const block = { text, start, places, reader };
     const { length } = text.words;
-    for (let root = 0; root < length; root = afterOf(text, root)) {
+    for (let root = 0; root < length; root = nodeAfter(text, root)) {
       const isJson = endOf(text, root) > 0;
       if (isJson && isClean && this.#source.origin === undefined) {
-        this.#checker.take(block, root);
+        this.#checker.check(block, root);
         continue;
       }
-      const lineEnd = isJson ? endOf(text, root) : afterOf(text, root + nodeSize);
-      this.#takeText(block, {
+      const lineEnd = isJson ? endOf(text, root) : nodeAfter(text, root + nodeSize);
+      this.#checkText(block, {
         node: isJson ? root : undefined,
         start: startOf(text, root),
-        end: endOfText(text.bytes, lineEnd),
+        end: trimmedEnd(text.bytes, lineEnd),
         isClean,
-        fault: () => reader.faultOf(text, root),
-        last: last && lineEnd === bytes.length,
+        fault: () => reader.faultAt(text, root),
+        isLast: last && lineEnd === bytes.length,
       });
     }
     this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
   }
 
-  #takeText(block: Block, { node, start, end, fault, isClean, last }: Text): void {
+  #checkText(block: Block, { node, start, end, fault, isClean, isLast: last }: ScannedText): void {
     const line = block.places.mark(start);
     const own = block.text.bytes.subarray(start, end);
     // The origin has reported what it could not convert.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isClean && !isUtf8(own);
     if (node !== undefined && !isBroken && !isUnclean) {
-      this.#checker.take(block, node);
+      this.#checker.check(block, node);
       return;
     }
-    if (!isBroken && isUnclean) this.#reportAt(block, start + firstBadByte(own))("not-utf-8", undefined);
+    if (!isBroken && isUnclean) this.#reportAt(block, start + findInvalidByte(own))("not-utf-8", undefined);
     else if (!isBroken) {
       const { fault: kind, at } = fault();
       // A text that begins with a key lacks its brace there.
-      const report = this.#reportAt(block, isKey(own, at - start) ? start : at);
-      reportFault(own, { fault: { fault: kind, at: at - start }, last, isDocument: this.#isDocument, report });
+      const report = this.#reportAt(block, hasLeadingKey(own, at - start) ? start : at);
+      reportFault(own, { fault: { fault: kind, at: at - start }, isLast: last, isDocument: this.#isDocument, report });
     }
-    this.#checker.takeUnreadable(block, { start, end });
+    this.#checker.addUnreadable(block, { start, end });
   }
 
   /** Takes a text that is one value: a document, or a line that is longer than a block. */
-  async #takeLong({ start, end, last }: LongText): Promise<void> {
+  async #scanLong({ start, end, last }: LongText): Promise<void> {
     const text = { start, end, line: this.#line };
     const isLong = end - start > blockBytes;
-    if (isLong && (await takeList(this.#source, text, this.#options))) return;
+    if (isLong && (await scanList(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) {
-      await this.#takeWhole({ start, end, last });
+      await this.#scanWhole({ start, end, last });
       return;
     }
-    const block = { text: noText, reader: openShared(), start, places: new Places({ ...text, bytes: noText.bytes }) };
+    const block = {
+      text: emptyTable,
+      reader: openSharedReader(),
+      start,
+      places: new PositionCounter({ ...text, bytes: emptyTable.bytes }),
+    };
     const data = { limit: maxTextBytes };
     if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
     else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
-    this.#checker.takeUnreadable(block, { start: 0, end: 0 });
+    this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #takeWhole({ start, end, last }: Omit<LongText, "kind">): Promise<void> {
+  async #scanWhole({ start, end, last }: Omit<LongText, "kind">): Promise<void> {
     const reader = new JsonReader(keyUses);
-    const all = reader.room(end - start);
+    const all = reader.reserve(end - start);
     if ((await this.#source.bytes.read(all, start)) < all.length) throw new Shrunk();
-    const mark = markLength(all);
-    const length = endOfText(all, all.length);
+    const mark = bomLength(all);
+    const length = trimmedEnd(all, all.length);
     const own = all.subarray(mark, length);
     const span = { start: skipWhite(own, 0), end: own.length };
     if (span.start >= span.end) return;
     const isClean = isUtf8(own);
     const isJson = isClean && reader.readDocument(own);
     // The reader has moved the text to the start of its memory, which may have grown.
-    const text = isJson ? reader.tabled() : { ...noText, bytes: isClean ? reader.room(span.end) : own };
+    const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : own };
     const place = { start: start + mark, line: this.#line, unitsBefore: () => Math.min(1, mark) };
-    const block = { text, reader, start: place.start, places: new Places({ ...place, bytes: text.bytes }) };
-    this.#takeText(block, { ...span, node: isJson ? 0 : undefined, isClean, fault: () => reader.fault(), last });
+    const block = { text, reader, start: place.start, places: new PositionCounter({ ...place, bytes: text.bytes }) };
+    this.#checkText(block, {
+      ...span,
+      node: isJson ? 0 : undefined,
+      isClean,
+      fault: () => reader.fault(),
+      isLast: last,
+    });
   }
 
   #reportAt(block: Block, at: number): ReportFault {
@@ -197,7 +214,7 @@ export class Scan {
 const byteOrderMark = Buffer.from("\ufeff");
 
 /** Copies bytes with blanks instead of the marks that lines begin with. Rejected lines are copied from the bytes as they are. */
-const withoutMarks = (own: Buffer): Buffer => {
+const blankOutByteOrderMarks = (own: Buffer): Buffer => {
   const bytes = Buffer.from(own);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
     if (at === 0 || bytes[at - 1] === newline) bytes.fill(" ", at, at + byteOrderMark.length);
@@ -211,27 +228,27 @@ type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => 
 interface FaultOptions {
   readonly fault: Pick<SyntaxFault, "at" | "fault">;
   /** True if these are the last bytes of the source. */
-  readonly last: boolean;
+  readonly isLast: boolean;
   readonly isDocument: boolean;
   readonly report: ReportFault;
 }
 
-const pythonWords: ReadonlySet<string> = new Set(["True", "False", "None"]);
+const pythonLiterals: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
-const reportFault = (bytes: Buffer, { fault: { at, fault }, last, isDocument, report }: FaultOptions): void => {
+const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast: last, isDocument, report }: FaultOptions): void => {
   const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
   /** The word that starts there, its sign included: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
   /** The key whose value begins there. */
   const key = /"([^"\\]*)"\s*:\s*$/.exec(around(at - maxKeyBytes, at))?.[1];
   if (fault === "end") report("json-truncated", { last, isDocument });
-  else if (fault === "more") report("json-trailing-data", { lacksBrace: isKey(bytes, at) });
+  else if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
-  else if (fault === "word" && pythonWords.has(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, text: characterAt(bytes, at), before: characterBefore(bytes, at) });
+  else if (fault === "word" && pythonLiterals.has(word)) report("json-python", { word });
+  else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: findCharacterBefore(bytes, at) });
 };
 
 const maxWordLength = 40;
@@ -240,21 +257,21 @@ const maxWordLength = 40;
 const maxKeyBytes = 80;
 
 /** The last byte before an offset that is not white space; undefined if there is none. */
-const characterBefore = (bytes: Buffer, at: number): string | undefined => {
+const findCharacterBefore = (bytes: Buffer, at: number): string | undefined => {
   let before = at - 1;
   while (before >= 0 && (bytes[before] ?? 0) <= 0x20) before--;
   return before < 0 ? undefined : bytes.toString("latin1", before, before + 1);
 };
 
 /** The character at an offset; one that nobody can see by its number. */
-const characterAt = (bytes: Buffer, at: number): string => {
+const formatCharacter = (bytes: Buffer, at: number): string => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
   const code = character.codePointAt(0) ?? 0;
   return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };
 
 /** Offset of the first byte that is not UTF-8. */
-const firstBadByte = (bytes: Buffer): number => {
+const findInvalidByte = (bytes: Buffer): number => {
   let [low, high] = [0, bytes.length];
   // A prefix may end inside a character: it is whole if up to three bytes fewer make it so.
   const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
@@ -272,20 +289,20 @@ const firstBadByte = (bytes: Buffer): number => {
  * that are being read are in memory. Of a text that is not taken, nothing is added to what was found.
  * @throws Shrunk; the signal's reason
  */
-const takeList = async (
+const scanList = async (
   { bytes, name: file }: Source,
   text: Range & Position,
-  { found: before, index, groupBy, signal }: ScanOptions,
+  { result: before, index, groupBy, signal }: ScanOptions,
 ): Promise<boolean> => {
-  const list = await listIn(bytes, text);
+  const list = await findList(bytes, text);
   if (list === undefined) return false;
   const { problems, parts } = before;
-  const found = nothingFound(problems.judgement, { enough: problems.enough, isMarked: parts.isMarked });
-  const checker = new Checker({ index, groupBy, found, file });
-  if (!(await takeElements(bytes, list, { checker, signal }))) return false;
+  const found = newScanResult(problems.strictness, { fullRules: problems.enough, hasDigests: parts.hasDigests });
+  const checker = new Checker({ index, groupBy, result: found, file });
+  if (!(await scanElements(bytes, list, { checker, signal }))) return false;
   // The groups of a request are no shape of the input.
   if (list.path.length > 0) found.shapes.delete("groups");
-  mergeFound(before, packFound(found));
+  mergeScanResult(before, toScanResultData(found));
   return true;
 };
 
@@ -297,17 +314,17 @@ interface List extends Range, Position {
 }
 
 /** Bytes of a text in which the list of its groups begins: other keys take less. */
-const lookBytes = 2 ** 16;
+const maxHeadBytes = 2 ** 16;
 
-const listIn = async (source: Bytes, { start, end, line }: Range & Position): Promise<List | undefined> => {
-  const look = await readRange(source, { start, length: Math.min(lookBytes, end - start) });
+const findList = async (source: Bytes, { start, end, line }: Range & Position): Promise<List | undefined> => {
+  const look = await readRange(source, { start, length: Math.min(maxHeadBytes, end - start) });
   const walker = new Walker(look);
   const from = walker.at;
   const list = (path: Path): List => ({
     head: look.subarray(from, walker.at + 1),
     path,
     start: start + from,
-    line: new Places({ bytes: look, start, line }).mark(from),
+    line: new PositionCounter({ bytes: look, start, line }).mark(from),
     end,
   });
   if (look[from] === openBracket) return list([]);
@@ -320,31 +337,31 @@ const listIn = async (source: Bytes, { start, end, line }: Range & Position): Pr
 };
 
 /** Takes the elements of a list, and what is around them; false if that is not JSON, or not UTF-8. */
-const takeElements = async (
+const scanElements = async (
   source: Bytes,
   list: List,
   { checker, signal }: { readonly checker: Checker } & Pick<ScanOptions, "signal">,
 ): Promise<boolean> => {
   const { head, start, end, path } = list;
   const reader = new JsonReader(keyUses);
-  const line = new Places({ bytes: head, start, line: list.line }).mark(head.length);
+  const line = new PositionCounter({ bytes: head, start, line: list.line }).mark(head.length);
   const range = { start: start + head.length, end, line };
   let count = 0;
   for await (const part of elementsOf(source, range, { reader, isTolerant: false, signal })) {
     const { text, length, fault, isEnd, places } = part;
     if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) return false;
     const block = { text, reader, start: part.start, places };
-    for (let node = 0; node < text.words.length; node = afterOf(text, node)) {
-      checker.takeElement(block, node, { path: [...path, count++], isGroup: path.length > 0 });
+    for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) {
+      checker.checkElement(block, node, { path: [...path, count++], isGroup: path.length > 0 });
     }
     const place = { start: part.start + length, line: places.mark(length) };
-    if (isEnd) return await takeRest(source, list, { place, checker, reader });
+    if (isEnd) return await scanRest(source, list, { place, checker, reader });
   }
   return false;
 };
 
 /** Takes what is around the elements. `place` is that of the closing bracket. */
-const takeRest = async (
+const scanRest = async (
   source: Bytes,
   { head, path, start, line, end }: List,
   { place, checker, reader }: { readonly place: Position; readonly checker: Checker; readonly reader: JsonReader },
@@ -353,16 +370,16 @@ const takeRest = async (
   if (length > maxTextBytes) return false;
   const tail = await readRange(source, { start: place.start, length });
   const around = Buffer.concat([head, tail]);
-  const root = rootOf(around);
+  const root = readRoot(around);
   // A request that has a key twice may have other groups.
-  if (root === undefined || !isUtf8(around) || hasTwiceOf(root)) return false;
+  if (root === undefined || !isUtf8(around) || hasDuplicateRequestKey(root)) return false;
   if (path.length === 0) return true;
-  const before = new Places({ bytes: head, start, line });
-  const after = new Places({ ...place, bytes: tail, unitsBefore: () => unitsBefore(source, place) });
+  const before = new PositionCounter({ bytes: head, start, line });
+  const after = new PositionCounter({ ...place, bytes: tail, unitsBefore: () => unitsBefore(source, place) });
   const places = {
     mark: (at: number) => before.mark(at),
     of: (at: number) => (at < head.length ? before.of(at) : after.of(at - head.length)),
   };
-  checker.take({ text: root.text, start, places, reader }, root.node);
+  checker.check({ text: root.text, start, places, reader }, root.node);
   return true;
 };

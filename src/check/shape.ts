@@ -1,7 +1,16 @@
 /** Kinds of JSON values; and objects by their shapes: what follows from keys and kinds is found once for each shape. */
-import { idOfOwnKey } from "../json/keys.ts";
+import { registerKey } from "../json/keys.ts";
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, endOf, factOf, firstOf, idOf, numberAt, startOf, type Tabled } from "../json/table.ts";
+import {
+  detailOf,
+  endOf,
+  firstByteAt,
+  type JsonTable,
+  keyIdOf,
+  nodeAfter,
+  readNumber,
+  startOf,
+} from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 
 /** Kinds as bits, so that a field takes several. No value of an object has node 0: it stands for one that is absent. */
@@ -13,20 +22,20 @@ const firsts = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.stri
 for (const [character, kind] of Object.entries(firsts)) kinds[character.charCodeAt(0)] = kind;
 
 /** The kind of the value of a key; of node 0, that it is absent. */
-export const kindOf = (text: Tabled, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
+export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
 
 /** The kind of any value, the outermost included. */
-export const kindAt = (text: Tabled, node: number): number => kinds[firstOf(text, node)] ?? Kind.number;
+export const kindAt = (text: JsonTable, node: number): number => kinds[firstByteAt(text, node)] ?? Kind.number;
 
 /** The kind of a value in a sentence; a short value is shown. */
-export const describe = (text: Tabled, node: number): string => {
+export const describeValue = (text: JsonTable, node: number): string => {
   const kind = kindAt(text, node);
   if (kind === Kind.null) return "null";
   if (kind === Kind.array) return "an array";
   if (kind === Kind.string) return "a string";
   if (kind === Kind.object) return "an object";
   if (kind === Kind.boolean) return text.bytes.toString("latin1", startOf(text, node), endOf(text, node));
-  const value = numberAt(text, node);
+  const value = readNumber(text, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
@@ -34,12 +43,12 @@ export const describe = (text: Tabled, node: number): string => {
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Gives what follows from an object's keys and kinds alone, and from texts that are a part of its shape; it may use the values. */
-export type FactsOf<Name extends string, Facts> = (kinds: Kinds<Name>, text: Tabled, object: number) => Facts;
+export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
 /** For objects of which nothing else is asked. */
-export const kindsAlone = <Own>(own: Own): Own => own;
+export const onlyKinds = <Own>(own: Own): Own => own;
 
-interface Plan {
+interface ValueLayout {
   /**
    * By slots, the distance of the value, the last of a key that appears twice, from the object, or from the end of an array
    * before it, or of an object with arrays: it may have any number of nodes. 0 if the value is absent.
@@ -53,8 +62,8 @@ interface Plan {
   readonly twice: number;
 }
 
-interface Known<Facts> {
-  readonly plan: Plan;
+interface KnownShape<Facts> {
+  readonly layout: ValueLayout;
   readonly facts: Facts;
 }
 
@@ -66,86 +75,86 @@ export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(maxIds);
-  readonly #factsOf: FactsOf<Name, Facts>;
+  readonly #deriveFacts: DeriveFacts<Name, Facts>;
   /** What is known by shapes, as long as the texts have the same ones. */
-  #known: (Known<Facts> | undefined)[] = [];
+  #knownShapes: (KnownShape<Facts> | undefined)[] = [];
   #shapes: object | undefined;
   /** The object that was read last. */
   #object = 0;
-  #plan: Plan = { distances: new Int32Array(), after: new Uint8Array(), open: [], twice: 0 };
+  #layout: ValueLayout = { distances: new Int32Array(), after: new Uint8Array(), open: [], twice: 0 };
 
-  constructor(names: readonly Name[], factsOf: FactsOf<Name, Facts>) {
+  constructor(names: readonly Name[], factsOf: DeriveFacts<Name, Facts>) {
     this.names = names;
-    this.#factsOf = factsOf;
-    this.slots = recordOf(names, (at) => at + 1);
-    for (const [at, name] of names.entries()) this.#slotOf[idOfOwnKey(name)] = at + 1;
+    this.#deriveFacts = factsOf;
+    this.slots = toRecord(names, (at) => at + 1);
+    for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
   /** Reads an object; gives what follows from its keys and kinds. */
-  read(text: Tabled, object: number): Facts {
-    const known = text.shapes === this.#shapes ? this.#known[factOf(text, object)] : undefined;
-    if (known === undefined) return this.#learn(text, object);
+  read(text: JsonTable, object: number): Facts {
+    const known = text.shapes === this.#shapes ? this.#knownShapes[detailOf(text, object)] : undefined;
+    if (known === undefined) return this.#deriveShape(text, object);
     this.#object = object;
-    this.#plan = known.plan;
+    this.#layout = known.layout;
     return known.facts;
   }
 
   /** The value of a slot in the object that was read last, which is of the same text; 0 if it is absent. */
-  at(text: Tabled, slot: number): number {
-    const { distances, after, open } = this.#plan;
+  at(text: JsonTable, slot: number): number {
+    const { distances, after, open } = this.#layout;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
     let from = this.#object;
     const count = after[slot] ?? 0;
-    for (let before = 0; before < count; before++) from = afterOf(text, from + (open[before] ?? 0));
+    for (let before = 0; before < count; before++) from = nodeAfter(text, from + (open[before] ?? 0));
     return from + distance;
   }
 
   /** True if a key appears more than once. */
-  hasTwice(name: Name): boolean {
-    return (this.#plan.twice & (1 << this.slots[name])) !== 0;
+  hasDuplicate(name: Name): boolean {
+    return (this.#layout.twice & (1 << this.slots[name])) !== 0;
   }
 
-  #learn(text: Tabled, object: number): Facts {
+  #deriveShape(text: JsonTable, object: number): Facts {
     const distances = new Int32Array(this.names.length + 1);
     const after = new Uint8Array(this.names.length + 1);
     const open: number[] = [];
     let twice = 0;
     let from = object;
-    for (let key = object + nodeSize; key < afterOf(text, object); key = afterOf(text, key + nodeSize)) {
+    for (let key = object + nodeSize; key < nodeAfter(text, object); key = nodeAfter(text, key + nodeSize)) {
       const value = key + nodeSize;
-      const slot = this.#slotOf[idOf(text, key)] ?? 0;
+      const slot = this.#slotOf[keyIdOf(text, key)] ?? 0;
       if (distances[slot] !== 0) twice |= 1 << slot;
       distances[slot] = value - from;
       after[slot] = open.length;
       if (!hasArray(text, value)) continue;
       open.push(value - from);
-      from = afterOf(text, value);
+      from = nodeAfter(text, value);
     }
     const plan = { distances, after, open, twice };
     this.#object = object;
-    this.#plan = plan;
-    const own = recordOf(this.names, (at) => kindOf(text, this.at(text, at + 1)));
-    const facts = this.#factsOf(own, text, object);
-    const shape = factOf(text, object);
+    this.#layout = plan;
+    const own = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
+    const facts = this.#deriveFacts(own, text, object);
+    const shape = detailOf(text, object);
     if (shape === 0 || text.shapes === undefined) return facts;
     if (text.shapes !== this.#shapes) {
       this.#shapes = text.shapes;
-      this.#known = Array.from({ length: maxShapes }, () => undefined);
+      this.#knownShapes = Array.from({ length: maxShapes }, () => undefined);
     }
-    this.#known[shape] = { plan, facts };
+    this.#knownShapes[shape] = { layout: plan, facts };
     return facts;
   }
 }
 
 /** True if a value is an array, or has one inside of it: it may have any number of nodes. */
-const hasArray = (text: Tabled, value: number): boolean => {
-  for (let node = value; node < afterOf(text, value); node += nodeSize) {
-    if (firstOf(text, node) === openBracket) return true;
+const hasArray = (text: JsonTable, value: number): boolean => {
+  for (let node = value; node < nodeAfter(text, value); node += nodeSize) {
+    if (firstByteAt(text, node) === openBracket) return true;
   }
   return false;
 };
 
-const recordOf = <Name extends string>(names: readonly Name[], of: (at: number) => number): Record<Name, number> =>
+const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number): Record<Name, number> =>
   // biome-ignore lint: an object of these names has them
   Object.fromEntries(names.map((name, at) => [name, of(at)])) as Record<Name, number>;

@@ -2,19 +2,19 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { nothingFound, type PackedFound, packFound } from "../groups/parts/found.ts";
+import { newScanResult, type ScanResultData, toScanResultData } from "../groups/parts/scan-result.ts";
 import { type Bytes, blocksOf, frames, isBlank, type Source, textStart } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
-import type { Judgement } from "./rules/rules.ts";
+import type { Strictness } from "./rules/rules.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 
 /** How reading is shared. */
-export interface Sharing {
+export interface ThreadSharing {
   readonly program: string;
   /** Threads that read, this one included. */
   readonly threads: number;
-  readonly leastBytes: number;
-  readonly stepBytes: number;
+  readonly minBytes: number;
+  readonly rangeBytes: number;
 }
 
 /** Bytes of the smallest file that is worth another thread: a smaller one is read while the thread starts. */
@@ -30,21 +30,23 @@ const maxThreads = 4;
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
 /** Merging a range must cost little next to reading it. A very large file has no more than this many ranges. */
-const minStepBytes = 2 ** 23;
+const minRangeBytes = 2 ** 23;
 const maxRanges = 64;
 
 /** How reading so many bytes is shared on this machine; undefined if there is no other thread. */
-const sharingHere = (bytes: number): Sharing | undefined => {
+const chooseSharing = (bytes: number): ThreadSharing | undefined => {
   const threads = Math.min(availableParallelism(), maxThreads);
-  const stepBytes = Math.max(minStepBytes, Math.ceil(bytes / maxRanges));
-  return threads > 1 && existsSync(program) ? { program, threads, leastBytes: minSharedBytes, stepBytes } : undefined;
+  const stepBytes = Math.max(minRangeBytes, Math.ceil(bytes / maxRanges));
+  return threads > 1 && existsSync(program)
+    ? { program, threads, minBytes: minSharedBytes, rangeBytes: stepBytes }
+    : undefined;
 };
 
 /** What a helping thread is told. The next range that no thread has taken is counted in memory that threads share. */
 export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
   readonly descriptor: number;
   readonly name: string;
-  readonly judgement: Judgement;
+  readonly judgement: Strictness;
   readonly isMarked: boolean;
   /** Offset of the first line of the first range. */
   readonly start: number;
@@ -57,7 +59,7 @@ export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
 export interface RangeResult {
   readonly position: number;
   /** Undefined if it has, or ends next to, a line that is too long to be read in ranges. */
-  readonly found: PackedFound | undefined;
+  readonly found: ScanResultData | undefined;
   readonly lines: number;
   /** Offset after its last line. */
   readonly end: number;
@@ -78,18 +80,22 @@ export async function* scanRanges(
   let enough: ReadonlySet<string> = new Set();
   const read = async (position: number): Promise<RangeResult> => {
     const from = first + position * stepBytes;
-    const start = position === 0 ? from : await lineFrom(source, from);
-    const end = await lineFrom(source, Math.min(size, from + stepBytes));
+    const start = position === 0 ? from : await findLineStart(source, from);
+    const end = await findLineStart(source, Math.min(size, from + stepBytes));
     const tooLong = { position, found: undefined, lines: 0, end: 0 };
     if (start === undefined || end === undefined) return tooLong;
-    const scan = new Scan(source, { index, groupBy, found: nothingFound(judgement, { enough, isMarked }) });
+    const scan = new Scan(source, {
+      index,
+      groupBy,
+      result: newScanResult(judgement, { fullRules: enough, hasDigests: isMarked }),
+    });
     for await (const block of blocksOf(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
       if (block.kind !== "lines") return tooLong;
-      scan.takeLines(block);
+      scan.scanLines(block);
     }
     enough = scan.found.problems.enough;
-    return { position, found: packFound(scan.found), lines: scan.lines, end };
+    return { position, found: toScanResultData(scan.found), lines: scan.lines, end };
   };
   for (;;) {
     const position = Atomics.add(next, 0, 1);
@@ -102,14 +108,14 @@ export async function* scanRanges(
 const maxLineBytes = 2 ** 20;
 
 /** Bytes that most lines end within. */
-const lookBytes = 2 ** 14;
+const lineStartBytes = 2 ** 14;
 
 /** Offset of the first line that begins at `from` or after it; undefined if the line before is too long. */
-const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
+const findLineStart = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
   if (from >= bytes.size) return bytes.size;
-  const look = Buffer.allocUnsafe(lookBytes);
+  const look = Buffer.allocUnsafe(lineStartBytes);
   // A line begins at `from` if the byte before it ends one.
-  for (let at = from - 1; at < from + maxLineBytes; at += lookBytes) {
+  for (let at = from - 1; at < from + maxLineBytes; at += lineStartBytes) {
     const read = await bytes.read(look, at);
     const end = look.subarray(0, read).indexOf(newline);
     if (end >= 0) return at + end + 1;
@@ -122,7 +128,7 @@ const lineFrom = async ({ bytes }: Source, from: number): Promise<number | undef
 interface SourceOptions extends ScanOptions {
   readonly signal: AbortSignal;
   /** How a large source is shared among threads. Default: as suits the machine. */
-  readonly sharing?: Sharing | undefined;
+  readonly sharing?: ThreadSharing | undefined;
   /** What this thread does while others begin to read. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
   readonly onRead: (bytes: number) => void;
@@ -134,20 +140,20 @@ export const scanSource = async (source: Source, options: SourceOptions): Promis
   const { signal, onRead, sharing } = options;
   const scan = new Scan(source, options);
   const start = await textStart(bytes);
-  const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.leastBytes ?? minSharedBytes);
-  const shared = isShared ? (sharing ?? sharingHere(bytes.size)) : undefined;
-  const isOfLines = shared !== undefined && (await beginsWithLine(bytes, start));
+  const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.minBytes ?? minSharedBytes);
+  const shared = isShared ? (sharing ?? chooseSharing(bytes.size)) : undefined;
+  const isOfLines = shared !== undefined && (await startsWithLine(bytes, start));
   const at = isOfLines ? await scanShared(source, { ...options, sharing: shared, start, scan }) : start;
   for await (const frame of frames(bytes, { start: at, isBegun: at > start })) {
     signal.throwIfAborted();
-    await scan.take(frame);
+    await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
   }
   onRead(bytes.size);
 };
 
 /** True if the first block contains a line, and is not the beginning of one document. */
-const beginsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => {
+const startsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => {
   for await (const frame of frames(bytes, { start, isBegun: false })) {
     return frame.kind === "lines" && !isBlank(frame.bytes);
   }
@@ -155,7 +161,7 @@ const beginsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => 
 };
 
 interface SharedOptions extends SourceOptions {
-  readonly sharing: Sharing;
+  readonly sharing: ThreadSharing;
   /** Offset of the first line. */
   readonly start: number;
   /** Takes what was found, range by range, in order. */
@@ -164,13 +170,13 @@ interface SharedOptions extends SourceOptions {
 
 /** Reads lines with others. Gives the offset up to which that was possible: a range may not be read alone, or a helper die. */
 const scanShared = async (source: Source, options: SharedOptions): Promise<number> => {
-  const { sharing, meanwhile, start, scan, onRead, signal, index, groupBy, found } = options;
+  const { sharing, meanwhile, start, scan, onRead, signal, index, groupBy, result: found } = options;
   const { size, descriptor = -1 } = source.bytes;
   const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const { judgement } = found.problems;
-  const ranges = { start, size, stepBytes: sharing.stepBytes, next, judgement, isMarked: found.parts.isMarked };
+  const { strictness: judgement } = found.problems;
+  const ranges = { start, size, stepBytes: sharing.rangeBytes, next, judgement, isMarked: found.parts.hasDigests };
   const task: HelperTask = { ...ranges, index, groupBy, descriptor, name: source.name };
-  const waiting = new Map<number, Parameters<Scan["takeRange"]>[0] & Pick<RangeResult, "end">>();
+  const waiting = new Map<number, Parameters<Scan["mergeRange"]>[0] & Pick<RangeResult, "end">>();
   let merged = 0;
   let end = start;
   const take = ({ position, found: own, lines, end: after }: RangeResult): void => {
@@ -182,7 +188,7 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
     for (let range = waiting.get(merged); range !== undefined; range = waiting.get(merged)) {
       signal.throwIfAborted();
       waiting.delete(merged++);
-      scan.takeRange(range);
+      scan.mergeRange(range);
       end = range.end;
       onRead(end);
     }

@@ -1,10 +1,10 @@
 /** Checks the types of an object's fields, as tables say them; and how findings are reported. */
 import { nodeSize } from "../json/reader.ts";
-import { afterOf, numbersIn, numbersOf, parsedNode, type Tabled } from "../json/table.ts";
-import { insteadOf, insteadOfType, isNoTrajectory } from "./hints.ts";
-import type { Path } from "./rules/places.ts";
+import { countNumbers, expandNumbers, type JsonTable, nodeAfter, parseNode } from "../json/table.ts";
+import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
+import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-import { describe, type FactsOf, Kind, type Kinds, kindAt, kindOf, Shape } from "./shape.ts";
+import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindOf, Shape } from "./shape.ts";
 
 /**
  * Takes a finding.
@@ -14,16 +14,16 @@ import { describe, type FactsOf, Kind, type Kinds, kindAt, kindOf, Shape } from 
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 /** Reports what is wrong with a value; true if nothing is. */
-export type Check = (text: Tabled, node: number, report: Report) => boolean;
+export type Check = (text: JsonTable, node: number, report: Report) => boolean;
 
 /** A field: the kinds of its values, what they are called in a sentence, and what else is asked of a value that is not null. */
 interface Field {
   readonly takes: number;
-  readonly wanted: string;
+  readonly expected: string;
   readonly check?: Check;
 }
 
-export const optional = Kind.absent | Kind.null;
+export const absentOrNull = Kind.absent | Kind.null;
 const kindNames = new Map<number, string>([
   [Kind.string, "a string"],
   [Kind.array, "an array"],
@@ -33,55 +33,60 @@ const kindNames = new Map<number, string>([
 
 export const required = (takes: number, check?: Check): Field => ({
   takes,
-  wanted: kindNames.get(takes) ?? "a number",
+  expected: kindNames.get(takes) ?? "a number",
   ...(check === undefined ? {} : { check }),
 });
-export const perhaps = (takes: number, check?: Check): Field => ({
+export const optional = (takes: number, check?: Check): Field => ({
   ...required(takes, check),
-  takes: takes | optional,
+  takes: takes | absentOrNull,
 });
 
 /** A field of which nothing is asked. */
-export const anything: Field = { takes: 255, wanted: "anything" };
+export const anyValue: Field = { takes: 255, expected: "anything" };
 
 /** What follows from the keys and kinds of an object: if they are right, and the fields that are then looked at. */
-interface Typed<Name extends string> {
+interface ObjectFacts<Name extends string> {
   readonly kinds: Kinds<Name>;
   readonly isTyped: boolean;
   readonly nulls: readonly Name[];
-  readonly further: readonly { readonly slot: number; readonly check: Check }[];
+  readonly fieldChecks: readonly { readonly slot: number; readonly check: Check }[];
 }
 
 /** A kind of object by its fields, in the interface's order; and what else follows from the keys and kinds of one. */
-export const typeOf = <Name extends string, More>(
+export const defineObjectType = <Name extends string, More>(
   fields: Readonly<Record<Name, Field>>,
-  moreOf: FactsOf<Name, More>,
-): { readonly shape: Shape<Name, Typed<Name> & { readonly more: More }>; readonly check: Check } => {
+  deriveMore: DeriveFacts<Name, More>,
+): { readonly shape: Shape<Name, ObjectFacts<Name> & { readonly more: More }>; readonly check: Check } => {
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
-  const shape = new Shape<Name, Typed<Name> & { readonly more: More }>(names, (kinds, text, object) => ({
+  const shape = new Shape<Name, ObjectFacts<Name> & { readonly more: More }>(names, (kinds, text, object) => ({
     kinds,
-    nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anything),
+    nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anyValue),
     isTyped: names.every((name) => (kinds[name] & fields[name].takes) !== 0),
-    further: names.flatMap((name, at) => {
+    fieldChecks: names.flatMap((name, at) => {
       const { check: further } = fields[name];
-      return further === undefined || (kinds[name] & optional) !== 0 ? [] : [{ slot: at + 1, check: further }];
+      return further === undefined || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
     }),
-    more: moreOf(kinds, text, object),
+    more: deriveMore(kinds, text, object),
   }));
-  const checkField = (text: Tabled, { object, field }: { object: number; field: Name }, report: Report): void => {
-    const { takes, wanted, check: further } = fields[field];
+  const checkField = (text: JsonTable, { object, field }: { object: number; field: Name }, report: Report): void => {
+    const { takes, expected: wanted, check: further } = fields[field];
     const node = shape.at(text, shape.slots[field]);
     const kind = kindOf(text, node);
-    if ((kind & takes) !== 0 && (kind & optional) === 0) further?.(text, node, report);
+    if ((kind & takes) !== 0 && (kind & absentOrNull) === 0) further?.(text, node, report);
     else if ((kind & takes) === 0 && node > 0) reportWrongType(text, { node, field, wanted }, report);
     else if ((kind & takes) === 0) {
       // What is plainly not a trajectory lacks more than the reward.
-      if (field === "reward" && shape.at(text, 1) === 0 && isNoTrajectory(parsedNode(text, object))) return;
-      report("missing-field", { field, instead: () => insteadOf(field, parsedNode(text, object)) }, object, field);
+      if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
+      report(
+        "missing-field",
+        { field, instead: () => hintForMissingField(field, parseNode(text, object)) },
+        object,
+        field,
+      );
     }
   };
   const check: Check = (text, object, report) => {
-    const { isTyped, further } = shape.read(text, object);
+    const { isTyped, fieldChecks: further } = shape.read(text, object);
     let fits = isTyped;
     if (!isTyped) for (const name of names) checkField(text, { object, field: name }, report);
     else for (const own of further) fits = own.check(text, shape.at(text, own.slot), report) && fits;
@@ -91,54 +96,54 @@ export const typeOf = <Name extends string, More>(
 };
 
 export const reportWrongType = (
-  text: Tabled,
+  text: JsonTable,
   { node, field, wanted }: { readonly node: number; readonly field: string; readonly wanted: string },
   report: Report,
 ): false => {
-  const instead = () => insteadOfType(parsedNode(text, node), { field, wanted });
-  report("wrong-type", { field, wanted, found: describe(text, node), instead }, node);
+  const instead = () => hintForWrongType(parseNode(text, node), { field, wanted });
+  report("wrong-type", { field, wanted, found: describeValue(text, node), instead }, node);
   return false;
 };
 
 /** What the elements of a list are, and what is reported of others: a rule, or that `field[0]` has the wrong type. */
-interface Elements {
+interface ElementType {
   readonly kind: number;
   readonly of: { readonly rule: "message-type" | "history-type" | "log-type" } | { readonly field: string };
 }
 
 /** Reports each element of a list that is not of its kind; true if all are. A list of nothing but numbers is one node. */
-export const checkElements = (text: Tabled, list: number, elements: Elements, report: Report): boolean => {
-  const count = numbersIn(text, list);
+export const checkElements = (text: JsonTable, list: number, elements: ElementType, report: Report): boolean => {
+  const count = countNumbers(text, list);
   if (count > 0) {
-    const numbers = numbersOf(text, list);
+    const numbers = expandNumbers(text, list);
     for (let at = 0; at < count; at++) {
-      reportElement(numbers, { node: (at + 1) * nodeSize, at, of: elements.of, where: [list, at] }, report);
+      reportElement(numbers, { node: (at + 1) * nodeSize, at, of: elements.of, location: [list, at] }, report);
     }
   }
   let fits = count === 0;
-  const end = afterOf(text, list);
-  for (let node = list + nodeSize, at = 0; node < end; node = afterOf(text, node), at++) {
+  const end = nodeAfter(text, list);
+  for (let node = list + nodeSize, at = 0; node < end; node = nodeAfter(text, node), at++) {
     if (kindAt(text, node) === elements.kind) continue;
-    reportElement(text, { node, at, of: elements.of, where: [node] }, report);
+    reportElement(text, { node, at, of: elements.of, location: [node] }, report);
     fits = false;
   }
   return fits;
 };
 
-interface WrongElement extends Pick<Elements, "of"> {
+interface WrongElement extends Pick<ElementType, "of"> {
   readonly node: number;
   readonly at: number;
   /** Where a finding about it is. */
-  readonly where: readonly [node: number, ...Path];
+  readonly location: readonly [node: number, ...Path];
 }
 
-const reportElement = (text: Tabled, { node, at, of, where }: WrongElement, report: Report): void => {
-  const found = describe(text, node);
+const reportElement = (text: JsonTable, { node, at, of, location: where }: WrongElement, report: Report): void => {
+  const found = describeValue(text, node);
   if ("rule" in of) {
     report(of.rule, { found }, ...where);
     return;
   }
   const [field, wanted] = [`${of.field}[${at}]`, "an object"];
-  const instead = () => insteadOfType(parsedNode(text, node), { field, wanted });
+  const instead = () => hintForWrongType(parseNode(text, node), { field, wanted });
   report("wrong-type", { field, wanted, found, instead }, ...where);
 };

@@ -29,7 +29,7 @@ export interface Program {
   readonly nouns: Readonly<Record<string, () => Promise<Command>>>;
 }
 
-interface Declared<Args extends Kinds, Options extends Kinds, Above extends Kinds>
+interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
   extends Pick<Command, "words" | "about" | "summary" | "group" | "hidden"> {
   readonly args?: Args;
   readonly options?: Options;
@@ -45,44 +45,47 @@ export const command = <
   const Options extends Kinds = Record<never, never>,
   const Above extends Kinds = Record<never, never>,
 >(
-  declared: Declared<Args, Options, Above>,
+  declared: CommandDefinition<Args, Options, Above>,
 ): Command => ({ args: {}, options: {}, above: {}, examples: [], verbs: [], ...declared });
 
 /** A command as it is typed. */
-export const pathOf = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
+export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
 
 /** The last word of a command. */
-export const nameOf = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
+export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
 
 /** The commands below a command that a help shows. */
-export const verbsOf = ({ verbs }: Command): readonly Command[] => verbs.filter(({ hidden }) => hidden !== true);
+export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.filter(({ hidden }) => hidden !== true);
 
 /** An option as it is typed, with its placeholder. */
-export const flagsOf = (name: string, { short, value }: Kind<unknown>): string =>
+export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
 
 /** An argument as it is typed; `dots` follow one that takes several values. */
-export const argumentText = (name: string, { required, repeatable }: Kind<unknown>, dots: string): string => {
+export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string): string => {
   const term = `${name}${repeatable === true ? dots : ""}`;
   return required === true ? `<${term}>` : `[${term}]`;
 };
 
 /** How a command is typed, for its help. */
-export const usageOf = (command: Command): string =>
+export const formatUsage = (command: Command): string =>
   command.words === ""
     ? "rollcall <command> [options]"
     : [
-        pathOf(command),
+        formatInvocation(command),
         "[options]",
         ...(command.verbs.length === 0 ? [] : ["[command]"]),
-        ...Object.entries(command.args).map(([name, kind]) => argumentText(name, kind, "...")),
+        ...Object.entries(command.args).map(([name, kind]) => formatArgument(name, kind, "...")),
       ].join(" ");
 
 /** The program with all its commands. */
-export const wholeTree = async ({ root, nouns }: Program): Promise<Command> => ({
+export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   ...root,
   verbs: await Promise.all(Object.values(nouns).map(async (load) => await load())),
 });
 
 /** A command, and those below it that a help shows, a noun before its verbs. */
-export const commandsIn = (command: Command): readonly Command[] => [command, ...verbsOf(command).flatMap(commandsIn)];
+export const listCommands = (command: Command): readonly Command[] => [
+  command,
+  ...visibleVerbs(command).flatMap(listCommands),
+];

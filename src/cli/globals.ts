@@ -1,11 +1,11 @@
 /** The global options, and what they mean for the screen and for the settings. */
 import type { GlobalFlags } from "../context.ts";
 import { colorWhens, formats, type ScreenWords, screenWords } from "../output/index.ts";
-import { choice, each, flag, text, type Values } from "./kinds.ts";
+import { choice, flag, text, type Values, withExtra } from "./kinds.ts";
 
 /** The global options, in the order of the help. */
-export const globals = {
-  ...each(
+export const globalOptions = {
+  ...withExtra(
     { group: "service" },
     {
       profile: text("the saved profile to use", "name"),
@@ -16,7 +16,7 @@ export const globals = {
       "log-base-url": text("the address that trajectories are logged to", "url"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "results" },
     {
       json: flag("print one JSON document, and errors as JSON"),
@@ -30,7 +30,7 @@ export const globals = {
       debug: flag("show requests and replies, without bodies or secrets"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "network" },
     {
       timeout: text("longest silence of the service, such as 30s", "duration"),
@@ -38,7 +38,7 @@ export const globals = {
       "insecure-http": flag("send credentials over plain http"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "help" },
     {
       version: { ...flag("print the version"), short: "V" },
@@ -47,15 +47,15 @@ export const globals = {
   ),
 };
 
-export type Globals = Values<typeof globals>;
+export type GlobalValues = Values<typeof globalOptions>;
 
 /** The words of options, by their names without dashes. */
-interface Given {
+interface OptionValues {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The global options that choose settings, under the settings' own names. */
-export const flagsFrom = (typed: Globals): GlobalFlags => ({
+export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   local: typed.local,
   debug: typed.debug,
   profile: typed.profile,
@@ -68,27 +68,27 @@ export const flagsFrom = (typed: Globals): GlobalFlags => ({
   insecure_http: typed.insecureHttp ? true : undefined,
 });
 
-/** What the global options mean for the screen. @throws Failure `option-value-wrong`, `options-contradict` */
-export const screenFor = (globals: Globals, { given }: Given): ScreenWords => ({
+/** What the global options mean for the screen. @throws Failure `invalid-option-value`, `conflicting-options` */
+export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenWords => ({
   ...screenWords({
     ...globals,
     color: globals.noColor ? false : globals.color,
     pager: !globals.noPager,
   }),
-  events: asksEvents(given),
+  hasJsonEvents: isEventOutput(given),
 });
 
 /** The screen for words that may be wrong: a usage error with --json is JSON too. */
-export const screenForWrong = ({ given }: Given): ScreenWords => {
-  const asked = given.get("output") ?? [];
+export const fallbackScreenOptions = ({ given }: OptionValues): ScreenWords => {
+  const requestedFormats = given.get("output") ?? [];
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   return {
     ...screenWords({ quiet: given.has("quiet"), color }),
-    format: given.has("json") ? "json" : formats.find((format) => asked.includes(format)),
-    events: asksEvents(given),
+    format: given.has("json") ? "json" : formats.find((format) => requestedFormats.includes(format)),
+    hasJsonEvents: isEventOutput(given),
   };
 };
 
 /** True if everything on standard error is to be an event, a usage error too. */
-const asksEvents = (given: Given["given"]): boolean =>
+const isEventOutput = (given: OptionValues["given"]): boolean =>
   [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

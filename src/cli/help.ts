@@ -1,16 +1,16 @@
 /** The help of a command: `-h` is one screen with what people need most, `--help` is all of it. */
 import { Help } from "commander";
 import {
-  argumentText,
   type Command,
-  commandsIn,
-  flagsOf,
-  nameOf,
+  formatArgument,
+  formatFlags,
+  formatInvocation,
+  formatUsage,
+  lastWord,
+  listCommands,
+  loadTree,
   type Program,
-  pathOf,
-  usageOf,
-  verbsOf,
-  wholeTree,
+  visibleVerbs,
 } from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
@@ -19,10 +19,10 @@ const screenColumns = 80;
 const screenLines = 23;
 
 /** Minimum width of a description next to its term, in columns. */
-const minDescription = 30;
+const minDescriptionWidth = 30;
 
 /** Maximum length of a noun's verbs that are shown next to it. */
-const maxVerbs = 20;
+const maxVerbsLength = 20;
 
 /** What is listed: how it is typed, and what it means. */
 interface Item {
@@ -30,9 +30,9 @@ interface Item {
   readonly description: string;
 }
 
-type Named = readonly [name: string, kind: Kind<unknown>];
+type NamedKind = readonly [name: string, kind: Kind<unknown>];
 
-const layoutFor = (terminalColumns: number) => {
+const createLayout = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
   const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
   return {
@@ -41,7 +41,7 @@ const layoutFor = (terminalColumns: number) => {
     /** Items below each other, their descriptions next to them, or below them if there is no room. */
     list(items: readonly Item[]): readonly string[] {
       const width = Math.max(0, ...items.map(({ term }) => term.length));
-      if (columns - width - 4 >= minDescription)
+      if (columns - width - 4 >= minDescriptionWidth)
         return items.map(({ term, description }) => helper.formatItem(term, width, description, helper));
       return items.map(({ term, description }) =>
         [`  ${term}`, ...helper.boxWrap(description, columns - 6).split("\n")].join("\n      "),
@@ -51,43 +51,43 @@ const layoutFor = (terminalColumns: number) => {
 };
 
 /** What `-h` prints, for a terminal of so many columns, of which at most 80 are used. */
-export const screenHelp = (command: Command, terminalColumns = screenColumns): string => {
-  const { columns, wrapped, list } = layoutFor(terminalColumns);
+export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
+  const { columns, wrapped, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
   const groups = groupLines(command, columns);
   const laidOut = (): string => {
     const parts = [
-      [wrapped(sentence(command.about)), wrapped(`Usage: ${usageOf(command)}`)],
+      [wrapped(capitalize(command.about)), wrapped(`Usage: ${formatUsage(command)}`)],
       list(verbItems(command)),
       isRoot ? ["Global options, before or after the command:"] : list(ownItems(command)),
       groups,
       exampleLines(command),
-      [wrapped(`All options${isRoot ? "" : " (--json, --local, --profile, …)"}: ${pathOf(command)} --help`)],
+      [wrapped(`All options${isRoot ? "" : " (--json, --local, --profile, …)"}: ${formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
     const airy = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
     // A screen has few lines: a heading needs no empty line before it.
-    return linesIn(airy) <= screenLines ? airy : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
+    return countLines(airy) <= screenLines ? airy : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
-  while (groups.length > 0 && linesIn(laidOut()) > screenLines) groups.pop();
+  while (groups.length > 0 && countLines(laidOut()) > screenLines) groups.pop();
   return laidOut();
 };
 
-const linesIn = (text: string): number => text.split("\n").length - 1;
+const countLines = (text: string): number => text.split("\n").length - 1;
 
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const argumentTexts = ({ args }: Command): readonly string[] =>
-  Object.entries(args).map(([name, kind]) => argumentText(name, kind, "…"));
+const formatArguments = ({ args }: Command): readonly string[] =>
+  Object.entries(args).map(([name, kind]) => formatArgument(name, kind, "…"));
 
 /** The verbs of a command with their descriptions; those of a group are only named, next to its heading. */
 const verbItems = (command: Command): readonly Item[] => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
-  for (const verb of verbsOf(command)) {
+  for (const verb of visibleVerbs(command)) {
     const { group, summary, about } = verb;
     if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
-    else named.set(group, [...(named.get(group) ?? []), nameOf(verb)]);
+    else named.set(group, [...(named.get(group) ?? []), lastWord(verb)]);
   }
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
@@ -96,19 +96,19 @@ const verbItems = (command: Command): readonly Item[] => {
 const verbTerm = (command: Command): string => {
   const { verbs } = command;
   const [only] = verbs;
-  if (only === undefined) return [nameOf(command), ...argumentTexts(command)].join(" ");
+  if (only === undefined) return [lastWord(command), ...formatArguments(command)].join(" ");
   // A command of its own, with verbs below another word.
-  if (verbs.every((verb) => verb.verbs.length > 0)) return nameOf(command);
-  if (verbs.length === 1) return [nameOf(command), nameOf(only), ...argumentTexts(only)].join(" ");
-  const listed = verbs.map(nameOf).join("|");
-  return `${nameOf(command)} ${listed.length <= maxVerbs ? listed : "<verb>"}`;
+  if (verbs.every((verb) => verb.verbs.length > 0)) return lastWord(command);
+  if (verbs.length === 1) return [lastWord(command), lastWord(only), ...formatArguments(only)].join(" ");
+  const listed = verbs.map(lastWord).join("|");
+  return `${lastWord(command)} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
 };
 
 /** Arguments, and options without a group. */
 const ownItems = ({ args, options }: Command): readonly Item[] => [
   ...argumentItems(args),
-  ...(groupsIn(options).get(undefined) ?? []).map(([name, kind]) => ({
-    term: flagsOf(name, kind),
+  ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
+    term: formatFlags(name, kind),
     description: kind.default === undefined ? kind.about : `${kind.about} (${kind.default})`,
   })),
 ];
@@ -121,8 +121,8 @@ const argumentItems = (args: Kinds): readonly Item[] =>
   }));
 
 /** Options by their groups, those without one first. */
-const groupsIn = (options: Kinds): ReadonlyMap<string | undefined, readonly Named[]> => {
-  const groups = new Map<string | undefined, Named[]>([[undefined, []]]);
+const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly NamedKind[]> => {
+  const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {
     const { group } = named[1];
     groups.set(group, [...(groups.get(group) ?? []), named]);
@@ -132,11 +132,11 @@ const groupsIn = (options: Kinds): ReadonlyMap<string | undefined, readonly Name
 
 /** The options in groups, a line or two for each group, so that many of them fit the screen: no term is broken. */
 const groupLines = ({ options }: Command, columns: number): string[] => {
-  const groups = [...groupsIn(options)].flatMap(([name, kinds]) => (name === undefined ? [] : [{ name, kinds }]));
+  const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name === undefined ? [] : [{ name, kinds }]));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {
     const lines: string[] = [];
-    for (const term of kinds.map((named) => flagsOf(...named))) {
+    for (const term of kinds.map((named) => formatFlags(...named))) {
       const line = lines.at(-1);
       const isFull = line === undefined || line.length + 2 + term.length > columns - width - 4;
       if (isFull) lines.push(term);
@@ -150,23 +150,23 @@ const exampleLines = ({ examples }: Command): readonly string[] =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
 /** What `--help` prints, for a terminal of so many columns, of which at most 80 are used. */
-export const wholeHelp = (command: Command, above: readonly Command[], terminalColumns: number): string => {
-  const { wrapped, list } = layoutFor(terminalColumns);
+export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
+  const { wrapped, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]): string =>
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
-  const options = (title: string, kinds: readonly Named[]): string => section(title, kinds.map(optionItem));
-  const [root, ...between] = above;
-  const verbs = verbsOf(command).map(({ words, about }) => ({ term: words, description: about }));
+  const options = (title: string, kinds: readonly NamedKind[]): string => section(title, kinds.map(optionItem));
+  const [root, ...parents] = ancestors;
+  const verbs = visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
-    wrapped(`${sentence(command.about).replace(/\.$/, "")}.`),
-    wrapped(`Usage: ${usageOf(command)}`),
+    wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
+    wrapped(`Usage: ${formatUsage(command)}`),
     section("Commands", verbs),
     section("Arguments", argumentItems(command.args)),
-    ...Array.from(groupsIn(command.options), ([group = "options", kinds]) => options(sentence(group), kinds)),
+    ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     exampleLines(command).join("\n"),
-    ...between.map((one) => {
+    ...parents.map((one) => {
       const taken = Object.entries(one.options).filter(([name]) => Object.hasOwn(command.above, name));
-      return options(`Options of ${pathOf(one)}`, taken);
+      return options(`Options of ${formatInvocation(one)}`, taken);
     }),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
@@ -174,17 +174,17 @@ export const wholeHelp = (command: Command, above: readonly Command[], terminalC
 };
 
 /** What an option means, which values there are, and what holds without it. */
-const optionItem = ([name, kind]: Named): Item => {
-  const { about, value = "", choices = [], default: usual, repeatable } = kind;
+const optionItem = ([name, kind]: NamedKind): Item => {
+  const { about, placeholder: value = "", choices = [], default: defaultValue, repeatable } = kind;
   // Most descriptions, and some placeholders, name the choices already.
-  const isNamed = choices.every((choice) => `${about} ${value}`.includes(choice));
+  const hasChoices = choices.every((choice) => `${about} ${value}`.includes(choice));
   const texts = [
     about,
-    ...(isNamed ? [] : [`one of ${choices.join(", ")}`]),
-    ...(usual === undefined ? [] : [`without it: ${usual}`]),
+    ...(hasChoices ? [] : [`one of ${choices.join(", ")}`]),
+    ...(defaultValue === undefined ? [] : [`without it: ${defaultValue}`]),
     ...(repeatable === true && !/several|again/.test(about) ? ["may be given again"] : []),
   ];
-  return { term: flagsOf(name, kind), description: texts.join("; ") };
+  return { term: formatFlags(name, kind), description: texts.join("; ") };
 };
 
 /** Types of values, by the placeholders that stand for them; others are text. */
@@ -193,19 +193,19 @@ const valueTypes: Readonly<Record<string, string>> = {
   ...{ n: "number", number: "number", url: "url" },
 };
 
-const valueFacts = (name: string, { choices }: Kind<unknown>) => ({
+const describeValue = (name: string, { choices }: Kind<unknown>) => ({
   name,
   kind: choices === undefined ? (valueTypes[name] ?? "text") : "choice",
   choices: choices ?? null,
 });
 
 /** A command as data: what `rollcall commands --json` prints. */
-const commandFacts = (command: Command) => ({
+const describeCommand = (command: Command) => ({
   name: command.words,
   about: command.about,
-  usage: usageOf(command),
+  usage: formatUsage(command),
   arguments: Object.entries(command.args).map(([name, kind]) => ({
-    ...valueFacts(name, kind),
+    ...describeValue(name, kind),
     about: kind.about,
     required: kind.required === true,
     repeatable: kind.repeatable === true,
@@ -214,15 +214,15 @@ const commandFacts = (command: Command) => ({
     name: `--${name}`,
     short: kind.short === undefined ? null : `-${kind.short}`,
     about: kind.about,
-    value: kind.value === undefined ? null : valueFacts(kind.value, kind),
+    value: kind.placeholder === undefined ? null : describeValue(kind.placeholder, kind),
     default: kind.default ?? null,
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: verbsOf(command).map(nameOf),
+  verbs: visibleVerbs(command).map(lastWord),
   examples: command.examples,
 });
 
 /** All commands as data, the program first, and a noun before its verbs. */
-export const describeCommands = async (program: Program): Promise<readonly ReturnType<typeof commandFacts>[]> =>
-  commandsIn(await wholeTree(program)).map(commandFacts);
+export const describeCommands = async (program: Program): Promise<readonly ReturnType<typeof describeCommand>[]> =>
+  listCommands(await loadTree(program)).map(describeCommand);

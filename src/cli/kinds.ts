@@ -1,15 +1,15 @@
 /** The kinds of options and arguments: how the words of each are read, how it is shown, and which values there are. */
 
 import type { Failure } from "../failure.ts";
-import { optionNeeds, optionsContradict, optionValueWrong } from "../failures.ts";
-import { nearest } from "../nearest.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
+import { findNearest } from "../nearest.ts";
 
 /** What an option or an argument takes. */
 export interface Kind<Value> {
   /** A noun phrase for the help. */
   readonly about: string;
   /** The placeholder of the value; undefined for an option that takes none. */
-  readonly value?: string;
+  readonly placeholder?: string;
   /** The only values there are. */
   readonly choices?: readonly string[];
   /** True if it takes several values, one each time. */
@@ -25,7 +25,7 @@ export interface Kind<Value> {
   /** The option, without its dashes, that it has no effect without. */
   readonly needs?: string;
   /** Reads what was typed, nothing if it was not; `name` is for a failure. @throws Failure */
-  readonly read: (words: readonly string[], name: string) => Value;
+  readonly parse: (words: readonly string[], name: string) => Value;
 }
 
 /** Kinds by their names: kebab-case, as typed. */
@@ -42,62 +42,62 @@ export type Values<Of extends Kinds> = {
 
 /** The failure for a value that an option does not take. */
 export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
-  optionValueWrong({ option, value, wanted, suggestion });
+  invalidOptionValue({ option, value, wanted, suggestion });
 
 /** The failure for two options that exclude each other. */
 export const contradiction = (first: string, second: string, why: string): Failure =>
-  optionsContradict({ first, second, why });
+  conflictingOptions({ first, second, why });
 
 /** An option that takes no value. */
-export const flag = (about: string): Kind<boolean> => ({ about, read: (words) => words.length > 0 });
+export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
 /** One value, parsed; the last one, if it was typed more than once. */
-export const parsed = <Value>(
+export const custom = <Value>(
   about: string,
   value: string,
   parse: (word: string, name: string) => Value,
 ): Kind<Value | undefined> => ({
   about,
-  value,
-  read: (words, name) => {
+  placeholder: value,
+  parse: (words, name) => {
     const word = words.at(-1);
     return word === undefined ? undefined : parse(word, name);
   },
 });
 
 /** Any text. */
-export const text = (about: string, value = "text"): Kind<string | undefined> => parsed(about, value, (word) => word);
+export const text = (about: string, value = "text"): Kind<string | undefined> => custom(about, value, (word) => word);
 
 /** A kind with a value for an option that was not typed. */
-export const withDefault = <Value>(kind: Kind<Value>, usual: string): Kind<Exclude<Value, undefined>> => ({
+export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<Exclude<Value, undefined>> => ({
   ...required(kind),
   required: false,
-  default: usual,
-  read: (words, name) => required(kind).read(words.length === 0 ? [usual] : words, name),
+  default: defaultValue,
+  parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
 
 /** An argument that must be given. */
 export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefined>> => ({
   ...kind,
   required: true,
-  read: (words, name) => {
-    const value = kind.read(words, name);
-    if (isGiven(value)) return value;
+  parse: (words, name) => {
+    const value = kind.parse(words, name);
+    if (isDefined(value)) return value;
     throw new Error(`nothing was typed for ${name}`);
   },
 });
 
-const isGiven = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
+const isDefined = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
 
 /** A whole number between two bounds. `wanted` describes it in a failure. */
 export const count = (
   about: string,
-  { value = "n", least = 1, most = 999_999_999, wanted = "" } = {},
+  { value = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
 ): Kind<number | undefined> =>
-  parsed(about, value, (word, name) => {
+  custom(about, value, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
-    if (number >= least && number <= most) return number;
-    throw wrongValue(name, word, wanted || `a number from ${least} ${most === 999_999_999 ? "on" : `to ${most}`}`);
+    if (number >= min && number <= max) return number;
+    throw wrongValue(name, word, wanted || `a number from ${min} ${max === 999_999_999 ? "on" : `to ${max}`}`);
   });
 
 /** A port to listen on. */
@@ -110,23 +110,23 @@ export const choice = <const Word extends string>(
   choices: readonly Word[],
   value = choices.join("|"),
 ): Kind<Word | undefined> => ({
-  ...parsed(about, value, (word, name) => chosen(word, name, choices)),
+  ...custom(about, value, (word, name) => parseChoice(word, name, choices)),
   choices,
 });
 
-const chosen = <Word extends string>(word: string, name: string, choices: readonly Word[]): Word => {
+const parseChoice = <Word extends string>(word: string, name: string, choices: readonly Word[]): Word => {
   const found = choices.find((each) => each === word);
   if (found !== undefined) return found;
   const wanted = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
-  throw wrongValue(name, word, wanted, nearest(word, choices));
+  throw wrongValue(name, word, wanted, findNearest(word, choices));
 };
 
 /** Any number of values, one each time. */
-export const several = (about: string, value = ""): Kind<readonly string[]> => ({
+export const repeated = (about: string, value = ""): Kind<readonly string[]> => ({
   about,
-  value,
+  placeholder: value,
   repeatable: true,
-  read: (words) => words,
+  parse: (words) => words,
 });
 
 /** Any number of some words, one each time. */
@@ -135,23 +135,23 @@ export const choices = <const Word extends string>(
   words: readonly Word[],
   value: string,
 ): Kind<readonly Word[]> => ({
-  ...several(about, value),
+  ...repeated(about, value),
   choices: words,
-  read: (typed, name) => typed.map((word) => chosen(word, name, words)),
+  parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
 });
 
 /** Any number of values, one each time or separated by commas. */
 export const list = (about: string, value: string): Kind<readonly string[]> => ({
-  ...several(about, value),
-  read: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
+  ...repeated(about, value),
+  parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
 /** Kinds with the same `extra`, such as a group or the option that they need. */
-export const each = <Of extends Kinds>(extra: Pick<Kind<unknown>, "group" | "needs">, kinds: Of): Of =>
+export const withExtra = <Of extends Kinds>(extra: Pick<Kind<unknown>, "group" | "needs">, kinds: Of): Of =>
   Object.fromEntries(Object.entries(kinds).map((entry): readonly unknown[] => [entry[0], { ...entry[1], ...extra }]));
 
-/** Reads kinds from what was typed, by their names. @throws Failure `option-value-wrong`, `option-needs` */
-export const readKinds = <Of extends Kinds>(
+/** Reads kinds from what was typed, by their names. @throws Failure `invalid-option-value`, `required-option-missing` */
+export const parseKinds = <Of extends Kinds>(
   kinds: Of,
   { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },
 ): Values<Of> =>
@@ -159,14 +159,14 @@ export const readKinds = <Of extends Kinds>(
     Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
       const words = typed(name);
       if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0) {
-        throw optionNeeds(nameOf(name), nameOf(kind.needs));
+        throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       }
-      return [camelCase(name), kind.read(words, nameOf(name))];
+      return [camelCase(name), kind.parse(words, nameOf(name))];
     }),
   );
 
 /** The option whose value has a name in camel case. */
-export const optionName = (name: string): string =>
+export const toOptionName = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -5,17 +5,17 @@ import { setFlagsFromString } from "node:v8";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Host } from "../host.ts";
-import { connectTimeoutMs, isForwarded, TransportError, toTransportError } from "./exchange.ts";
+import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./route.ts";
 
 /**
  * How long one of several addresses of a name has before the next is tried. Node's own 250 ms
  * gives up on machines that are a slow link away; much more is felt if one family of addresses leads nowhere.
  */
-const attemptTimeoutMs = 500;
+const addressTimeoutMs = 500;
 
 /** How long a connection may idle and still be used: other sides close theirs after some seconds. */
-const idleMs = 1000;
+const maxIdleMs = 1000;
 
 /** A connection for one request after the other. */
 export interface Connection {
@@ -42,29 +42,29 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
   const socketOptions = {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
     // undici asks for the next piece of a body when every other has left the process, and the memory may be used again.
     highWaterMark: 1,
     // Ends a socket that is still connecting, too.
     signal: closing.signal,
   };
   const connector = buildConnector(socketOptions);
-  const connect = Number.parseInt(nodeVersion, 10) < 22 ? compilesUntiered(connector) : connector;
-  const limits = { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs, connect };
+  const connect = Number.parseInt(nodeVersion, 10) < 22 ? withoutTierUp(connector) : connector;
+  const limits = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route): Promise<Agent> =>
-    route.proxy === undefined || isForwarded(route)
+    route.proxy === undefined || isForwardedByProxy(route)
       ? new Agent(limits)
       : await openTunnels(route.proxy, { ...limits, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
   const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
-  const over = (agent: Agent, key: string): Connection => ({
+  const toConnection = (agent: Agent, key: string): Connection => ({
     dispatch: (request, handler) => agent.dispatch(request, handler),
     release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
     destroy: () => void agent.destroy(),
   });
   return {
-    open: async (route) => over(await openAgent(route), keyOf(route)),
-    reuse: async (route) => over(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
+    open: async (route) => toConnection(await openAgent(route), keyOf(route)),
+    reuse: async (route) => toConnection(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
     close() {
       closing.abort();
       for (const agent of [...released.values()].flat()) void agent.destroy();
@@ -78,7 +78,7 @@ type Connector = ReturnType<typeof buildConnector>;
  * undici compiles its parser when its first connection is ready. On Node 20, one call of the parser makes V8 optimize it
  * for 95 ms, and the process waits for that at its end. Other WebAssembly is optimized as always: 1,800,000 is the default.
  */
-const compilesUntiered =
+const withoutTierUp =
   (connector: Connector): Connector =>
   (to, callback) =>
     connector(to, (...connected) => {

@@ -4,12 +4,12 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { type Host, withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { exchange, isWorthAnotherTry, type ReplyHeaders, TransportError } from "./exchange.ts";
-import { isPassing, noConnection, settingOf } from "./failures.ts";
-import type { ClientOptions, Patience } from "./index.ts";
+import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
+import { connectionFailed, isTransientStatus, urlSettingOf } from "./failures.ts";
+import type { ClientOptions, RetryBudget } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
-import { addressOf, type Route, routeTo } from "./route.ts";
-import { openPatience, readRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
+import { findRoute, parseBaseUrl, type Route } from "./route.ts";
+import { maxReadSilenceMs, openRetryBudget, parseRetryAfter, triesBeforeNotice } from "./send.ts";
 
 export type DownloadOptions = Pick<
   ClientOptions,
@@ -17,69 +17,69 @@ export type DownloadOptions = Pick<
 >;
 
 /** The head of a reply, with its body to come. */
-export interface Got {
+export interface DownloadReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /** How long the server asks to wait; undefined if it does not ask. */
   readonly retryAfterMs: number | undefined;
   readonly tries: number;
-  /** Yields the body as it arrives. @throws Failure `no-connection` if it is cut; the signal's reason */
+  /** Yields the body as it arrives. @throws Failure `connection-failed` if it is cut; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
   /** Gives up the rest of the body. */
-  drop(): void;
+  cancel(): void;
 }
 
 /** Downloads over connections that are reused. The caller closes them. */
 export interface Downloads {
   /** Repeats a request until the reply is final, or patience is over. @throws Failure; the signal's reason */
-  get(url: URL, headers: Headers): Promise<Got>;
-  patience(): Patience;
+  get(url: URL, headers: Headers): Promise<DownloadReply>;
+  patience(): RetryBudget;
   announce(why: Failure): void;
   /** Returns the same downloads, which this signal ends, too. */
-  within(signal: AbortSignal): Downloads;
+  endedBy(signal: AbortSignal): Downloads;
   close(): void;
 }
 
 /** What all downloads of a run share: connections, the origins that have replied, and whether a retry was announced. */
-interface Shared {
-  opened: Promise<Connections> | undefined;
-  readonly reached: Set<string>;
-  isAnnounced: boolean;
+interface SharedState {
+  connections: Promise<Connections> | undefined;
+  readonly reachedOrigins: Set<string>;
+  isRetryAnnounced: boolean;
 }
 
 /** Opens downloads. Connects when something is requested. */
 export const openDownloads = (options: DownloadOptions): Downloads =>
-  downloadsOver(options, { opened: undefined, reached: new Set(), isAnnounced: false });
+  createDownloads(options, { connections: undefined, reachedOrigins: new Set(), isRetryAnnounced: false });
 
-const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
-  const { host, maxWaitMs, waitsForHost, onAgain, timeoutMs: silenceMs = readSilenceMs } = options;
+const createDownloads = (options: DownloadOptions, shared: SharedState): Downloads => {
+  const { host, maxWaitMs, waitsForHost, onAgain, timeoutMs: silenceMs = maxReadSilenceMs } = options;
   const announce = (why: Failure) => {
-    if (!shared.isAnnounced) onAgain?.(why, maxWaitMs);
-    shared.isAnnounced = true;
+    if (!shared.isRetryAnnounced) onAgain?.(why, maxWaitMs);
+    shared.isRetryAnnounced = true;
   };
-  const patience = () => openPatience(options);
+  const patience = () => openRetryBudget(options);
   return {
     patience,
     announce,
-    within: (signal) => downloadsOver({ ...options, host: withSignal(host, signal) }, shared),
-    close: () => void shared.opened?.then((connections) => connections.close()),
+    endedBy: (signal) => createDownloads({ ...options, host: withSignal(host, signal) }, shared),
+    close: () => void shared.connections?.then((connections) => connections.close()),
     async get(url, headers) {
       const waits = patience();
-      const route = routeTo(addressOf(url.origin), host.env);
+      const route = findRoute(parseBaseUrl(url.origin), host.env);
       const about = { http: { method: "GET", url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
-        shared.opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-        const connections = await shared.opened;
+        shared.connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+        const connections = await shared.connections;
         const failureOf = (error: TransportError) =>
-          noConnection(error, { route, silenceMs, tries, setting: "the address" }, about);
-        const got = await request(options, { connections, url, route, headers, tries, failureOf });
+          connectionFailed(error, { route, silenceMs, tries, setting: "the address" }, about);
+        const got = await requestFile(options, { connections, url, route, headers, tries, toFailure: failureOf });
         if (!(got instanceof TransportError)) {
-          shared.reached.add(url.origin);
-          if (!isPassing(got.status) || !(await waits.wait(got.retryAfterMs, got.drop))) return got;
+          shared.reachedOrigins.add(url.origin);
+          if (!isTransientStatus(got.status) || !(await waits.wait(got.retryAfterMs, got.cancel))) return got;
           continue;
         }
-        const isWorth = isWorthAnotherTry(got, waitsForHost || shared.reached.has(url.origin));
-        if (!isWorth || !(await waits.wait(undefined))) throw failureOf(got);
+        const canRetry = isRetryable(got, waitsForHost || shared.reachedOrigins.has(url.origin));
+        if (!canRetry || !(await waits.wait(undefined))) throw failureOf(got);
         if (tries >= triesBeforeNotice) announce(failureOf(got));
       }
     },
@@ -87,7 +87,7 @@ const downloadsOver = (options: DownloadOptions, shared: Shared): Downloads => {
 };
 
 /** Bytes of a body that are read ahead. */
-const aheadBytes = 2 ** 18;
+const readAheadBytes = 2 ** 18;
 
 /** A request for a file. */
 interface FileRequest {
@@ -96,22 +96,22 @@ interface FileRequest {
   readonly route: Route;
   readonly headers: Headers;
   readonly tries: number;
-  readonly failureOf: (error: TransportError) => Failure;
+  readonly toFailure: (error: TransportError) => Failure;
 }
 
 /** Sends one request. @throws the signal's reason */
-const request = async (
+const requestFile = async (
   { host, trace, timeoutMs }: DownloadOptions,
   file: FileRequest,
-): Promise<Got | TransportError> => {
-  const { connections, url, route, tries, failureOf } = file;
+): Promise<DownloadReply | TransportError> => {
+  const { connections, url, route, tries, toFailure: failureOf } = file;
   host.signal.throwIfAborted();
   const headers = [...file.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
   const traceReply = traceRequest({ trace, host }, { method: "GET", url: withoutQuery(url), headers });
   const stopping = new AbortController();
   let resume = (): void => undefined;
   const body = new Readable({
-    highWaterMark: aheadBytes,
+    highWaterMark: readAheadBytes,
     read: () => resume(),
     destroy(error, callback) {
       stopping.abort();
@@ -121,19 +121,19 @@ const request = async (
   // An error may come before the body is read.
   body.on("error", () => undefined);
   const connection = await connections.reuse(route);
-  const got = await new Promise<Got | TransportError>((resolve) => {
-    const replied = exchange(connection, {
+  const got = await new Promise<DownloadReply | TransportError>((resolve) => {
+    const replied = runExchange(connection, {
       method: "GET",
       route,
       path: `${url.pathname}${url.search}`,
       headers,
-      silenceMs: timeoutMs ?? readSilenceMs,
+      silenceMs: timeoutMs ?? maxReadSilenceMs,
       signal: withSignal(host, stopping.signal).signal,
       maxBytes: 0,
       onHead(status, headers) {
         traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
-        const reply = { status, headers, tries, retryAfterMs: readRetryAfter(headers, host.now()) };
-        resolve({ ...reply, chunks: () => body, drop: () => void body.destroy() });
+        const reply = { status, headers, tries, retryAfterMs: parseRetryAfter(headers, host.now()) };
+        resolve({ ...reply, chunks: () => body, cancel: () => void body.destroy() });
       },
       onPiece(piece, resumeReply) {
         resume = resumeReply;
@@ -163,7 +163,7 @@ interface ProbeOptions {
 }
 
 /** The reply of an address. */
-export interface Probed {
+export interface ProbeResult {
   readonly status: number;
   /** True if it is a web page, by its own headers. */
   readonly isPage: boolean;
@@ -172,14 +172,14 @@ export interface Probed {
 }
 
 /** Asks an address what every server of HTTP/1.1 answers, without a secret. @throws Failure; the signal's reason */
-export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Promise<Probed> => {
+export const probeUrl = async ({ host, address, of, silenceMs }: ProbeOptions): Promise<ProbeResult> => {
   const { signal } = host;
-  const route = routeTo(addressOf(address), host.env);
+  const route = findRoute(parseBaseUrl(address), host.env);
   const { openConnections } = await import("./connections.ts");
   const connections = openConnections(host);
   try {
     const connection = await connections.open(route);
-    const { status, headers, error } = await exchange(connection, {
+    const { status, headers, error } = await runExchange(connection, {
       method: "HEAD",
       route,
       path: route.to.path || "/",
@@ -192,9 +192,9 @@ export const probe = async ({ host, address, of, silenceMs }: ProbeOptions): Pro
     signal.throwIfAborted();
     const isPage = /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? "");
     if (status !== undefined) return { status, isPage, proxy: route.proxy?.hostAndPort };
-    const setting = settingOf(of);
+    const setting = urlSettingOf(of);
     const about = { where: { setting } };
-    throw noConnection(error ?? new TransportError("CUT"), { route, silenceMs, tries: 1, setting }, about);
+    throw connectionFailed(error ?? new TransportError("CUT"), { route, silenceMs, tries: 1, setting }, about);
   } finally {
     connections.close();
   }

@@ -1,12 +1,12 @@
 /** Sends one request with undici. The body that it yields tells if the service can have received all of it. */
-import { codeOf } from "../files.ts";
+import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
 import type { Headers } from "./request.ts";
 import type { Route } from "./route.ts";
 
 /** A request, as the server behind all proxies gets it, with its limits. */
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly route: Route;
   readonly path: string;
@@ -29,7 +29,7 @@ export interface Outgoing {
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** A reply, and how it ended. */
-export interface Exchanged {
+export interface ExchangeResult {
   /** Undefined if none was read with its headers. */
   readonly status: number | undefined;
   readonly headers: ReplyHeaders;
@@ -42,19 +42,19 @@ export interface Exchanged {
 }
 
 /** undici's clock for silence is up to this much slow, so that silence is reported as what it is. */
-const slowClockMs = 1000;
+const clockSlackMs = 1000;
 
 /** The longest time that a timer of Node can have. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** Sends a request and collects the reply. What the network does is a value. @throws what a streamed body throws */
-export const exchange = (connection: Connection, outgoing: Outgoing): Promise<Exchanged> =>
+export const runExchange = (connection: Connection, outgoing: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxBytes, onHead, onPiece } = outgoing;
-    const { silenceMs, wholeMs = longestTimerMs } = outgoing;
+    const { silenceMs, wholeMs = maxTimerMs } = outgoing;
     const streamed = isStreamed(body) ? body : undefined;
     let bodySent = streamed === undefined;
-    let head: Pick<Exchanged, "status" | "headers"> = { status: undefined, headers: {} };
+    let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
     const pieces: Uint8Array[] = [];
     let length = 0;
     let timer: NodeJS.Timeout | undefined;
@@ -67,31 +67,31 @@ export const exchange = (connection: Connection, outgoing: Outgoing): Promise<Ex
       signal.removeEventListener("abort", interrupt);
       if (error !== undefined) connection.destroy();
       // undici can use the connection again when it has seen that it stays open.
-      else void arrivalsRead().then(streamed ? connection.destroy : connection.release);
+      else void waitForArrivedData().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
       // The connection lives longer than this exchange, and would keep them.
       pieces.length = 0;
       // The connection is released then.
-      return void arrivalsRead().then(() => resolve({ ...head, bytes, error, bodySent }));
+      return void waitForArrivedData().then(() => resolve({ ...head, bytes, error, bodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
     const limit = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
       clearTimeout(timer);
-      if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, longestTimerMs));
+      if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxTimerMs));
     };
-    const limitWhole = () => limit(wholeMs + slowClockMs, "ENDLESS");
+    const limitWhole = () => limit(wholeMs + clockSlackMs, "ENDLESS");
     if (signal.aborted) return interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
     limit(connectTimeoutMs, "CONNECT_TIMEOUT");
     const { to } = route;
-    const forwarding = isForwarded(route) ? route.proxy : undefined;
+    const forwarding = isForwardedByProxy(route) ? route.proxy : undefined;
     const own: readonly [string, string | undefined][] = [
       ["Host", forwarding && to.authority],
       ["Proxy-Authorization", forwarding?.authorization],
       ["Content-Length", streamed && String(streamed.length)],
     ];
-    const paced = streamed && {
+    const bodyEvents = streamed && {
       isOver: () => isOver,
       onPiece: limitWhole,
       onLast: () => {
@@ -105,7 +105,7 @@ export const exchange = (connection: Connection, outgoing: Outgoing): Promise<Ex
         origin: forwarding?.origin ?? to.origin,
         path: forwarding === undefined ? path : to.origin + path,
         headers: [...headers.flat(), ...own.flatMap(([name, value]) => (value === undefined ? [] : [name, value]))],
-        body: isStreamed(body) ? paced && pacedBody(body, paced) : body,
+        body: isStreamed(body) ? bodyEvents && yieldBody(body, bodyEvents) : body,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         ...(streamed === undefined ? {} : { reset: true }),
@@ -140,17 +140,17 @@ export const exchange = (connection: Connection, outgoing: Outgoing): Promise<Ex
     );
   });
 
-export const isStreamed = (body: Outgoing["body"]): body is StreamedBody =>
+export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
 /** True if a proxy forwards the request itself: without TLS on either side. Otherwise it opens a tunnel. */
-export const isForwarded = ({ to, proxy }: Route): boolean => proxy !== undefined && !to.secure && !proxy.secure;
+export const isForwardedByProxy = ({ to, proxy }: Route): boolean => proxy !== undefined && !to.secure && !proxy.secure;
 
 /** Largest piece of a body. Between two pieces, a reply that has come is read. */
 const pieceBytes = 64 * 1024;
 
 /** The exchange that a body is a part of. */
-interface Pacing {
+interface BodyEvents {
   readonly isOver: () => boolean;
   readonly onPiece: () => void;
   readonly onLast: () => void;
@@ -161,7 +161,7 @@ interface Pacing {
  * Yields a body whose last byte is a piece of its own. undici asks for a piece when every other has left the process, so
  * no server can accept the request before `onLast`, and every server can from then on.
  */
-async function* pacedBody({ length, chunks }: StreamedBody, on: Pacing): AsyncGenerator<Uint8Array, void> {
+async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): AsyncGenerator<Uint8Array, void> {
   let left = length;
   try {
     for await (const chunk of chunks()) {
@@ -173,7 +173,7 @@ async function* pacedBody({ length, chunks }: StreamedBody, on: Pacing): AsyncGe
         on.onPiece();
         // A service that has its reply ready (413 after 4 of 100 MB) may close its side while the body is still being sent,
         // and Node drops a reply that nobody has read if the next write fails.
-        await arrivalsRead();
+        await waitForArrivedData();
         if (on.isOver()) return;
         left -= end - from;
         if (left === 0) on.onLast();
@@ -191,7 +191,7 @@ async function* pacedBody({ length, chunks }: StreamedBody, on: Pacing): AsyncGe
  * Waits until what has arrived was read. The first turn of the event loop may end before the system is asked for it, and
  * undici reports an error when the socket is closed, at the end of the second.
  */
-const arrivalsRead = (): Promise<void> =>
+const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 /**
@@ -216,7 +216,7 @@ export class TransportError extends Error {
 export const connectTimeoutMs = 10_000;
 
 /** undici's codes, and what they mean. */
-const codes: Readonly<Record<string, string>> = {
+const undiciCodes: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "CONNECT_TIMEOUT",
   UND_ERR_HEADERS_TIMEOUT: "SILENT",
   UND_ERR_BODY_TIMEOUT: "SILENT",
@@ -232,26 +232,29 @@ const codes: Readonly<Record<string, string>> = {
 export const toTransportError = (thrown: unknown): TransportError => {
   if (thrown instanceof TransportError) return thrown;
   if (thrown instanceof Error && thrown.cause instanceof TransportError) return thrown.cause;
-  return new TransportError(toCode(thrown), { cause: thrown });
+  return new TransportError(toErrorCode(thrown), { cause: thrown });
 };
 
-const toCode = (thrown: unknown): string => {
+const toErrorCode = (thrown: unknown): string => {
   // undici's class of errors of its parser; it has no code.
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
-  const code = codeOf(thrown);
+  const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
   // Without a call of the system, the other side just ended the connection.
   if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
-  return codes[code] ?? code;
+  return undiciCodes[code] ?? code;
 };
 
-const permanent = /^(ABORTED|TOO_LONG|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
-const permanentOfTls = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
-const hostMissing = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
+const permanentCodes = /^(ABORTED|TOO_LONG|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
+const permanentTlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
+const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
 /**
  * True if another try can help: not with certificates, a closed client, or a proxy that refuses. A mistyped address and a
  * service that is not running are waited for only if somebody said for how long.
  */
-export const isWorthAnotherTry = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
-  !permanent.test(code) && !permanentOfTls.test(code) && status >= 500 && (waitsForHost || !hostMissing.test(code));
+export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
+  !permanentCodes.test(code) &&
+  !permanentTlsCodes.test(code) &&
+  status >= 500 &&
+  (waitsForHost || !hostCodes.test(code));

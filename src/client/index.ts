@@ -5,25 +5,25 @@ import type {
   CredentialUse,
   Endpoint,
   EndpointHost,
-  Given,
   Schema,
+  SchemaInput,
 } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { headersOf, openCredentials, shownHeaders, targetOf } from "./request.ts";
-import { attempt, openPatience, type Session, send } from "./send.ts";
+import { buildHeaders, findTarget, openCredentials, toShownHeaders } from "./request.ts";
+import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 
-export type { DownloadOptions, Downloads, Got, Probed } from "./download.ts";
+export type { DownloadOptions, DownloadReply as Got, Downloads, ProbeResult as Probed } from "./download.ts";
 
 /** Loads downloads, and the look at addresses: no request of the interface needs them. */
-export const downloadDoor = () => import("./download.ts");
+export const loadDownloads = () => import("./download.ts");
 
 /** What a client is made of. */
 export interface ClientOptions {
   readonly host: Host;
   /** Address of a host of the contract, without a trailing slash. @throws Failure if it is not set */
-  readonly address: (host: EndpointHost) => string;
+  readonly baseUrl: (host: EndpointHost) => string;
   /** The credential for a use; asked when a request needs it, and once more, with `refused`, after a 401. */
   readonly credential: (
     use: CredentialUse,
@@ -60,7 +60,7 @@ export interface Validators {
 }
 
 /** What is held of an earlier reply of the same request. */
-export interface Held {
+export interface CachedReply {
   readonly validators: Validators;
   /** Its bytes; undefined if they can't be read after all: it is then asked for without conditions. */
   read(): Uint8Array | undefined;
@@ -73,7 +73,7 @@ export interface StreamedBody {
 }
 
 /** What became of one attempt at a request that must not be repeated blindly (guarantees.md). */
-export type Attempt = { readonly bodySent: boolean } & (
+export type Attempt = { readonly isBodySent: boolean } & (
   | {
       /** A status was read with its headers: it decides, even if sending broke. */
       readonly kind: "answered";
@@ -85,7 +85,7 @@ export type Attempt = { readonly bodySent: boolean } & (
       /** Decoded; as much of it as arrived within the bound. */
       readonly body: Uint8Array;
       /** True if the body ended before it was whole, or was over the bound. */
-      readonly cut: boolean;
+      readonly isCut: boolean;
       /** The failure of a run that ends with this answer; undefined for 2xx. */
       readonly failure: Failure | undefined;
     }
@@ -94,24 +94,24 @@ export type Attempt = { readonly bodySent: boolean } & (
 );
 
 /** Bounds all waiting of a run together by `--max-wait`. */
-export interface Patience {
+export interface RetryBudget {
   /**
    * Waits before another attempt: exponentially with full jitter, and at least as long as the service asked.
    * False, at once, if the bound does not allow it; else `onWait` is told before the wait.
    */
-  wait(askedMs: number | undefined, onWait?: () => void): Promise<boolean>;
+  wait(minMs: number | undefined, onWait?: () => void): Promise<boolean>;
 }
 
 /** What is asked of an endpoint. */
-export interface Request<P extends Schema, B extends Schema> {
-  readonly parameters: Given<P>;
-  readonly body: Given<B>;
-  readonly held?: Held;
+export interface EndpointRequest<P extends Schema, B extends Schema> {
+  readonly parameters: SchemaInput<P>;
+  readonly body: SchemaInput<B>;
+  readonly held?: CachedReply;
 }
 
 /** What is asked of one with a streamed body. */
 export interface StreamedRequest<P extends Schema> {
-  readonly parameters: Given<P>;
+  readonly parameters: SchemaInput<P>;
   readonly body: StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
   /** Breaks the attempt off. Default: the host's signal. */
@@ -125,7 +125,10 @@ export interface Client {
    * `held` is asked for by its validators, and read in place of a reply that says that it is unchanged.
    * @throws Failure auth, unavailable, refused, not_found, usage
    */
-  send<P extends Schema, B extends Schema, R>(endpoint: Endpoint<P, B, R>, request: Request<P, B>): Promise<Reply<R>>;
+  send<P extends Schema, B extends Schema, R>(
+    endpoint: Endpoint<P, B, R>,
+    request: EndpointRequest<P, B>,
+  ): Promise<Reply<R>>;
   /**
    * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
    * @throws Failure only for what is wrong before anything is sent: settings, credentials; and whatever the body throws
@@ -139,12 +142,12 @@ export interface Client {
     endpoint: Endpoint<P, B, R>,
     request: Pick<StreamedRequest<P>, "parameters" | "headers">,
   ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };
-  patience(): Patience;
+  retryBudget(): RetryBudget;
   close(): Promise<void>;
 }
 
 /** In place of the credential, which nobody was asked for. */
-const unasked: Readonly<Record<AuthScheme, Credential | undefined>> = {
+const placeholderCredentials: Readonly<Record<AuthScheme, Credential | undefined>> = {
   bearer: { scheme: "bearer", token: "-", from: "" },
   basic: { scheme: "basic", username: "", password: "", from: "" },
   none: undefined,
@@ -159,19 +162,19 @@ export const openClient = (options: ClientOptions): Client => {
       opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
       return opened;
     },
-    pausedUntil: new Map(),
+    pausedUntilMs: new Map(),
     credentials: openCredentials(options),
-    announced: new Set(),
+    announcedReasons: new Set(),
   };
   return {
     send: async (endpoint, request) => await send(session, endpoint, request),
-    attempt: async (endpoint, request) => await attempt(session, endpoint, request),
+    attempt: async (endpoint, request) => await attemptOnce(session, endpoint, request),
     target: (endpoint, { parameters, headers: own }) => {
-      const { url } = targetOf(options, endpoint, parameters);
-      const headers = headersOf(options, endpoint, { credential: unasked[endpoint.auth], own });
-      return { method: endpoint.method, url, headers: shownHeaders(headers, options.project?.header) };
+      const { url } = findTarget(options, endpoint, parameters);
+      const headers = buildHeaders(options, endpoint, { credential: placeholderCredentials[endpoint.auth], own });
+      return { method: endpoint.method, url, headers: toShownHeaders(headers, options.project?.header) };
     },
-    patience: () => openPatience(options),
+    retryBudget: () => openRetryBudget(options),
     close: async () => (await opened)?.close(),
   };
 };

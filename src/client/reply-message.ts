@@ -1,5 +1,5 @@
 /** Reads the message that the body of an error has (interface 7). Text in it is not made safe. */
-import { isObject, memberOf, parsedJson } from "../json/walk.ts";
+import { getMember, isObject, parseJson } from "../json/walk.ts";
 
 /** A body's kind, and its message; undefined if there is none to be found. */
 interface ReplyMessage {
@@ -8,26 +8,26 @@ interface ReplyMessage {
 }
 
 /** Characters of a message: more than a person reads. The screen cuts it further, after its secrets are redacted. */
-const maxLength = 128 * 1024;
+const maxMessageLength = 128 * 1024;
 
 /** Bytes of a body in which a message is looked for: echoed inputs can be as large as a request. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
 /** Finds what a body is and says. */
-export const readMessage = (bytes: Uint8Array): ReplyMessage => {
+export const findMessage = (bytes: Uint8Array): ReplyMessage => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
   if (text === "") return { kind: "empty", said: undefined };
-  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", said: cut(titleOf(text)) };
-  const parsed = /^[[{"]/.test(text) || text === "null" ? parsedJson(text) : undefined;
+  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", said: truncate(findTitle(text)) };
+  const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   return parsed === undefined
-    ? { kind: "text", said: cut(text) }
-    : { kind: "json", said: cut(messageOf(parsed.value)) };
+    ? { kind: "text", said: truncate(text) }
+    : { kind: "json", said: truncate(findText(parsed.value)) };
 };
 
-const cut = (message: string | undefined): string | undefined =>
-  message !== undefined && message.length > maxLength ? `${message.slice(0, maxLength)} …` : message;
+const truncate = (message: string | undefined): string | undefined =>
+  message !== undefined && message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)} …` : message;
 
-const titleOf = (html: string): string | undefined =>
+const findTitle = (html: string): string | undefined =>
   (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
 
 /** The keys of messages, the more telling first. */
@@ -36,11 +36,11 @@ const messageKeys = ["message", "detail", "reason", "error_description", "title"
 /** More items than this say the same again, once for each branch of a union. */
 const maxItems = 3;
 
-const messageOf = (value: unknown, depth = 0): string | undefined => {
+const findText = (value: unknown, depth = 0): string | undefined => {
   if (typeof value === "string") return value.trim() || undefined;
   if (depth > 3) return undefined;
   if (Array.isArray(value)) {
-    const messages = [...new Set(value.flatMap((item) => messageOf(item, depth + 1) ?? []))];
+    const messages = [...new Set(value.flatMap((item) => findText(item, depth + 1) ?? []))];
     const more = messages.length > maxItems ? `; and ${messages.length - maxItems} more` : "";
     return messages.length === 0 ? undefined : messages.slice(0, maxItems).join("; ") + more;
   }
@@ -49,14 +49,14 @@ const messageOf = (value: unknown, depth = 0): string | undefined => {
   if (loc !== undefined && msg !== undefined) {
     // A validation item (interface 7): where, then what.
     const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
-    const message = messageOf(msg);
+    const message = findText(msg);
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
   // `{"error": {"message": …}}` and `{"error": "…", "message": …}`: an object is more telling than what is next to it.
-  const inner = isObject(error) || Array.isArray(error) ? messageOf(error, depth + 1) : undefined;
+  const inner = isObject(error) || Array.isArray(error) ? findText(error, depth + 1) : undefined;
   if (inner !== undefined) return inner;
   for (const key of messageKeys) {
-    const message = messageOf(memberOf(value, key), depth + 1);
+    const message = findText(getMember(value, key), depth + 1);
     if (message !== undefined) return message;
   }
   return undefined;

@@ -1,6 +1,6 @@
 /** `rollcall auth`: the credentials of a profile. */
 import { choice, command, flag, text } from "../cli/index.ts";
-import { openClient, settingsSources } from "../connect.ts";
+import { openClient, toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
@@ -17,33 +17,33 @@ import {
   settingTable,
   triedFor,
 } from "../settings/index.ts";
-import { credentialsNone, loginRefused } from "./failures.ts";
-import { printOwn } from "./lists/own.ts";
+import { credentialsMissing, loginRefused } from "./failures.ts";
+import { printObjects } from "./lists/object-list.ts";
 
-const use = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
+const useOption = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
 
-const site = "--base-url https://api.example.com";
+const exampleOption = "--base-url https://api.example.com";
 
 /** Saves a key, and names the command to try. @throws Failure `login-refused`, and as `planLogin` */
 const login = command({
   words: "auth login",
   about: "save a key in the profile, and the addresses, project and providers given with it",
   options: {
-    for: use("save it for one use only"),
+    for: useOption("save it for one use only"),
     username: text("the user name for call read, where it is not api", "name"),
     "analysis-provider": text("save the provider's name of catalog analysis", "name"),
     "router-provider": text("save the provider's name of catalog router", "name"),
     "with-token": flag("read the key from standard input"),
     "no-check": flag("do not try the key"),
   },
-  examples: [`rollcall auth login ${site}`, "rollcall auth login --profile work --with-token < key.txt"],
+  examples: [`rollcall auth login ${exampleOption}`, "rollcall auth login --profile work --with-token < key.txt"],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
     const { host, screen } = context;
-    const sources = settingsSources(context);
+    const sources = toSettingsSources(context);
     const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
     const plan = await planLogin({ ...sources, flags }, { only, username, withToken });
     const uses = plan.targets.map((target) => target.use);
-    const checked = !noCheck && (await isAccepted(context, plan));
+    const checked = !noCheck && (await isKeyAccepted(context, plan));
     const saved = await saveLogin(host, plan);
     const { profile } = plan.settings;
     const inProfile = (line: string): string => (profile === "default" ? line : `${line} --profile ${profile}`);
@@ -67,27 +67,27 @@ const login = command({
  * Tries a key with a read, if there is one; false if the read decided nothing.
  * @throws Failure `login-refused`, and `usage` if the key may not be sent
  */
-const isAccepted = async (context: Context, { settings, targets }: LoginPlan): Promise<boolean> => {
+const isKeyAccepted = async (context: Context, { settings, targets }: LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
-  const tried = await tryRead(context, settings, uses);
+  const tried = await testCredential(context, settings, uses);
   if (tried.state === "taken") return true;
   if (tried.state === "untried") {
-    const [why, advice] = untried(uses);
-    context.screen.warn(notTried(why, advice));
+    const [why, advice] = untriedReason(uses);
+    context.screen.warn(untriedKeyProblem(why, advice));
     return false;
   }
   const { failure, use } = tried;
   const origin = targets.find((target) => target.use === use)?.origin ?? "";
   if (tried.state === "refused") {
-    const { http, where } = failure.about;
+    const { http, where } = failure.details;
     const about = { ...(http && { http }), ...(where && { where }), cause: failure };
     throw loginRefused({ use, origin, others: uses.filter((other) => other !== use) }, about);
   }
-  context.screen.warn(unanswered(origin, { isDown: failure.code === "unavailable" }));
+  context.screen.warn(unansweredKeyProblem(origin, { isDown: failure.code === "unavailable" }));
   return false;
 };
 
-const notTried = (why: string, advice: string): Problem => ({
+const untriedKeyProblem = (why: string, advice: string): Problem => ({
   rule: "key-not-verified",
   severity: "warning",
   message: `the key was not tried: ${why}`,
@@ -95,32 +95,36 @@ const notTried = (why: string, advice: string): Problem => ({
 });
 
 /** The problem of a key that a service gave no answer to. */
-export const unanswered = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
+export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
   const why = isDown ? "can't be reached now" : "did not answer as the service does";
-  return notTried(`${origin} ${why}`, "rollcall auth status --check asks again");
+  return untriedKeyProblem(`${origin} ${why}`, "rollcall auth status --check asks again");
 };
 
 /** Why there is no read that takes the key of some uses, and what to do. */
-const untried = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
+const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
   uses.includes("calls")
     ? ["only a call read takes it, and that needs a project", "give a --project"]
     : ["nothing but logging takes it", "the first log says whether the service takes it"];
 
 /** The answer of a read to a credential; `untried` if there is no read that takes it. */
-type Tried =
+type CredentialTest =
   | { readonly state: "taken" }
   | { readonly state: "untried" }
   | { readonly state: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure };
 
 /** The id of no call: the answer to it shows if the credential was accepted. */
-const noCall = "00000000-0000-0000-0000-000000000000";
+const missingCallId = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Reads with the credential of the first use that has a read: the models, or with a project a call that does not exist.
  * Only logging takes the credential for log.
  * @throws Failure `usage` if the credential may not be sent
  */
-export const tryRead = async (context: Context, settings: Settings, uses: readonly CredentialUse[]): Promise<Tried> => {
+export const testCredential = async (
+  context: Context,
+  settings: Settings,
+  uses: readonly CredentialUse[],
+): Promise<CredentialTest> => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
@@ -131,7 +135,7 @@ export const tryRead = async (context: Context, settings: Settings, uses: readon
   const client = await openClient(context, settings);
   try {
     if (use === "inference") await client.send(listModels, { parameters: {}, body: undefined });
-    else await client.send(readCall, { parameters: {}, body: { project_id: project ?? "", id: noCall } });
+    else await client.send(readCall, { parameters: {}, body: { project_id: project ?? "", id: missingCallId } });
     return { state: "taken" };
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
@@ -143,11 +147,11 @@ export const tryRead = async (context: Context, settings: Settings, uses: readon
 const logOut = command({
   words: "auth logout",
   about: "forget the saved keys of the profile",
-  options: { for: use("forget that of one use only") },
+  options: { for: useOption("forget that of one use only") },
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
   run: async (context, { for: only }) => {
     const { screen } = context;
-    const { profile, removed, left } = await logout(settingsSources(context), { only });
+    const { profile, removed, left } = await logout(toSettingsSources(context), { only });
     const what = removed.length === 0 ? "nothing was saved" : `the key for ${removed.join(", ")} is forgotten`;
     screen.notice(`profile ${profile}: ${what}`);
     if (left.length > 0) screen.notice(`still in the environment: ${left.join(", ")}`);
@@ -162,43 +166,43 @@ interface StatusRow {
   readonly state: "ready" | "command" | "elsewhere" | "missing" | "no address";
   readonly from: string | null;
   readonly username: string | null;
-  readonly check: Tried["state"] | null;
+  readonly check: CredentialTest["state"] | null;
 }
 
 const status = command({
   words: "auth status",
   about: "which credential goes with which use, from where, to which origin",
-  options: { for: use("look at one use only"), check: flag("ask the service whether it takes them") },
+  options: { for: useOption("look at one use only"), check: flag("ask the service whether it takes them") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check }) => {
     const { screen } = context;
-    const settings = await readSettings({ ...settingsSources(context), defaults: { max_wait: triedFor } });
+    const settings = await readSettings({ ...toSettingsSources(context), defaults: { max_wait: triedFor } });
     const rows: StatusRow[] = [];
     let failed: Failure | undefined;
     for (const use of only === undefined ? credentialUses : [only]) {
-      const row = await statusOf(settings, use);
-      const tried = check && isUsable(row) ? await tryRead(context, settings, [use]) : undefined;
+      const row = await credentialStatus(settings, use);
+      const tried = check && isUsable(row) ? await testCredential(context, settings, [use]) : undefined;
       if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
       if (tried?.state === "untried") {
-        screen.notice(`the credential for ${use} was not tried: ${untried([use]).join("; ")}`);
+        screen.notice(`the credential for ${use} was not tried: ${untriedReason([use]).join("; ")}`);
       }
       rows.push({ ...row, check: tried?.state ?? null });
     }
     const { profile, local } = settings;
     if (!rows.some(isUsable)) {
       const uses = rows.map(({ use, state }) => `${use} (${state})`);
-      failed ??= credentialsNone(profile, uses);
+      failed ??= credentialsMissing(profile, uses);
     } else if (!check && !local) screen.notice("the credentials were not tried: --check asks the service");
     // If something is wrong, the use without a credential matters most.
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(check ? { check: 0 } : {}) };
-    await printOwn(screen, { others: { profile }, member: "credentials", rows, columns });
+    await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
     if (failed !== undefined) throw failed;
   },
 });
 
 const isUsable = ({ state }: StatusRow): boolean => state === "ready" || state === "command";
 
-const statusOf = async (settings: Settings, use: CredentialUse): Promise<StatusRow> => {
+const credentialStatus = async (settings: Settings, use: CredentialUse): Promise<StatusRow> => {
   const row = { use, origin: null, state: "no address", from: null, username: null, check: null } as const;
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
@@ -214,6 +218,6 @@ const statusOf = async (settings: Settings, use: CredentialUse): Promise<StatusR
 export const auth = command({
   words: "auth",
   about: "save, forget and look at the keys of a profile",
-  examples: [`rollcall auth login ${site}`, "rollcall auth status"],
+  examples: [`rollcall auth login ${exampleOption}`, "rollcall auth status"],
   verbs: [login, logOut, status],
 });

@@ -1,7 +1,7 @@
 /** `rollcall commands`: the whole command tree, for programs that call rollcall. */
 import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
-import { printOwn } from "./lists/own.ts";
+import { printObjects } from "./lists/object-list.ts";
 
 /** `commands`. A command's `schema` is the name that `rollcall schema` knows its output by. */
 export const commands = command({
@@ -12,7 +12,7 @@ export const commands = command({
     const { codeTopics } = await import("./explain/topics.ts");
     const { outputs } = await import("./schema/outputs.ts");
     const [root, ...rows] = await describeCommands(program);
-    const others = {
+    const documentKeys = {
       name: "rollcall",
       version,
       about: root?.about ?? "",
@@ -24,8 +24,8 @@ export const commands = command({
         ),
       ],
     };
-    await printOwn(screen, {
-      others,
+    await printObjects(screen, {
+      others: documentKeys,
       member: "commands",
       rows: rows.map((row) => ({ ...row, schema: outputs.some(({ name }) => name === row.name) ? row.name : null })),
       columns: { name: { heading: "command", rank: 0 }, about: { heading: "what it does", rank: 0 }, usage: 2 },

@@ -1,6 +1,6 @@
 /** `rollcall config`: the settings of a profile, never secrets. */
 import { command, flag, required, several, text } from "../cli/index.ts";
-import { settingsInForce, settingsSources } from "../connect.ts";
+import { effectiveSettings, toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
@@ -22,9 +22,9 @@ import {
   showSetting,
   unsetSettings,
 } from "../settings/index.ts";
-import { commandLine } from "../shell-words.ts";
-import { confirm } from "./confirm.ts";
-import { printOwn } from "./lists/own.ts";
+import { formatCommandLine } from "../shell-words.ts";
+import { requireConfirmation } from "./confirm.ts";
+import { printObjects } from "./lists/object-list.ts";
 
 const toDocument = ({ problem, ...row }: SettingRow) => ({ ...row, problem: problem?.message ?? null });
 
@@ -34,10 +34,10 @@ const list = command({
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, rows, unknown } = listSettings(settingsSources(context));
+    const { profile, rows, unknown } = listSettings(toSettingsSources(context));
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
-    await printOwn(screen, {
+    await printObjects(screen, {
       others: { profile },
       member: "settings",
       rows: rows.map(toDocument),
@@ -55,8 +55,8 @@ const list = command({
 });
 
 /** Prints a document for a program, and a line for a person. */
-const printEither = async ({ screen }: Context, document: unknown, line: string): Promise<void> =>
-  screen.isForProgram ? await printDocument(screen, document) : await screen.text(`${line}\n`);
+const printValue = async ({ screen }: Context, document: unknown, line: string): Promise<void> =>
+  screen.isForProgram ? await printDocument(screen, document) : await screen.printText(`${line}\n`);
 
 const get = command({
   words: "config get",
@@ -64,14 +64,14 @@ const get = command({
   args: { name: required(text("a setting, such as base_url")) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
-    const { row, profile } = showSetting(settingsSources(context), name);
+    const { row, profile } = showSetting(toSettingsSources(context), name);
     if (row.value === null) throw settingMissing(row.name, profile);
-    await printEither(context, toDocument(row), row.value);
+    await printValue(context, toDocument(row), row.value);
   },
 });
 
 const create = flag("make the profile where it is not there");
-const site = "https://api.example.com";
+const exampleUrl = "https://api.example.com";
 
 const set = command({
   words: "config set",
@@ -81,26 +81,26 @@ const set = command({
     value: required(text("its value")),
   },
   options: { create },
-  examples: [`rollcall config set base_url ${site}`, "rollcall config set split train --profile work --create"],
+  examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
   run: async (context, typed) =>
-    await change(context, typed, async () => await setSetting(settingsSources(context), typed)),
+    await saveChange(context, typed, async () => await setSetting(toSettingsSources(context), typed)),
 });
 
 /**
  * Saves settings, and says what overrides them. A profile is made only if it is confirmed: its name may be mistyped.
- * @throws Failure `profile-unknown`, `not-confirmed`
+ * @throws Failure `unknown-profile`, `not-confirmed`
  */
-const change = async (
+const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
   save: () => Promise<Changed>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const unknown = typed.create ? undefined : newProfile(settingsSources(context));
+  const unknown = typed.create ? undefined : newProfile(toSettingsSources(context));
   if (unknown !== undefined) {
     if (!canAsk(host)) throw unknown;
-    const what = `there is no profile ${unknown.about.detail}: make it`;
-    await confirm(context, { what, option: "--create", yes: false });
+    const what = `there is no profile ${unknown.details.subject}: make it`;
+    await requireConfirmation(context, { what, option: "--create", yes: false });
   }
   const { profile, isNew, file, names, overriding } = await save();
   screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${names.join(", ") || "nothing"}`);
@@ -108,32 +108,35 @@ const change = async (
   if (names.includes("credential_command")) {
     screen.notice("credential_command is run, as you, whenever a request needs a key");
   }
-  await tellKeys(context, { profile, names });
+  await reportUnusableKeys(context, { profile, names });
 };
 
 /** Names the uses that no saved key serves at the current addresses: each key goes only to its own origin. */
-const tellKeys = async (context: Context, { profile, names }: Pick<Changed, "profile" | "names">): Promise<void> => {
-  const keys = listProfiles(settingsSources(context)).find(({ name }) => name === profile)?.keys ?? [];
+const reportUnusableKeys = async (
+  context: Context,
+  { profile, names }: Pick<Changed, "profile" | "names">,
+): Promise<void> => {
+  const keys = listProfiles(toSettingsSources(context)).find(({ name }) => name === profile)?.keys ?? [];
   if (keys.length === 0 || !addressNames.some((name) => names.includes(name))) return;
-  const lacking: string[] = [];
+  const lackingUses: string[] = [];
   try {
-    const settings = await settingsInForce(context);
+    const settings = await effectiveSettings(context);
     for (const use of credentialUses) {
       const origin = originOf(settings, use);
       const state = origin === undefined ? undefined : (await settings.credentialSource(use, origin)).state;
-      if (state === "missing" || state === "elsewhere") lacking.push(use);
+      if (state === "missing" || state === "elsewhere") lackingUses.push(use);
     }
   } catch (thrown) {
     // An invalid setting prevents no change, and is reported when it is used.
     if (thrown instanceof Failure) return;
     throw thrown;
   }
-  if (lacking.length === 0) return;
-  const which = lacking.length === 1 ? ["--for", ...lacking] : [];
+  if (lackingUses.length === 0) return;
+  const which = lackingUses.length === 1 ? ["--for", ...lackingUses] : [];
   const where = profile === "default" ? [] : ["--profile", profile];
-  const login = commandLine(["rollcall", "auth", "login", ...which, ...where]);
+  const login = formatCommandLine(["rollcall", "auth", "login", ...which, ...where]);
   const why = "a saved key goes only to the address that it was entered for";
-  context.screen.notice(`${why}: for ${lacking.join(", ")} it must be entered again, with \`${login}\``);
+  context.screen.notice(`${why}: for ${lackingUses.join(", ")} it must be entered again, with \`${login}\``);
 };
 
 const unset = command({
@@ -142,9 +145,9 @@ const unset = command({
   args: { name: required(several("settings, such as split")) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
-    const { profile, names, absent } = await unsetSettings(settingsSources(context), typed.name);
+    const { profile, names, absent } = await unsetSettings(toSettingsSources(context), typed.name);
     if (names.length > 0) context.screen.notice(`taken out of the profile ${profile}: ${names.join(", ")}`);
-    await tellKeys(context, { profile, names });
+    await reportUnusableKeys(context, { profile, names });
     if (absent.length > 0) context.screen.notice(`was not set in the profile ${profile}: ${absent.join(", ")}`);
   },
 });
@@ -155,38 +158,38 @@ const path = command({
   examples: ["rollcall config path"],
   run: async (context) => {
     const settings = settingsFile(context.host);
-    await printEither(context, { settings }, settings);
+    await printValue(context, { settings }, settings);
   },
 });
 
 /** Prints an object of settings in any form of output: what `import` reads. */
-const exported = command({
+const exportCommand = command({
   words: "config export",
   about: "print the profile's settings as one JSON document, without secrets",
   examples: ["rollcall config export > team.json"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, settings, unknown } = exportSettings(settingsSources(context));
+    const { profile, settings, unknown } = exportSettings(toSettingsSources(context));
     if (unknown.length > 0) screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
     if (Object.keys(settings).length === 0) screen.notice(`nothing is saved in the profile ${profile}`);
-    await screen.text(`${JSON.stringify(settings, undefined, 2)}\n`);
+    await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);
   },
 });
 
-const imported = command({
+const importCommand = command({
   words: "config import",
   about: "save what `config export` printed in the profile: all of it, or nothing",
   args: { file: required(text("a file, or - for standard input")) },
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>
-    await change(context, typed, async () => await importSettings(settingsSources(context), typed.file)),
+    await saveChange(context, typed, async () => await importSettings(toSettingsSources(context), typed.file)),
 });
 
 /** `config` and its verbs. */
 export const config = command({
   words: "config",
   about: "read and change the settings of a profile",
-  examples: ["rollcall config list", `rollcall config set base_url ${site}`],
-  verbs: [list, get, set, unset, path, exported, imported],
+  examples: ["rollcall config list", `rollcall config set base_url ${exampleUrl}`],
+  verbs: [list, get, set, unset, path, exportCommand, importCommand],
 });

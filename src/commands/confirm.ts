@@ -10,13 +10,13 @@ import { notConfirmed } from "./failures.ts";
  * @param option that says yes, for scripts
  * @throws Failure `not-confirmed`
  */
-export const confirm = async (
+export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
-  { what, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
+  { what: action, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
-  if (!canAsk(host)) throw notConfirmed({ what, option }, false);
-  await screen.settled();
-  const answer = await askLine(host, `${what}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what, option }, true);
+  if (!canAsk(host)) throw notConfirmed({ what: action, option }, false);
+  await screen.flushErrors();
+  const answer = await askLine(host, `${action}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what: action, option }, true);
 };

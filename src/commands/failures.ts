@@ -1,16 +1,16 @@
 /** Failures that commands make themselves. */
 
-import { type About, Failure } from "../failure.ts";
-import { counted, didYouMean, listed, rejectedWords } from "../sentences.ts";
+import { Failure, type FailureDetails } from "../failure.ts";
+import { didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 import { loginCommand } from "../settings/failures.ts";
 
 /** Groups that `convert --on-invalid skip` left out, and the file that has their records. */
 export const convertRejected = (
   groups: { written: number; rejected: number; unreadable: number | undefined; file: string },
-  about: About,
+  about: FailureDetails,
 ): Failure => {
   const { written, file, ...rest } = groups;
-  const message = `${rejectedWords(rest)}, ${written} written: ${file} holds what was rejected`;
+  const message = `${formatRejected(rest)}, ${written} written: ${file} holds what was rejected`;
   return new Failure("partial", "convert-rejected", message, {
     ...about,
     hint: `${file}.reasons says why: fix that in the input, and convert it again`,
@@ -19,7 +19,7 @@ export const convertRejected = (
 
 /** Values of the input that have no place, though all should have one. */
 export const conversionInexact = (count: number, paths: readonly string[]): Failure => {
-  const values = counted(count, "value has", "values have");
+  const values = pluralize(count, "value has", "values have");
   const more = paths.length > 5 ? ` and ${paths.length - 5} more paths` : "";
   const message = `${values} no place in a trajectory: ${paths.slice(0, 5).join(", ")}${more}`;
   return new Failure("invalid_input", "conversion-inexact", message, {
@@ -44,12 +44,12 @@ export const notConfirmed = (asked: { what: string; option: string }, isDeclined
 };
 
 /** @param way what to do, if there is more than to give one of them */
-export const optionOfTwoMissing = (first: string, second: string, way = "give one of them"): Failure =>
-  new Failure("usage", "option-of-two-missing", `neither ${first} nor ${second} is given`, { hint: way });
+export const optionMissing = (first: string, second: string, way = "give one of them"): Failure =>
+  new Failure("usage", "option-missing", `neither ${first} nor ${second} is given`, { hint: way });
 
-export const credentialsNone = (profile: string, uses: readonly string[]): Failure => {
+export const credentialsMissing = (profile: string, uses: readonly string[]): Failure => {
   const message = `there is no credential in the profile ${profile} for ${uses.join(", ")}`;
-  return new Failure("auth", "credentials-none", message, {
+  return new Failure("auth", "credentials-missing", message, {
     hint: `\`${loginCommand(profile)}\`, or ROLLCALL_API_KEY=…`,
   });
 };
@@ -57,7 +57,7 @@ export const credentialsNone = (profile: string, uses: readonly string[]): Failu
 /** The service refused the key of a login. @param others the other uses that the key would have been saved for */
 export const loginRefused = (
   { use, origin, others }: { use: string; origin: string; others: readonly string[] },
-  about: About,
+  about: FailureDetails,
 ): Failure => {
   const { http } = about;
   const said = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
@@ -72,12 +72,12 @@ export const loginRefused = (
 /** Groups of the files that do not have exactly one accepted entry. */
 export const ledgerDiffers = (
   groups: { read: number; logged: number; repeated: number; unknown: number; missing: number },
-  about: About,
+  about: FailureDetails,
 ): Failure => {
   const { read, logged, repeated, unknown, missing } = groups;
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
-  const message = `${logged} of ${counted(read, "group")} logged once: ${parts.join(", ")}`;
+  const message = `${logged} of ${pluralize(read, "group")} logged once: ${parts.join(", ")}`;
   const hint =
     missing > 0
       ? "`rollcall log` sends what is not logged; where the files were logged with --group-by or another --ledger, give the same here first"
@@ -87,8 +87,8 @@ export const ledgerDiffers = (
   return new Failure("differs", "ledger-differs", message, { ...about, hint });
 };
 
-export const entriesMissing = (ids: readonly string[]): Failure =>
-  new Failure("not_found", "entries-missing", `no unknown request is called ${ids.join(", ")}`, {
+export const noSuchRequest = (ids: readonly string[]): Failure =>
+  new Failure("not_found", "no-such-request", `no unknown request is called ${ids.join(", ")}`, {
     hint: "`rollcall ledger status` lists them; nothing was changed",
   });
 
@@ -99,32 +99,32 @@ export const ledgerFilterMissing = (): Failure =>
 
 /** Nobody can be asked whether that is meant to be forgotten. */
 export const forgetUnconfirmed = (requests: number): Failure => {
-  const message = `nobody can be asked whether ${counted(requests, "request")} should be forgotten`;
-  return new Failure("usage", "forget-unconfirmed", message, {
+  const message = `nobody can be asked whether ${pluralize(requests, "request")} should be forgotten`;
+  return new Failure("usage", "not-confirmed", message, {
     hint: "--yes forgets them without asking; nothing was changed",
   });
 };
 
 /** @param isNeeded whether the command is about what a ledger holds */
-export const ledgerPlaceless = (isNeeded: boolean): Failure => {
+export const ledgerLocationMissing = (isNeeded: boolean): Failure => {
   const message = isNeeded
     ? "there is no place where a ledger would be: no home folder is known"
     : "there is no place for a ledger: no home folder is known";
   const without = isNeeded ? "" : "; or --no-ledger, which gives up the protection against logging twice";
-  return new Failure("storage", "ledger-placeless", message, {
+  return new Failure("storage", "ledger-location-missing", message, {
     hint: `--ledger <file>, or ROLLCALL_DATA_DIR=…${without}`,
   });
 };
 
 export const callsMissing = (
   { ids, asked, project }: { ids: readonly string[]; asked: number; project: string },
-  about: About = {},
+  about: FailureDetails = {},
 ): Failure => {
   const { http } = about;
   const message =
     asked === 1
       ? `there is no call ${ids[0] ?? ""} in the project ${project}`
-      : `${ids.length} of ${asked} calls are not in the project ${project}: ${listed(ids)}`;
+      : `${ids.length} of ${asked} calls are not in the project ${project}: ${formatList(ids)}`;
   const said = http?.said === undefined ? "" : `; the service says: ${http.said}`;
   return new Failure("not_found", "calls-missing", `${message}${said}`, {
     ...about,
@@ -133,23 +133,23 @@ export const callsMissing = (
 };
 
 /** Calls that could not be read, and what the first of them ended with. */
-export interface CallsUnread {
+export interface UnreadableCalls {
   readonly ids: readonly string[];
   readonly why: string;
   /** What helps with the first of them. */
   readonly advice: string | undefined;
-  readonly asked: number;
+  readonly requested: number;
   /** Why no further call was asked for: so many in a row failed, or one in a way that all would. */
   readonly stopped: "in-a-row" | "at-once" | undefined;
 }
 
-export const callsUnread = (
+export const callsUnreadable = (
   code: "auth" | "refused" | "unavailable",
-  { ids, why, advice, asked, stopped }: CallsUnread,
-  about: About,
+  { ids, why, advice, requested: asked, stopped }: UnreadableCalls,
+  about: FailureDetails,
 ): Failure => {
   const message = [
-    `${ids.length} of ${asked} calls can't be read: ${listed(ids)}`,
+    `${ids.length} of ${asked} calls can't be read: ${formatList(ids)}`,
     `${ids.length === 1 ? "" : `of ${ids[0] ?? ""}: `}${why}`,
     ...(stopped === "in-a-row" ? ["so many in a row are no trouble of a call's own"] : []),
     ...(stopped === undefined ? [] : ["no further one was asked for"]),
@@ -171,7 +171,7 @@ export const modelsMissing = (
 ): Failure => {
   const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const near = models.find((model) => model.near !== undefined)?.near;
-  return new Failure("not_found", "models-missing", `not in the ${where}: ${listed(models.map(({ id }) => id))}`, {
+  return new Failure("not_found", "models-missing", `not in the ${where}: ${formatList(models.map(({ id }) => id))}`, {
     ...didYouMean(near, "a model is named by its whole id, or by a glob such as 'qwen*'"),
   });
 };
@@ -201,7 +201,7 @@ export const lockMissing = (file: string): Failure =>
   });
 
 /** What got worse than a lock file allows was printed. */
-export const lockDiffers = (file: string, count: number, about: About): Failure => {
+export const lockDiffers = (file: string, count: number, about: FailureDetails): Failure => {
   const facts = count === 1 ? "one fact is" : `${count} facts are`;
   return new Failure("differs", "lock-differs", `${facts} worse than ${file} records`, {
     ...about,
@@ -216,17 +216,17 @@ interface CatalogAsked {
 }
 
 /** There is no copy of a catalog to use without asking the service. */
-export const catalogNotHeld = ({ catalog, address, provider }: CatalogAsked): Failure => {
+export const catalogNotCached = ({ catalog, address, provider }: CatalogAsked): Failure => {
   const message = `there is no copy of the ${catalog} catalog of ${provider} at ${address}`;
-  return new Failure("not_found", "catalog-not-held", message, {
+  return new Failure("not_found", "catalog-not-cached", message, {
     hint: "run the command once without --offline: every catalog that is read is kept in the data folder",
   });
 };
 
 /** The history has nothing of a catalog. */
-export const catalogNotKept = ({ catalog, address, provider }: CatalogAsked): Failure => {
+export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogAsked): Failure => {
   const message = `the history has no ${catalog} catalog of ${provider} at ${address}`;
-  return new Failure("not_found", "catalog-not-kept", message, {
+  return new Failure("not_found", "catalog-history-missing", message, {
     hint: "it begins when the catalog is read for the first time: run this once a day to have one",
   });
 };
@@ -239,7 +239,7 @@ export const catalogsDiffer = (changes: number): Failure => {
   });
 };
 
-const unfitReasons = {
+const conversionObstacles = {
   running: "it is still running",
   deleted: "it was deleted",
   failed: "it failed and has no output",
@@ -252,17 +252,17 @@ const unfitReasons = {
   "odd-reward": "its reward is no number",
 };
 
-interface CallsUnfit {
-  readonly calls: readonly { readonly id: string; readonly why: keyof typeof unfitReasons }[];
-  readonly asked: number;
+interface UnconvertibleCalls {
+  readonly calls: readonly { readonly id: string; readonly why: keyof typeof conversionObstacles }[];
+  readonly requested: number;
   readonly into: "trajectory" | "messages";
 }
 
-export const callsUnfit = ({ calls, asked, into }: CallsUnfit): Failure => {
+export const callsUnconvertible = ({ calls, requested: asked, into }: UnconvertibleCalls): Failure => {
   const which = asked === 1 ? "the call" : `${calls.length} of ${asked} calls`;
   const what = into === "trajectory" ? "a trajectory" : "messages";
-  const reasons = listed(calls.map(({ id, why }) => `${id} (${unfitReasons[why]})`));
-  return new Failure("invalid_input", "calls-unfit", `${which} can't become ${what}: ${reasons}`, {
+  const reasons = formatList(calls.map(({ id, why }) => `${id} (${conversionObstacles[why]})`));
+  return new Failure("invalid_input", "calls-unconvertible", `${which} can't become ${what}: ${reasons}`, {
     hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
       ? "give the reward with --reward <number>, or say where in the call it stands with --reward-from <path>"
       : "look at one with rollcall call read <call-id>",
@@ -270,7 +270,7 @@ export const callsUnfit = ({ calls, asked, into }: CallsUnfit): Failure => {
 };
 
 /** Calls of `asked` that have nothing at a path. */
-interface PathMissing {
+interface MissingPath {
   readonly ids: readonly string[];
   readonly asked: number;
   /** How far one comes, what was probably meant, and what there is. */
@@ -279,10 +279,12 @@ interface PathMissing {
   readonly there: readonly string[];
 }
 
-export const callPathMissing = ({ ids, asked, at, near, there }: PathMissing): Failure => {
+export const callPathMissing = ({ ids, asked, at, near, there }: MissingPath): Failure => {
   const [which, names] =
-    asked === 1 ? [`the call ${ids[0] ?? ""} has`, ""] : [`${ids.length} of ${asked} calls have`, `: ${listed(ids)}`];
-  const message = `${which} no ${at}${names}${there.length === 0 ? "" : `; there is ${listed(there)}`}`;
+    asked === 1
+      ? [`the call ${ids[0] ?? ""} has`, ""]
+      : [`${ids.length} of ${asked} calls have`, `: ${formatList(ids)}`];
+  const message = `${which} no ${at}${names}${there.length === 0 ? "" : `; there is ${formatList(there)}`}`;
   return new Failure("not_found", "call-path-missing", message, {
     ...didYouMean(near, "--path begins at the call's own fields, such as inputs or output"),
   });
@@ -291,7 +293,7 @@ export const callPathMissing = ({ ids, asked, at, near, there }: PathMissing): F
 /** Some calls were still running when `--wait` was at its bound. */
 export const callsRunning = (ids: readonly string[], asked: number, waitedMs: number): Failure => {
   const which = asked === 1 ? `the call ${ids[0] ?? ""} is` : `${ids.length} of ${asked} calls are`;
-  const names = asked === 1 ? "" : `: ${listed(ids)}`;
+  const names = asked === 1 ? "" : `: ${formatList(ids)}`;
   const message = `${which} still running after ${Math.round(waitedMs / 1000)} s${names}`;
   return new Failure("unavailable", "calls-running", message, {
     hint: "run the same command again, or wait longer with --max-wait <duration>",

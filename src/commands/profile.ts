@@ -1,19 +1,19 @@
 /** `rollcall profile`: the profiles that are saved. */
 import { command, flag, required, text } from "../cli/index.ts";
-import { settingsSources } from "../connect.ts";
+import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
 import { deleteProfile, findProfile, listProfiles, renameProfile, useProfile } from "../settings/index.ts";
-import { confirm } from "./confirm.ts";
-import { printOwn } from "./lists/own.ts";
+import { requireConfirmation } from "./confirm.ts";
+import { printObjects } from "./lists/object-list.ts";
 
 const list = command({
   words: "profile list",
   about: "every profile, its address and what it has keys for",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) =>
-    await printOwn(context.screen, {
+    await printObjects(context.screen, {
       member: "profiles",
-      rows: listProfiles(settingsSources(context)),
+      rows: listProfiles(toSettingsSources(context)),
       columns: {
         name: { heading: "profile", rank: 0 },
         in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
@@ -30,7 +30,7 @@ const use = command({
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;
-    await useProfile(settingsSources(context), name);
+    await useProfile(toSettingsSources(context), name);
     screen.notice(`the profile ${name} is used wherever none is named`);
     const { ROLLCALL_PROFILE: other } = host.env;
     if (other) screen.notice(`ROLLCALL_PROFILE is set, and goes before it: ${other}`);
@@ -46,14 +46,14 @@ const remove = command({
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
     const { screen } = context;
-    const sources = settingsSources(context);
+    const sources = toSettingsSources(context);
     const { settings, keys } = findProfile(sources, name);
     const parts = [
       ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
       ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),
     ];
     const what = `delete the profile ${[name, parts.join(" and ")].filter((part) => part !== "").join(" with ")}`;
-    await confirm(context, { what, option: "--yes", yes });
+    await requireConfirmation(context, { what, option: "--yes", yes });
     const { wasInUse } = await deleteProfile(sources, name);
     screen.notice(`the profile ${name} is deleted`);
     if (wasInUse) screen.notice("the profile default is used again wherever none is named");
@@ -68,7 +68,7 @@ const rename = command({
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
-    const { account } = await renameProfile(settingsSources(context), { from, to });
+    const { account } = await renameProfile(toSettingsSources(context), { from, to });
     screen.notice(`the profile ${from} is now called ${to}`);
     screen.notice(`its account stays ${account}, so that what it logged stays known`);
     if (screen.isForProgram) await printDocument(screen, { from, to, account });

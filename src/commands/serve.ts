@@ -15,16 +15,16 @@ import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
-import { aborted, type Host, isLoopback } from "../host.ts";
-import { nearest } from "../nearest.ts";
+import { type Host, isLoopback, waitForAbort } from "../host.ts";
+import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
 import type { Ended, Store } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
-import { commandLine } from "../shell-words.ts";
+import { formatCommandLine } from "../shell-words.ts";
 import { keyExists, keyUnknown } from "./failures.ts";
-import { printOwn } from "./lists/own.ts";
+import { printObjects } from "./lists/object-list.ts";
 
-const place = {
+const locationOptions = {
   "data-dir": text("the folder of its key, its catalogs and its store", "dir"),
   store: text("where it keeps what is logged: a file, or postgres://…", "place"),
 };
@@ -32,73 +32,76 @@ const place = {
 const options = {
   host: withDefault(text("the address to listen on", "address"), "127.0.0.1"),
   port: port("8700"),
-  ...place,
+  ...locationOptions,
   "allow-host": several("a name beside loopback that it goes by; may be given again", "name"),
   "max-body-size": text("the largest request that it takes, such as 64MiB", "size"),
   log: withDefault(choice("what is said of requests: text or json", ["text", "json"], "form"), "text"),
 };
 
-type TypedServe = Values<typeof options>;
+type ServeOptions = Values<typeof options>;
 
 /** Serves until a signal: answers what is in flight then, and ends well. @throws Failure `interrupted` where it can't */
-const runService = async (context: Context, typed: TypedServe): Promise<void> => {
+const runService = async (context: Context, typed: ServeOptions): Promise<void> => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
-  const odd = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
-  if (odd !== undefined) throw wrongValue("--allow-host", odd, "a name or an address, without a scheme and a port");
+  const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
+  if (invalidHost !== undefined)
+    throw wrongValue("--allow-host", invalidHost, "a name or an address, without a scheme and a port");
   if (address === "") throw wrongValue("--host", address, "an address");
   // Warnings wait until there is somebody to tell.
-  const early: Problem[] = [];
-  let tell = (problem: Problem): void => void early.push(problem);
-  const warn = (problem: Problem): void => tell(problem);
+  const earlyProblems: Problem[] = [];
+  let report = (problem: Problem): void => void earlyProblems.push(problem);
+  const warn = (problem: Problem): void => report(problem);
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = (await localSettings(context, flags, { warn })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
   const onEnd = log && ((ended: Ended) => log("request", requestFacts(ended)));
   const { openService } = await import("../service/index.ts");
-  const service = context.keep(await openService({ ...settings, host, address, port, allowHosts, trace, warn, onEnd }));
-  screen.hide(service.key);
+  const service = context.closeAtEnd(
+    await openService({ ...settings, host, address, port, allowHosts, trace, warn, onEnd }),
+  );
+  screen.hideSecret(service.key);
   // A promise to programs that wait for it: this line first, whatever else there is to say.
   if (log === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
   else log("listening", { url: service.url });
-  tell = log === undefined ? screen.warn : ({ rule, message }) => log("warning", { rule, message });
-  for (const problem of early) tell(problem);
-  if (log === undefined) tellUse(context, service.keyFile, settings, reachedAt(service.url, typed));
-  await aborted(host.signal);
+  report = log === undefined ? screen.warn : ({ rule, message }) => log("warning", { rule, message });
+  for (const problem of earlyProblems) report(problem);
+  if (log === undefined) printUsage(context, service.keyFile, settings, clientUrl(service.url, typed));
+  await waitForAbort(host.signal);
   log?.("stopping");
   const isWhole = await service.close();
   log?.("stopped", { whole: isWhole });
   if (isWhole) return;
   const reason: unknown = host.signal.reason;
   throw isFailure(reason, "interrupted")
-    ? interrupted({ signal: reason.about.signal ?? "SIGTERM", broken: true })
+    ? interrupted({ signal: reason.details.signal ?? "SIGTERM", broken: true })
     : reason;
 };
 
-const tellUse = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string): void => {
+const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string): void => {
   const { dataDir, store, project } = settings;
-  const kept = store === undefined ? `everything in ${dataDir}` : `what is logged in ${store.path}`;
+  const storedIn = store === undefined ? `everything in ${dataDir}` : `what is logged in ${store.path}`;
   const key = keyFile === undefined ? "its key is the one in ROLLCALL_LOCAL_KEY" : `its key is in ${keyFile}`;
-  screen.notice(`it keeps ${kept}; ${key}`);
+  screen.notice(`it keeps ${storedIn}; ${key}`);
   const variables = [
     `ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
     "ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local",
     ...(isLoopback(new URL(url).hostname) ? [] : ["ROLLCALL_INSECURE_HTTP=true"]),
     keyFile === undefined
       ? 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"'
-      : `ROLLCALL_API_KEY_FILE=${commandLine([keyFile])}`,
+      : `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`,
   ];
   screen.notice(`to use it from another shell: export ${variables.join(" ")}`);
 };
 
 /** Addresses that mean all of a machine's, and the one of them that this machine itself asks. */
-const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
+const wildcardHosts: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
 
 /** The address that the service answers to: not every one that it listens on is a name it goes by. */
-const reachedAt = (url: string, { host, allowHost }: TypedServe): string => {
+const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
   const { port, hostname } = new URL(url);
-  return `http://${everywhere[host] ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname))}:${port}`;
+  return `http://${wildcardHosts[host] ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname))}:${port}`;
 };
 
 /** Writes what `--log json` says on standard error: a line of JSON for each request, and for what happens to the service. */
@@ -120,28 +123,30 @@ const requestFacts = ({ id, operation, method, status, ms, bytes, stored, key }:
 });
 
 /** The keys of the store that is meant, and where it is. */
-const storeOf = async (
+const openKeys = async (
   context: Context,
-  { dataDir, store }: Values<typeof place>,
+  { dataDir, store }: Values<typeof locationOptions>,
 ): Promise<Pick<Store, "keys"> & { readonly path: string }> => {
   const { openStore, storePath } = await import("../service/index.ts");
   // The projects that were typed are the key's, not the service's.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const maxWaitMs = settings.require("max_wait");
-  const meant = settings.service();
-  const { keys } = context.keep(await openStore(meant, { host: context.host, maxWaitMs, onAway: () => undefined }));
-  return { keys, path: storePath(meant) };
+  const storeSettings = settings.service();
+  const { keys } = context.closeAtEnd(
+    await openStore(storeSettings, { host: context.host, maxWaitMs, onAway: () => undefined }),
+  );
+  return { keys, path: storePath(storeSettings) };
 };
 
-const projectIn = (typed: string): string => {
+const parseProjectOption = (typed: string): string => {
   const parsed = parseProject(typed);
   if (parsed.ok) return parsed.value;
   throw wrongValue("--project", typed, parsed.wanted);
 };
 
-const momentOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
 
-/** @throws Failure `key-exists`, `option-value-wrong` */
+/** @throws Failure `key-exists`, `invalid-option-value` */
 const addKey = command({
   words: "serve keys add",
   about: "make a key, for the projects of --project and the uses of --use, or for all; it is printed this once",
@@ -155,22 +160,22 @@ const addKey = command({
       "use",
     ),
   },
-  above: place,
+  above: locationOptions,
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
     if (!/^[\w.@-]{1,64}$/.test(name)) {
       throw wrongValue("<name>", name, "a name of letters, digits and . @ _ -, at most 64");
     }
-    const projects = [...new Set(project.flatMap((typed) => typed.split(",")).map(projectIn))];
+    const projects = [...new Set(project.flatMap((typed) => typed.split(",")).map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
-    const { keys } = await storeOf(context, where);
+    const { keys } = await openKeys(context, where);
     const { key, digest } = (await import("../service/index.ts")).newKey();
     const isNew = await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined });
     if (!isNew) throw keyExists(name);
     screen.notice(`this is the only time that the key of ${name} is shown: only a digest of it is stored`);
     if (screen.isForProgram) await printDocument(screen, { name, key, projects, uses });
-    else await screen.text(`${key}\n`);
+    else await screen.printText(`${key}\n`);
   },
 });
 
@@ -178,17 +183,17 @@ const addKey = command({
 const listKeys = command({
   words: "serve keys list",
   about: "the keys, what each is for, and which were revoked",
-  above: place,
+  above: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
   run: async (context, typed) => {
-    const { keys, path } = await storeOf(context, typed);
+    const { keys, path } = await openKeys(context, typed);
     const rows = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
-      return { name, projects, uses, created: momentOf(created), revoked: momentOf(revoked) };
+      return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
     });
     if (rows.length === 0) context.screen.notice(`there are no keys in ${path}`);
     const ofKey = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
     const columns = { name: 0, projects: { rank: 0, text: ofKey }, uses: 0, created: 1, revoked: 0 };
-    await printOwn(context.screen, { member: "keys", rows, columns });
+    await printObjects(context.screen, { member: "keys", rows, columns });
   },
 });
 
@@ -197,14 +202,14 @@ const revokeKey = command({
   words: "serve keys revoke",
   about: "refuse a key from now on, on every service of the store",
   args: { name: required(text("whose key")) },
-  above: place,
+  above: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
   run: async (context, { name, ...where }) => {
     const { screen, host } = context;
-    const { keys } = await storeOf(context, where);
+    const { keys } = await openKeys(context, where);
     if (!(await keys.revoke(name, host.now()))) {
       const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-      throw keyUnknown(name, nearest(name, known));
+      throw keyUnknown(name, findNearest(name, known));
     }
     screen.notice(`the key of ${name} is revoked: every service refuses it within a few seconds`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });
@@ -214,7 +219,7 @@ const revokeKey = command({
 const keys = command({
   words: "serve keys",
   about: "the keys of people, kept in the store as digests",
-  above: place,
+  above: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   verbs: [addKey, listKeys, revokeKey],
 });

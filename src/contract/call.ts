@@ -1,9 +1,9 @@
 /** Reading one traced call (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { anything, freeObject, integer, noted, object, readObject, text } from "./replies.ts";
+import { anything, freeObject, integer, object, objectReader, text, withDescription } from "./replies.ts";
 
-const moment = noted(text, "date and time, ISO 8601");
+const dateTime = withDescription(text, "date and time, ISO 8601");
 
 /**
  * One traced call (interface 2.4).
@@ -14,14 +14,14 @@ export const call = object({
   project_id: text,
   op_name: text,
   trace_id: text,
-  started_at: moment,
+  started_at: dateTime,
   attributes: freeObject,
   inputs: freeObject,
   display_name: text,
   parent_id: text,
   thread_id: text,
   turn_id: text,
-  ended_at: moment,
+  ended_at: dateTime,
   exception: text,
   output: anything,
   summary: freeObject,
@@ -30,7 +30,7 @@ export const call = object({
   vendor_run_id: text,
   vendor_run_step: integer,
   vendor_run_step_end: integer,
-  deleted_at: moment,
+  deleted_at: dateTime,
   storage_size_bytes: integer,
   total_storage_size_bytes: integer,
 });
@@ -58,5 +58,5 @@ export const readCall = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: CallReadRequest,
-  reply: readObject(call, "call"),
+  reply: objectReader(call, "call"),
 });

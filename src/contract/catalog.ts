@@ -1,7 +1,7 @@
 /** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { integer, listOf, noted, object, readList, text, texts, type ValueOf } from "./replies.ts";
+import { integer, listOf, listReader, object, text, texts, type ValueOf, withDescription } from "./replies.ts";
 
 /** Prices (interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit. There may be others. */
 const pricing = object({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
@@ -10,13 +10,13 @@ const pricing = object({ prompt: text, completion: text, image: text, request: t
 export const catalogModel = object({
   id: text,
   name: text,
-  created: noted(integer, "Unix seconds"),
+  created: withDescription(integer, "Unix seconds"),
   input_modalities: texts,
   output_modalities: texts,
-  quantization: noted(text, "such as int4"),
+  quantization: withDescription(text, "such as int4"),
   context_length: integer,
   max_output_length: integer,
-  pricing: noted(pricing, "decimal strings, US dollars: per token; image and request per unit"),
+  pricing: withDescription(pricing, "decimal strings, US dollars: per token; image and request per unit"),
   supported_sampling_parameters: texts,
   supported_features: texts,
   datacenters: listOf(object({ country_code: text })),
@@ -25,7 +25,7 @@ export const catalogModel = object({
 export type CatalogModel = ValueOf<typeof catalogModel>;
 
 /** Reads a catalog (interface 2.5). */
-export const readCatalogReply = readList(catalogModel);
+export const readCatalogReply = listReader(catalogModel);
 
 const publicCatalog = {
   method: "GET",

@@ -1,7 +1,7 @@
 /** Dates and times of the interface: in a module of their own, so that whoever checks them need not load the schemas. */
 
 /** Days of a month, from 1, of a year whose leap years are known. */
-const daysIn = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
 /** Whether a text is a date and time as ISO 8601 writes it, with or without a zone: a day, hour and minute that there are. */
 export const isDateTime = (text: string): boolean => {
@@ -9,5 +9,5 @@ export const isDateTime = (text: string): boolean => {
     /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(
       text,
     ) ?? [];
-  return year !== undefined && Number(day) <= daysIn(2000 + (Number(year) % 400), Number(month));
+  return year !== undefined && Number(day) <= daysInMonth(2000 + (Number(year) % 400), Number(month));
 };

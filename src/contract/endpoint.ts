@@ -1,6 +1,6 @@
 /** What an endpoint of the service is: the value that both the client and the local service are built from. */
 import type * as z from "zod/mini";
-import type { ReadReply } from "./replies.ts";
+import type { ReplyReader } from "./replies.ts";
 
 /** Which of the service's addresses an operation is sent to. `log` is `base` unless a setting says otherwise. */
 export type EndpointHost = "base" | "inference" | "log";
@@ -20,10 +20,10 @@ export type Credential =
 export type Schema = z.ZodMiniType;
 
 /** What a schema takes. */
-export type Given<Of extends Schema> = z.input<Of>;
+export type SchemaInput<Of extends Schema> = z.input<Of>;
 
 /** What a schema makes of it. */
-export type Checked<Of extends Schema> = z.output<Of>;
+export type SchemaOutput<Of extends Schema> = z.output<Of>;
 
 /** One operation of the service (interface 4). */
 export interface Endpoint<Parameters extends Schema = Schema, Body extends Schema = Schema, Reply = unknown> {
@@ -44,7 +44,7 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly parameters: Parameters;
   /** `z.undefined()` if there is none. */
   readonly body: Body;
-  readonly reply: ReadReply<Reply>;
+  readonly reply: ReplyReader<Reply>;
 }
 
 /** Keeps the exact types of an endpoint value. */

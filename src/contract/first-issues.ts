@@ -6,25 +6,26 @@ import { isObject } from "../json/walk.ts";
 export type Issue = z.core.$ZodIssue;
 
 /** Returns the first faults, in the order of the value; none if the schema takes it. */
-export const firstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
+export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
   const found: Issue[] = [];
-  for (const issue of issuesIn(schema, value, [])) if (found.push(issue) >= max) break;
+  for (const issue of findIssues(schema, value, [])) if (found.push(issue) >= max) break;
   return found;
 };
 
-function* issuesIn(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): Generator<Issue, void> {
+function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): Generator<Issue, void> {
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable) {
     if (value !== (schema instanceof z.ZodMiniOptional ? undefined : null)) {
-      yield* issuesIn(schema.def.innerType, value, path);
+      yield* findIssues(schema.def.innerType, value, path);
     }
   } else if (schema instanceof z.ZodMiniArray && Array.isArray(value)) {
     const { element } = schema.def;
     if (element instanceof z.ZodMiniUnknown) return;
-    for (const [at, item] of value.entries()) yield* issuesIn(element, item, [...path, at]);
+    for (const [at, item] of value.entries()) yield* findIssues(element, item, [...path, at]);
   } else if (schema instanceof z.ZodMiniRecord && schema.def.valueType instanceof z.ZodMiniUnknown && isObject(value)) {
     return;
-  } else if (isLoose(schema) && isObject(value)) {
-    for (const [name, field] of Object.entries(schema.def.shape)) yield* issuesIn(field, value[name], [...path, name]);
+  } else if (checksOnlyFields(schema) && isObject(value)) {
+    for (const [name, field] of Object.entries(schema.def.shape))
+      yield* findIssues(field, value[name], [...path, name]);
   } else {
     const { error } = z.safeParse(schema, value);
     for (const issue of error?.issues ?? []) yield { ...issue, path: [...path, ...issue.path] };
@@ -32,7 +33,7 @@ function* issuesIn(schema: z.core.$ZodType, value: unknown, path: readonly Prope
 }
 
 /** True if the schema of an object checks nothing but its fields. */
-const isLoose = (schema: z.core.$ZodType): schema is z.ZodMiniObject =>
+const checksOnlyFields = (schema: z.core.$ZodType): schema is z.ZodMiniObject =>
   schema instanceof z.ZodMiniObject &&
   schema.def.catchall instanceof z.ZodMiniUnknown &&
   (schema.def.checks?.length ?? 0) === 0;

@@ -21,7 +21,7 @@ const DateTime = z.custom<string>().check(({ value, issues }) => {
 
 // Made once for all fields: the first millisecond of a run is made of such.
 const [text, list] = [z.string(), z.array(z.unknown())];
-const perhaps = {
+const nullish = {
   text: z.nullish(text),
   list: z.nullish(list),
   record: z.nullish(z.record(text, z.unknown())),
@@ -30,15 +30,15 @@ const perhaps = {
 
 /** The function of a tool (interface 2.1). Assumed: every field may be absent. */
 const ToolFunction = z.looseObject({
-  name: perhaps.text,
-  description: perhaps.text,
-  parameters: perhaps.record,
+  name: nullish.text,
+  description: nullish.text,
+  parameters: nullish.record,
   strict: z.nullish(z.boolean()),
 });
 
 /** A tool that was offered to the model (interface 2.1). Assumed: `type` may be absent. */
 export const Tool = z.looseObject({
-  type: perhaps.text,
+  type: nullish.text,
   function: ToolFunction,
 });
 export type Tool = z.infer<typeof Tool>;
@@ -51,13 +51,13 @@ export type Tool = z.infer<typeof Tool>;
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(z.array(Tool)),
-  additional_histories: perhaps.list,
+  additional_histories: nullish.list,
   reward: JsonNumber,
-  initial_policy_version: perhaps.integer,
-  final_policy_version: perhaps.integer,
-  metrics: perhaps.record,
-  metadata: perhaps.record,
-  logs: perhaps.list,
+  initial_policy_version: nullish.integer,
+  final_policy_version: nullish.integer,
+  metrics: nullish.record,
+  metadata: nullish.record,
+  logs: nullish.list,
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;

@@ -1,13 +1,13 @@
 /** The list of models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { integer, noted, object, readList, text, type ValueOf } from "./replies.ts";
+import { integer, listReader, object, text, type ValueOf, withDescription } from "./replies.ts";
 
 /** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if it is not known. */
 export const inferenceModel = object({
   id: text,
-  object: noted(text, '"model"'),
-  created: noted(integer, "Unix seconds"),
+  object: withDescription(text, '"model"'),
+  created: withDescription(integer, "Unix seconds"),
   owned_by: text,
   root: text,
 });
@@ -26,5 +26,5 @@ export const listModels = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: z.undefined(),
-  reply: readList(inferenceModel),
+  reply: listReader(inferenceModel),
 });

@@ -1,9 +1,26 @@
 /** Reads replies of the service into values over their bytes: strict about what is around its objects, tolerant of their fields. */
-import { childrenOf, firstByteOf, memberAt, type Place, parsedAt, rootAbove, rootOf, spanOf } from "../json/table.ts";
-import { elementSpans, isObject, type JsonObject, openBrace, openBracket, type Span, textOf } from "../json/walk.ts";
+import {
+  childrenOf,
+  firstByteOf,
+  type JsonValue,
+  memberAt,
+  parseValue,
+  readRoot,
+  readRootWithLeaf,
+  spanOf,
+} from "../json/table.ts";
+import {
+  isObject,
+  type JsonObject,
+  listElementSpans,
+  openBrace,
+  openBracket,
+  type Span,
+  sliceText,
+} from "../json/walk.ts";
 
 /** A value that is not of the interface's type: shown as it came, never calculated with. */
-export class Mistyped {
+export class MistypedValue {
   readonly value: unknown;
   constructor(value: unknown) {
     this.value = value;
@@ -11,30 +28,30 @@ export class Mistyped {
 }
 
 /** The value of a field. Each field may be absent or null. */
-export type Field<Value> = Value | Mistyped | null | undefined;
+export type Field<Value> = Value | MistypedValue | null | undefined;
 
 /** The value of a field if it is of its type. */
-export const known = <Value>(value: Field<Value>): Value | undefined =>
-  value instanceof Mistyped || value === null ? undefined : value;
+export const typedValue = <Value>(value: Field<Value>): Value | undefined =>
+  value instanceof MistypedValue || value === null ? undefined : value;
 
 /** The names of an object's fields that are not of their types. */
 export const mistypedNames = (object: object): readonly string[] =>
-  Object.entries(object).flatMap(([name, value]) => (value instanceof Mistyped ? [name] : []));
+  Object.entries(object).flatMap(([name, value]) => (value instanceof MistypedValue ? [name] : []));
 
 /** A type of the interface. */
-interface Type<Value> {
+interface FieldType<Value> {
   /** Its JSON Schema, a part of one of draft 2020-12. */
   readonly schema: JsonObject;
-  /** Returns the value itself, or a copy with what is not of its type as `Mistyped`. */
-  readonly read: (value: unknown) => Value | Mistyped;
+  /** Returns the value itself, or a copy with what is not of its type as `MistypedValue`. */
+  readonly read: (value: unknown) => Value | MistypedValue;
 }
 
 /** The value of a type. */
-export type ValueOf<Of> = Of extends Type<infer Value> ? Value : never;
+export type ValueOf<Of> = Of extends FieldType<infer Value> ? Value : never;
 
-const typeOf = <Value>(schema: JsonObject, isOfType: (value: unknown) => value is Value): Type<Value> => ({
+const defineType = <Value>(schema: JsonObject, isOfType: (value: unknown) => value is Value): FieldType<Value> => ({
   schema,
-  read: (value) => (isOfType(value) ? value : new Mistyped(value)),
+  read: (value) => (isOfType(value) ? value : new MistypedValue(value)),
 });
 
 const isText = (value: unknown): value is string => typeof value === "string";
@@ -42,81 +59,81 @@ const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
 
-export const text = typeOf({ type: "string" }, isText);
+export const text = defineType({ type: "string" }, isText);
 
 /** A number that the interface says is whole. Others are taken too. */
-export const integer = typeOf({ type: "integer" }, isNumber);
+export const integer = defineType({ type: "integer" }, isNumber);
 
-export const texts = typeOf({ type: "array", items: { type: "string" } }, isTexts);
+export const texts = defineType({ type: "array", items: { type: "string" } }, isTexts);
 
 /** An object of anything. */
-export const freeObject = typeOf({ type: "object", additionalProperties: {} }, isObject);
+export const freeObject = defineType({ type: "object", additionalProperties: {} }, isObject);
 
-export const anything = typeOf({}, (_: unknown): _ is unknown => true);
+export const anything = defineType({}, (_: unknown): _ is unknown => true);
 
 /** A type with a description. */
-export const noted = <Value>({ schema, read }: Type<Value>, description: string): Type<Value> => {
+export const withDescription = <Value>({ schema, read }: FieldType<Value>, description: string): FieldType<Value> => {
   const { type, ...others } = schema;
   return { schema: { type, description, ...others }, read };
 };
 
 /** The types of an object's fields. It may have other fields too. */
-type Shape = Readonly<Record<string, Type<unknown>>>;
+type Shape = Readonly<Record<string, FieldType<unknown>>>;
 
-type ObjectOf<Of extends Shape> = JsonObject & { readonly [Name in keyof Of]?: Field<ValueOf<Of[Name]>> };
+type ObjectValue<Of extends Shape> = JsonObject & { readonly [Name in keyof Of]?: Field<ValueOf<Of[Name]>> };
 
 /** An object of the interface. */
-export const object = <Of extends Shape>(shape: Of): Type<ObjectOf<Of>> => {
+export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> => {
   const fields = Object.entries(shape);
   const properties = fields.map(([name, { schema }]) => {
     return [name, schema.type === undefined ? schema : { ...schema, type: [schema.type, "null"] }] as const;
   });
-  const changesOf = (value: JsonObject): readonly (readonly [string, unknown])[] => {
+  const findChanges = (value: JsonObject): readonly (readonly [string, unknown])[] => {
     const changes: [string, unknown][] = [];
     for (const [name, { read }] of fields) {
       const was = value[name];
-      const is = was === undefined || was === null || was instanceof Mistyped ? was : read(was);
+      const is = was === undefined || was === null || was instanceof MistypedValue ? was : read(was);
       if (is !== was) changes.push([name, is]);
     }
     return changes;
   };
   // `changes` are what is still to be changed in the value.
-  const isRead = (value: JsonObject, changes: readonly unknown[]): value is ObjectOf<Of> =>
+  const hasShape = (value: JsonObject, changes: readonly unknown[]): value is ObjectValue<Of> =>
     isObject(value) && changes.length === 0;
   return {
     schema: { type: "object", properties: Object.fromEntries(properties) },
     read: (value) => {
-      if (!isObject(value)) return new Mistyped(value);
-      const changes = changesOf(value);
-      if (isRead(value, changes)) return value;
+      if (!isObject(value)) return new MistypedValue(value);
+      const changes = findChanges(value);
+      if (hasShape(value, changes)) return value;
       const mistyped = Object.fromEntries(changes);
       // First in the order of the interface.
       const changed = { ...mistyped, ...value, ...mistyped };
-      return isRead(changed, []) ? changed : new Mistyped(value);
+      return hasShape(changed, []) ? changed : new MistypedValue(value);
     },
   };
 };
 
 /** A list of objects. */
-export const listOf = <Value>({ schema, read }: Type<Value>): Type<readonly Value[]> => ({
+export const listOf = <Value>({ schema, read }: FieldType<Value>): FieldType<readonly Value[]> => ({
   schema: { type: "array", items: schema },
   read: (value) => {
-    if (!Array.isArray(value)) return new Mistyped(value);
+    if (!Array.isArray(value)) return new MistypedValue(value);
     const isItem = (item: unknown): item is Value => read(item) === item;
     if (value.every(isItem)) return value;
     const items = value.flatMap((item: unknown): readonly Value[] => {
       const found = read(item);
-      return found instanceof Mistyped ? [] : [found];
+      return found instanceof MistypedValue ? [] : [found];
     });
-    return items.length === value.length ? items : new Mistyped(value);
+    return items.length === value.length ? items : new MistypedValue(value);
   },
 });
 
 /** A reply that was read: its value, or the dotted path of what has another shape; undefined if the bytes are not JSON. */
-type ReplyRead<Value> = { readonly value: Value } | { readonly wrongAt: string } | undefined;
+type ReplyResult<Value> = { readonly value: Value } | { readonly wrongAt: string } | undefined;
 
 /** Reads the bytes of a reply. */
-export type ReadReply<Value> = (bytes: Uint8Array) => ReplyRead<Value>;
+export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 /** Objects in their order. Each is decoded again whenever it is looked at, and none is kept. */
 export interface Entries<Entry> extends Iterable<Entry> {
@@ -125,7 +142,7 @@ export interface Entries<Entry> extends Iterable<Entry> {
 }
 
 /** Entries that `entryAt` makes when they are looked at. */
-export const entriesOf = <Entry>(length: number, entryAt: (position: number) => Entry): Entries<Entry> => ({
+export const toEntries = <Entry>(length: number, entryAt: (position: number) => Entry): Entries<Entry> => ({
   length,
   at: (position) => (position >= 0 && position < length ? entryAt(position) : undefined),
   *[Symbol.iterator]() {
@@ -134,7 +151,7 @@ export const entriesOf = <Entry>(length: number, entryAt: (position: number) => 
 });
 
 /** The same entries, each as `change` makes it when it is looked at. */
-export const mapped = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
+export const mapEntries = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
   length: entries.length,
   at(position) {
     const entry = entries.at(position);
@@ -161,17 +178,17 @@ export interface ReplyList<Entry> extends Entries<Entry> {
 }
 
 /** Reads `{"data":[{…},…]}`. */
-export const readList =
-  <Value>({ read }: Type<Value>): ReadReply<ReplyList<Value>> =>
+export const listReader =
+  <Value>({ read }: FieldType<Value>): ReplyReader<ReplyList<Value>> =>
   (bytes) => {
-    const root = rootAbove("data", bytes);
+    const root = readRootWithLeaf("data", bytes);
     const data = memberAt(root, "data");
     if (root === undefined) return undefined;
     if (data === undefined) return { wrongAt: firstByteOf(root) === openBrace ? "data" : "" };
     if (firstByteOf(data) !== openBracket) return { wrongAt: "data" };
     const spans: Span[] = [];
     const positions: number[] = [];
-    const elements = elementSpans(bytes, spanOf(data));
+    const elements = listElementSpans(bytes, spanOf(data));
     for (const [position, span] of elements.entries()) {
       if (bytes[span.start] === letterN) continue;
       if (bytes[span.start] !== openBrace) return { wrongAt: `data.${position}` };
@@ -182,18 +199,18 @@ export const readList =
       const { start, end } = spans[position] ?? { start: 0, end: 0 };
       return bytes.subarray(start, end);
     };
-    const entries = entriesOf(spans.length, (position): Value => {
-      const value = read(JSON.parse(textOf(bytes, spans[position] ?? { start: 0, end: 0 })));
-      if (value instanceof Mistyped) throw new TypeError(`entry ${position} is not an object`);
+    const entries = toEntries(spans.length, (position): Value => {
+      const value = read(JSON.parse(sliceText(bytes, spans[position] ?? { start: 0, end: 0 })));
+      if (value instanceof MistypedValue) throw new TypeError(`entry ${position} is not an object`);
       return value;
     });
     const more = memberAt(root, "has_more");
-    const hasMore = more !== undefined && parsedAt(more) === true;
+    const hasMore = more !== undefined && parseValue(more) === true;
     const nulls = elements.length - spans.length;
     return { value: { ...entries, bytes, bytesAt, elements, positions, nulls, hasMore } };
   };
 
-const isNull = (place: Place): boolean => firstByteOf(place) === letterN;
+const isNull = (place: JsonValue): boolean => firstByteOf(place) === letterN;
 
 /** The first byte of `null`, and of no other value. */
 const letterN = 0x6e;
@@ -205,27 +222,27 @@ interface ReplyObject {
 }
 
 /** Reads `{"<member>":{…}}`, or null in place of the object. */
-export const readObject =
-  ({ read }: Type<object>, member: string): ReadReply<ReplyObject | null> =>
+export const objectReader =
+  ({ read }: FieldType<object>, member: string): ReplyReader<ReplyObject | null> =>
   (bytes) => {
-    const root = rootOf(bytes);
+    const root = readRoot(bytes);
     if (root === undefined) return undefined;
     const place = memberAt(root, member);
     if (place !== undefined && isNull(place)) return { value: null };
     if (place === undefined) return { wrongAt: firstByteOf(root) === openBrace ? member : "" };
-    const outline = read(outlineOf(place));
-    if (outline instanceof Mistyped) return { wrongAt: member };
+    const outline = read(readOutline(place));
+    if (outline instanceof MistypedValue) return { wrongAt: member };
     const { start, end } = spanOf(place);
     return { value: { bytes: bytes.subarray(start, end), mistyped: mistypedNames(outline) } };
   };
 
 /** The fields of an object, with nothing in those that are objects or lists. */
-const outlineOf = (place: Place): unknown =>
+const readOutline = (place: JsonValue): unknown =>
   firstByteOf(place) === openBrace
-    ? Object.fromEntries(Array.from(childrenOf(place), ([name, field]) => [name, emptied(field)]))
+    ? Object.fromEntries(Array.from(childrenOf(place), ([name, field]) => [name, emptyIfNested(field)]))
     : undefined;
 
-const emptied = (place: Place): unknown => {
+const emptyIfNested = (place: JsonValue): unknown => {
   const first = firstByteOf(place);
-  return first === openBrace ? {} : first === openBracket ? [] : parsedAt(place);
+  return first === openBrace ? {} : first === openBracket ? [] : parseValue(place);
 };

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
-import { codeOf, makeFolder, requireOwn } from "../files.ts";
+import { getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
 import {
   databaseCorrupt,
@@ -16,11 +16,11 @@ import {
 } from "./failures.ts";
 
 /** Runs `work`; its errors of the system or of SQLite become failures that name the file. */
-export const guard = <Result>(about: TitledFile, work: () => Result): Result => {
+export const withFileFailures = <Result>(about: TitledFile, work: () => Result): Result => {
   try {
     return work();
   } catch (thrown) {
-    throw fileFailure(thrown, about);
+    throw toFileFailure(thrown, about);
   }
 };
 
@@ -35,10 +35,10 @@ const sqliteFailures = new Map(
 );
 
 /** Converts an error of SQLite or of the system to a failure; returns other failures and defects as they are. */
-export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
+export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // The code of libsql is empty if the file cannot be opened at all.
-  const code = codeOf(thrown) || "SQLITE_CANTOPEN";
+  const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
   const more = { cause: thrown, where: { file: about.path } };
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
@@ -51,17 +51,17 @@ export const fileFailure = (thrown: unknown, about: TitledFile): unknown => {
 };
 
 /** True if SQLite gave up because of another process. */
-export const isBusy = (thrown: unknown): boolean => codeOf(thrown).startsWith("SQLITE_BUSY");
+export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
-/** Refuses a file, or SQLite's next to it, that another user owns or could replace. @throws Failure `place-foreign` */
+/** Refuses a file, or SQLite's next to it, that another user owns or could replace. @throws Failure `unsafe-ownership` */
 export const requireOwnFile = (path: string): void => {
-  for (const end of ["", "-wal", "-shm", "-journal"]) requireOwn(path + end);
+  for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
 /** Makes a file and its folder, with modes of their own: SQLite goes by the umask. @throws Failure `storage` */
-export const makeFile = (about: TitledFile): void => {
+export const createFile = (about: TitledFile): void => {
   requireOwnFile(about.path);
-  guard(about, () => {
+  withFileFailures(about, () => {
     makeFolder(dirname(about.path));
     const file = fs.openSync(about.path, "a", 0o600);
     try {
@@ -73,7 +73,7 @@ export const makeFile = (about: TitledFile): void => {
 };
 
 /** Tells a file from another one that has its name later; undefined if it does not exist. */
-export const identityOf = (path: string): string | undefined => {
+export const readFileIdentity = (path: string): string | undefined => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
@@ -92,9 +92,9 @@ export interface Lock {
  */
 export const tryLock = (about: TitledFile): Lock | undefined => {
   const { path } = about;
-  makeFile(about);
-  const identity = identityOf(path);
-  const isHeld = (): boolean => identity !== undefined && identityOf(path) === identity;
+  createFile(about);
+  const identity = readFileIdentity(path);
+  const isHeld = (): boolean => identity !== undefined && readFileIdentity(path) === identity;
   let connection: Connection.Database | undefined;
   try {
     connection = new Connection(resolve(path), { timeout: 0 });
@@ -105,7 +105,7 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
     connection.close();
   } catch (thrown) {
     connection?.close();
-    if (isHeld() && !isBusy(thrown)) throw fileFailure(thrown, about);
+    if (isHeld() && !isBusy(thrown)) throw toFileFailure(thrown, about);
   }
   return undefined;
 };
@@ -125,10 +125,10 @@ const release = (held: Connection.Database, path: string | undefined): void => {
 };
 
 /** How often a lock is tried. */
-const tryAgainMs = 100;
+const retryMs = 100;
 
 /** What may end a wait for a lock. */
-export interface LockWaiting {
+export interface LockWaitOptions {
   readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
   readonly maxWaitMs: number;
   /** Called once if another process has the lock. */
@@ -136,7 +136,7 @@ export interface LockWaiting {
 }
 
 /** Takes a lock when it is free; undefined if that takes too long. @throws Failure `storage`; the signal's reason */
-export const waitForLock = async (options: TitledFile & LockWaiting): Promise<Lock | undefined> => {
+export const waitForLock = async (options: TitledFile & LockWaitOptions): Promise<Lock | undefined> => {
   const { host, maxWaitMs, onWait, ...about } = options;
   const from = host.elapsed();
   for (let isFirst = true; ; isFirst = false) {
@@ -145,6 +145,6 @@ export const waitForLock = async (options: TitledFile & LockWaiting): Promise<Lo
     if (isFirst) onWait?.();
     const waitedMs = host.elapsed() - from;
     if (waitedMs >= maxWaitMs) return undefined;
-    await host.sleep(Math.min(tryAgainMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
+    await host.sleep(Math.min(retryMs * (0.5 + host.random()), maxWaitMs - waitedMs + 1), host.signal);
   }
 };

@@ -2,23 +2,26 @@
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
-import { codeOf } from "../files.ts";
+import { getErrorCode } from "../files.ts";
 import { isLoopback } from "../host.ts";
 import {
-  databaseAddress,
-  databaseAway,
   databaseFailed,
   databaseForeign,
   databaseRefused,
+  databaseUnavailable,
   databaseVersion,
+  invalidDatabaseUrl,
   type TitledFile,
 } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question } from "./index.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** Opens a database, and its tables. @throws as `openDatabase` */
-export const openServer = async (part: DatabasePart, options: DatabaseOptions): Promise<OpenedDatabase | undefined> => {
-  const database = databaseOf(part, options);
+export const openServer = async (
+  part: DatabaseSchema,
+  options: DatabaseOptions,
+): Promise<OpenedDatabase | undefined> => {
+  const database = createDatabase(part, options);
   let isOpened = false;
   try {
     const exist = await hasTables(database, part);
@@ -37,18 +40,18 @@ const schemaSql = `
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
 /** True if the tables of a part exist. @throws Failure `database-foreign`, `database-version` */
-const hasTables = async (database: Database, { name, title, server }: DatabasePart): Promise<boolean> => {
+const hasTables = async (database: Database, { name, title, server }: DatabaseSchema): Promise<boolean> => {
   const about = { path: database.path, title };
-  const [schema] = await database.ask(schemaSql);
+  const [schema] = await database.query(schemaSql);
   if (schema?.integer("relations") === 0) return false;
   if (schema?.integer("columns") !== 2) throw databaseForeign(about);
-  const [row] = await database.ask("SELECT number FROM rollcall.version WHERE part = ?", [name]);
+  const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = ?", [name]);
   const version = row?.integer("number");
   if (version === undefined || version === server.version) return version !== undefined;
   throw databaseVersion({ ...about, version, expected: server.version });
 };
 
-const makeTables = async (database: Database, part: DatabasePart): Promise<void> => {
+const makeTables = async (database: Database, part: DatabaseSchema): Promise<void> => {
   const { version, tables } = part.server;
   const statements = [
     // One process at a time makes tables. It makes the schema and the table of versions if they do not exist.
@@ -59,7 +62,7 @@ const makeTables = async (database: Database, part: DatabasePart): Promise<void>
     ...tables,
   ];
   try {
-    await database.together(statements.map((sql) => ({ sql })));
+    await database.transact(statements.map((sql) => ({ sql })));
   } catch (thrown) {
     // Another process did it meanwhile, or this one did and lost the answer.
     if (!(await hasTables(database, part))) throw thrown;
@@ -71,12 +74,12 @@ const firstWaitMs = 200;
 const maxRepeatWaitMs = 5000;
 
 /** If a machine vanishes, others do not wait for long for the transaction that it began. */
-const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
+const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
-const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
+const createDatabase = (part: DatabaseSchema, options: DatabaseOptions): Database => {
   const { host, maxWaitMs, onAway, path } = options;
   const about = { path, title: part.title };
-  const pool = openPool(options, part.server.connections ?? defaultConnections);
+  const pool = openPool(options, part.server.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
   /** Asks on a connection, and gives up one that broke. */
   const withClient = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
@@ -87,7 +90,7 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
     try {
       return await ask(client);
     } catch (thrown) {
-      isWhole = thrown instanceof pg.DatabaseError && obstacleOf(thrown)?.isConflict !== false;
+      isWhole = thrown instanceof pg.DatabaseError && toRetryableError(thrown)?.isConflict !== false;
       throw thrown;
     } finally {
       client.removeAllListeners("error");
@@ -95,23 +98,23 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
     }
   };
   /** Asks until there is an answer, or the wait is over. */
-  const persistently = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+  const withRetries = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const from = host.elapsed();
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRepeatWaitMs)) {
       try {
         return await withClient(ask);
       } catch (thrown) {
-        const obstacle = obstacleOf(thrown);
-        if (obstacle === undefined) throw failureOf(thrown, about);
+        const obstacle = toRetryableError(thrown);
+        if (obstacle === undefined) throw toFailure(thrown, about);
         const { code, isConflict } = obstacle;
         const waitedMs = host.elapsed() - from;
-        if (isClosing || waitedMs >= maxWaitMs) throw databaseAway({ ...about, code, waitedMs });
+        if (isClosing || waitedMs >= maxWaitMs) throw databaseUnavailable({ ...about, code, waitedMs });
         if (wait === firstWaitMs && !isConflict) onAway(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
     }
   };
-  const askOn = async (client: pg.PoolClient, { sql, values = [] }: Question): Promise<readonly Row[]> => {
+  const queryOn = async (client: pg.PoolClient, { sql, values = [] }: Statement): Promise<readonly Row[]> => {
     let count = 0;
     const numbered = sql.replaceAll("?", () => `$${++count}`);
     const given = values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value));
@@ -120,13 +123,13 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
   return {
     path,
     isShared: true,
-    ask: async (sql, values = []) => await persistently(async (client) => await askOn(client, { sql, values })),
-    together: async (questions, onDoubt) =>
-      await persistently(async (client) => {
-        await client.query(begin);
+    query: async (sql, values = []) => await withRetries(async (client) => await queryOn(client, { sql, values })),
+    transact: async (questions, onDoubt) =>
+      await withRetries(async (client) => {
+        await client.query(beginSql);
         try {
           const answers: (readonly Row[])[] = [];
-          for (const question of questions) answers.push(await askOn(client, question));
+          for (const question of questions) answers.push(await queryOn(client, question));
           await client.query("COMMIT").catch((thrown: unknown) => {
             onDoubt?.();
             throw thrown;
@@ -138,7 +141,7 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
           throw thrown;
         }
       }),
-    isThere: () => true,
+    isUnchanged: () => true,
     close: async (finish) => {
       isClosing = true;
       await finish?.().catch(() => undefined);
@@ -149,13 +152,13 @@ const databaseOf = (part: DatabasePart, options: DatabaseOptions): Database => {
 
 const bufferOf = (value: Uint8Array): Buffer => Buffer.from(value.buffer, value.byteOffset, value.length);
 
-const connectMs = 5000;
+const connectTimeoutMs = 5000;
 
 /** How long an answer may take: a connection to a machine that vanished says nothing. */
-const answerMs = 10_000;
+const queryTimeoutMs = 10_000;
 
 /** Connections of a run: one for its requests, and others for what it asks meanwhile. */
-const defaultConnections = 3;
+const defaultMaxConnections = 3;
 
 /** Integers of eight bytes, which are numbers here as in SQLite. */
 const bigintType = 20;
@@ -164,14 +167,14 @@ const bigintType = 20;
 const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let { password = "" } = place;
-  let asked: Promise<string> | undefined;
+  let pendingPassword: Promise<string> | undefined;
   const pool = new pg.Pool({
-    ...addressOptions(path),
+    ...parseUrl(path),
     // Without a password, the driver would look for one itself, and warn on standard error.
     password: async () => password,
     max,
-    connectionTimeoutMillis: connectMs,
-    query_timeout: answerMs,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "rollcall",
     // The driver waits until the other side closes, so that sockets are kept to give them up.
@@ -193,14 +196,14 @@ const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: num
       try {
         return await pool.connect();
       } catch (thrown) {
-        const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSasl(thrown);
+        const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || place.password !== undefined) throw thrown;
         // Another connection may have asked meanwhile.
         if (password === used) {
-          asked ??= passwordCommand().finally(() => {
-            asked = undefined;
+          pendingPassword ??= passwordCommand().finally(() => {
+            pendingPassword = undefined;
           });
-          password = await asked;
+          password = await pendingPassword;
         }
         return await pool.connect();
       }
@@ -216,10 +219,10 @@ const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: num
 };
 
 /** The error of the driver for a password that is empty or wrong, before the database refuses it. */
-const isSasl = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
+const isSaslError = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
 
 /** Reads an address, which was checked where it was given (settings/ledger-place.ts). */
-const addressOptions = (address: string): pg.PoolConfig => {
+const parseUrl = (address: string): pg.PoolConfig => {
   const url = new URL(address);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
@@ -235,25 +238,25 @@ const addressOptions = (address: string): pg.PoolConfig => {
  * An error that may pass if the same is asked again: a server that stops, starts or is full, a connection, or, as a conflict,
  * another transaction; undefined for other errors.
  */
-const obstacleOf = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
+const toRetryableError = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
     const isConflict = code === "40001" || code === "40P01";
     return isConflict || /^(08|57P0|53)/.test(code) ? { code, isConflict } : undefined;
   }
   const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
-  const own = codeOf(thrown);
+  const own = getErrorCode(thrown);
   if (!isOfNetwork || /CERT|TLS|SSL/.test(own)) return undefined;
   return { code: own === "unknown" ? "ECONNRESET" : own, isConflict: false };
 };
 
 /** Converts an error that does not pass to a failure; returns other failures and defects as they are. */
-const failureOf = (thrown: unknown, about: TitledFile): unknown => {
+const toFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message)) {
-    return databaseAddress({ ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
+    return invalidDatabaseUrl({ ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
   }
-  const code = isSasl(thrown) ? "28P01" : codeOf(thrown);
+  const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
   return (/^(28|3D|42501)/.test(code) ? databaseRefused : databaseFailed)({ ...about, code });
 };

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabasePart, OpenedDatabase, Question, Value } from "./index.ts";
-import { guard, identityOf, isBusy, makeFile, requireOwnFile } from "./own-file.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, SqlValue, Statement } from "./index.ts";
+import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** The longest wait for a file: 50 processes at once, each with a commit. No signal is heard meanwhile. */
 const maxLockMs = 30_000;
 
 /** How often, and how far apart, the journal of a new file is tried: 5 s in all, although it takes milliseconds. */
-const journalTries = 200;
+const maxJournalTries = 200;
 const journalWaitMs = 25;
 
 /** Larger than the default of SQLite, because most values are long. */
@@ -21,18 +21,18 @@ const pageBytes = 16_384;
 /** Statements that stay prepared, so that thousands need no memory. They keep their values: few and short ones. */
 const maxPrepared = 64;
 const maxPreparedValues = 32;
-const maxPreparedLength = 4096;
+const maxPreparedValueLength = 4096;
 
 /** How long after a commit its pages move from the log to the file. Many small commits move at once. */
 const checkpointAfterMs = 200;
 
 /** Opens a file, and makes it in a folder that is its owner's alone. @throws as `openDatabase` */
 export const openFile = (
-  part: DatabasePart,
+  part: DatabaseSchema,
   { path, make, toRead = false, maxWaitMs }: Pick<DatabaseOptions, "path" | "make" | "toRead" | "maxWaitMs">,
 ): OpenedDatabase | undefined => {
   const about = { path, title: part.title };
-  return guard(about, () => {
+  return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     const created = (stats?.size ?? 0) === 0;
     if (stats !== undefined && !stats.isFile()) {
@@ -45,21 +45,21 @@ export const openFile = (
     if (created && !make) return undefined;
     requireOwnFile(path);
     const isCopy = toRead && !isWritable(path);
-    if (created) makeFile(about);
+    if (created) createFile(about);
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
       // As an absolute path: `:memory:` and an address are names of files here.
-      const file = folder === undefined ? resolve(path) : copyInto(folder, path);
+      const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
-      prepareFile({ connection, about }, part);
+      prepareTables({ connection, about }, part);
       // It is rollcall's own. By its name: the system frees SQLite's locks if a descriptor of the file is closed.
       if (!toRead && ((stats?.mode ?? 0) & 0o077) !== 0) fs.chmodSync(path, 0o600);
       // The log of a copy moves into the file, which needs no name from then on.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
-      const isLate = !isCopy && part.file.checkpoints === "after answers";
+      const isLate = !isCopy && part.file.checkpointTime === "after answers";
       if (isLate) connection.exec("PRAGMA wal_autocheckpoint = 0");
-      return { database: databaseOf({ connection, about }, { isLate }), created, isCopy };
+      return { database: createDatabase({ connection, about }, { isLate }), created, isCopy };
     } catch (thrown) {
       connection?.close();
       throw thrown;
@@ -80,7 +80,7 @@ const isWritable = (path: string): boolean => {
 };
 
 /** Copies a file that cannot be written, with its log; returns the copy. */
-const copyInto = (folder: string, path: string): string => {
+const copyDatabase = (folder: string, path: string): string => {
   const copy = join(folder, "copy.db");
   for (const end of ["", "-wal"].filter((end) => fs.existsSync(path + end))) {
     fs.copyFileSync(path + end, copy + end);
@@ -95,49 +95,49 @@ interface OpenFile {
 }
 
 /** Makes the tables in an empty file, and refuses a file of another program or version. */
-const prepareFile = (file: OpenFile, part: DatabasePart): void => {
+const prepareTables = (file: OpenFile, part: DatabaseSchema): void => {
   const { connection } = file;
   const { applicationId, version, tables } = part.file;
   const has = hasTables(file, part);
   connection.exec("PRAGMA synchronous = FULL");
   if (has) return;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
-  useWriteAheadLog(connection);
+  enableWriteAheadLog(connection);
   transaction(connection, () => {
     // Another process may have made them since the first look.
-    if (!hasTables(file, part)) for (const sql of tables) connection.exec(plain(sql));
+    if (!hasTables(file, part)) for (const sql of tables) connection.exec(stripSchema(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });
 };
 
 /** SQLite does not wait if two processes change the journal of a new file at once, so this does. */
-const useWriteAheadLog = (connection: Connection.Database): void => {
+const enableWriteAheadLog = (connection: Connection.Database): void => {
   for (let tries = 1; ; tries++) {
     try {
       connection.exec("PRAGMA journal_mode = WAL");
       return;
     } catch (thrown) {
-      if (tries === journalTries || !isBusy(thrown)) throw thrown;
+      if (tries === maxJournalTries || !isBusy(thrown)) throw thrown;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, journalWaitMs);
     }
   }
 };
 
 /** One statement, so that it sees the tables of another process with its application id. */
-const factsSql = `SELECT application_id AS owner, user_version AS version, own.sql AS sql
+const versionSql = `SELECT application_id AS owner, user_version AS version, own.sql AS sql
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own ON own.sql IS NOT NULL`;
 
 /** True if a file has tables, and this program can use them. @throws Failure `database-foreign`, `database-version` */
-const hasTables = ({ connection, about }: OpenFile, part: DatabasePart): boolean => {
+const hasTables = ({ connection, about }: OpenFile, part: DatabaseSchema): boolean => {
   const { applicationId, version: expected, tables } = part.file;
-  const rows = rowsOf(connection.prepare(factsSql).all(), about);
+  const rows = rowsOf(connection.prepare(versionSql).all(), about);
   const [owner = 0, version = 0] = ["owner", "version"].map((column) => rows[0]?.integer(column));
   const made = rows.filter((row) => !row.isNull("sql")).map((row) => oneLine(row.text("sql")));
   if (owner === 0 && made.length === 0) return false;
   const where = { file: about.path };
   if (owner !== applicationId) throw databaseForeign(about, { where });
   // Development versions before 0.1.0 counted from 1 as well, but their tables are others.
-  const isEarly = tables.some((sql) => sql.startsWith("CREATE ") && !made.includes(oneLine(plain(sql))));
+  const isEarly = tables.some((sql) => sql.startsWith("CREATE ") && !made.includes(oneLine(stripSchema(sql))));
   const found = isEarly && version === expected ? 0 : version;
   if (found !== expected) throw databaseVersion({ ...about, version: found, expected }, { where });
   return true;
@@ -148,7 +148,7 @@ const rowsOf = (rows: readonly unknown[], about: TitledFile): readonly Row[] => 
 const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
 
 /** A file has no schemas. */
-const plain = (sql: string): string => sql.replaceAll("rollcall.", "");
+const stripSchema = (sql: string): string => sql.replaceAll("rollcall.", "");
 
 const transaction = <Result>(connection: Connection.Database, work: () => Result): Result => {
   connection.exec("BEGIN IMMEDIATE");
@@ -162,19 +162,23 @@ const transaction = <Result>(connection: Connection.Database, work: () => Result
   }
 };
 
-const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLate: boolean }): Database => {
-  const identity = (): string => [about.path, `${about.path}-wal`].map(identityOf).join();
+const createDatabase = (
+  { connection, about }: OpenFile,
+  { isLate: isCheckpointDelayed }: { readonly isLate: boolean },
+): Database => {
+  const identity = (): string => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const opened = identity();
   const prepared = new Map<string, Connection.Statement<unknown[]>>();
-  const isLong = (value: Value): boolean => typeof value !== "number" && (value?.length ?? 0) > maxPreparedLength;
-  const ask = ({ sql, values = [] }: Question): readonly Row[] => {
-    const statement = prepared.get(sql) ?? connection.prepare(plain(sql));
+  const isLong = (value: SqlValue): boolean =>
+    typeof value !== "number" && (value?.length ?? 0) > maxPreparedValueLength;
+  const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
+    const statement = prepared.get(sql) ?? connection.prepare(stripSchema(sql));
     if (values.length > maxPreparedValues || values.some(isLong)) prepared.delete(sql);
     else if (prepared.size < maxPrepared) prepared.set(sql, statement);
     return rowsOf(statement.all([...values]), about);
   };
   let checkpoint: NodeJS.Timeout | undefined;
-  const moveLog = (): void => {
+  const checkpointLog = (): void => {
     checkpoint = undefined;
     try {
       connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
@@ -185,14 +189,14 @@ const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLa
   return {
     path: about.path,
     isShared: false,
-    ask: async (sql, values = []) => guard(about, () => ask({ sql, values })),
-    together: async (questions) =>
-      guard(about, () => {
-        const answers = transaction(connection, () => questions.map(ask));
-        if (isLate) checkpoint ??= setTimeout(moveLog, checkpointAfterMs).unref();
+    query: async (sql, values = []) => withFileFailures(about, () => runStatement({ sql, values })),
+    transact: async (questions) =>
+      withFileFailures(about, () => {
+        const answers = transaction(connection, () => questions.map(runStatement));
+        if (isCheckpointDelayed) checkpoint ??= setTimeout(checkpointLog, checkpointAfterMs).unref();
         return answers;
       }),
-    isThere: () => identity() === opened,
+    isUnchanged: () => identity() === opened,
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
@@ -202,7 +206,7 @@ const databaseOf = ({ connection, about }: OpenFile, { isLate }: { readonly isLa
 };
 
 /** A file that was examined. */
-export interface ExaminedFile {
+export interface DatabaseReport {
   readonly bytes: number;
   /** The version of its tables; 0 for an empty file. */
   readonly version: number;
@@ -222,9 +226,13 @@ const maxDamages = 3;
 const maxExaminedBytes = 512 * 1024 * 1024;
 
 /** Examines a file, and asks `sql` if it is not damaged; undefined if there is no file. @throws Failure `storage` */
-export const examineFile = async (part: DatabasePart, path: string, sql: string): Promise<ExaminedFile | undefined> => {
+export const examineFile = async (
+  part: DatabaseSchema,
+  path: string,
+  sql: string,
+): Promise<DatabaseReport | undefined> => {
   const about = { path, title: part.title };
-  const stats = guard(about, () => fs.statSync(path, { throwIfNoEntry: false }));
+  const stats = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }));
   if (stats === undefined) return undefined;
   const { size: bytes } = stats;
   const opened = openFile(part, { path, make: false, toRead: true, maxWaitMs: examineWaitMs });
@@ -232,9 +240,9 @@ export const examineFile = async (part: DatabasePart, path: string, sql: string)
   const { database } = opened;
   try {
     const isSmall = bytes <= maxExaminedBytes;
-    const checked = isSmall ? await database.ask(`PRAGMA quick_check(${maxDamages})`) : undefined;
+    const checked = isSmall ? await database.query(`PRAGMA quick_check(${maxDamages})`) : undefined;
     const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
-    const rows = (damages ?? []).length === 0 ? await database.ask(sql) : [];
+    const rows = (damages ?? []).length === 0 ? await database.query(sql) : [];
     return { bytes, version: part.file.version, damages, rows };
   } finally {
     await database.close();

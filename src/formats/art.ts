@@ -2,11 +2,11 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Columns, columnJson } from "../input/index.ts";
-import { isObject, parsedJson } from "../json/walk.ts";
-import { type Built, list, replaced } from "./built.ts";
+import { isObject, parseJson } from "../json/walk.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { inGroup, judge } from "./rollout.ts";
-import { needed, Unfit, type Value } from "./value.ts";
+import { list, type OutputJson, replaceMembers } from "./output-json.ts";
+import { findReward, withGroup } from "./rollout.ts";
+import { ConversionError, requireKey, type Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",
@@ -14,12 +14,12 @@ export const art: Format = {
   keys: { group: "group_index", reward: "reward", sampled: "choices" },
   records: { parquet: true },
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
-  looksAt: ["format_version", "group_index", "trajectory_index", "group_json"],
+  previewedColumns: ["format_version", "group_index", "trajectory_index", "group_json"],
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
     value.get("group_index") !== undefined &&
     (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
-  open: (run) => rows(run),
+  open: (run) => openRows(run),
   left: [
     [
       "a column for queries: group_json and trajectory_json count, and say otherwise",
@@ -28,7 +28,7 @@ export const art: Format = {
   ],
 };
 
-const version = 2;
+const supportedVersion = 2;
 
 /** The rows of a group: their positions by `trajectory_index`, and digests of what they say of it. */
 interface GroupRows {
@@ -38,19 +38,19 @@ interface GroupRows {
   empty: number;
 }
 
-const rows = (run: FormatRun): Converter => {
+const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   /** What is wrong with rows, by file and position. */
   const faults = new Map<string, string>();
   /** The first row of another version in each file. */
-  const refused = new Map<string, number>();
+  const firstRefused = new Map<string, number>();
   /** The last JSON of a group, and its digest: the rows of a group repeat it. */
   let last = { json: "", digest: "" };
 
   /** Rows can have any order: only all of them tell if one is missing. */
   const lookAtColumns = (row: Columns, { file, position }: Omit<SourceRecord, "value">): void => {
     const groupIndex = numberIn(row.group_index);
-    if (numberIn(row.format_version) !== version || groupIndex === undefined) return;
+    if (numberIn(row.format_version) !== supportedVersion || groupIndex === undefined) return;
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
     const group = groups.get(groupIndex) ?? { positions: new Map(), digests: new Set(), first: position, empty: 0 };
@@ -76,8 +76,8 @@ const rows = (run: FormatRun): Converter => {
     if (groups === undefined) return;
     files.delete(file);
     const fault = (position: number, wrong: string): void => void faults.set(`${file} ${position}`, wrong);
-    for (const [at, [groupIndex, { positions, first }]] of inOrder(groups).entries()) {
-      const ordered = inOrder(positions);
+    for (const [at, [groupIndex, { positions, first }]] of sortByKey(groups).entries()) {
+      const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], position) => index !== position);
       const [, position] = ordered[rank] ?? [];
       if (position !== undefined) {
@@ -92,33 +92,34 @@ const rows = (run: FormatRun): Converter => {
   /** True if a row has another version. The first of a file says it for all. @throws Unfit */
   const isRefused = ({ value: row, file, position }: SourceRecord): boolean => {
     const own = row.get("format_version");
-    if (own?.number === version) return false;
-    const first = refused.get(file) ?? position;
-    refused.set(file, first);
+    if (own?.number === supportedVersion) return false;
+    const first = firstRefused.get(file) ?? position;
+    firstRefused.set(file, first);
     if (first !== position) return true;
     const wrong =
       own === undefined || own.number === 1
         ? "it is version 1, which records neither finish_reason nor logprobs"
         : `it is version ${own.raw}`;
-    throw new Unfit(`${wrong}: only version ${version} is read`, own ?? row);
+    throw new ConversionError(`${wrong}: only version ${supportedVersion} is read`, own ?? row);
   };
 
   return {
-    lookAtColumns,
+    previewColumns: lookAtColumns,
     convert: (record) => {
       const { value: row, file, position } = record;
       if (isRefused(record)) return [];
       findMissing(file);
-      const groupIndex = needed(row, "group_index");
+      const groupIndex = requireKey(row, "group_index");
       const group = groupIndex.raw;
-      return inGroup(group, () => {
-        if (!Number.isInteger(groupIndex.number)) throw new Unfit("group_index is no whole number", groupIndex);
+      return withGroup(group, () => {
+        if (!Number.isInteger(groupIndex.number))
+          throw new ConversionError("group_index is no whole number", groupIndex);
         const fault = faults.get(`${file} ${position}`);
-        if (fault !== undefined) throw new Unfit(fault, row);
-        const own = objectIn(needed(row, "group_json"));
+        if (fault !== undefined) throw new ConversionError(fault, row);
+        const own = requireObject(requireKey(row, "group_json"));
         const inside = own.get("trajectories");
         if (inside !== undefined) {
-          throw new Unfit("group_json holds trajectories, which have rows of their own", inside);
+          throw new ConversionError("group_json holds trajectories, which have rows of their own", inside);
         }
         return [{ group, members: own.members(), ...rolloutOf(run, row, own) }];
       });
@@ -128,31 +129,37 @@ const rows = (run: FormatRun): Converter => {
 
 const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
-  const also = () => repeated(row, group, text?.inner);
+  const also = () => listRepeatedColumns(row, group, text?.embeddedJson);
   if (index === undefined) {
-    if (text !== undefined) throw new Unfit("trajectory_index is missing beside trajectory_json", row);
-    return { also, known: [group] };
+    if (text !== undefined) throw new ConversionError("trajectory_index is missing beside trajectory_json", row);
+    return { repeatedValues: also, identityValues: [group] };
   }
-  if (!Number.isInteger(index.number)) throw new Unfit("trajectory_index is no whole number", index);
-  const trajectory = objectIn(text ?? needed(row, "trajectory_json"));
+  if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is no whole number", index);
+  const trajectory = requireObject(text ?? requireKey(row, "trajectory_json"));
   refuseExchanges(trajectory);
   const { rewardFrom, rewards } = run.options;
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
-  const { reward, identity } = judge(run, { record: trajectory, ids, own: trajectory.get("reward") });
+  const { reward, identity } = findReward(run, { record: trajectory, ids, own: trajectory.get("reward") });
   const isOwn = rewardFrom === undefined && rewards === undefined;
   const known = [group, trajectory];
-  return { index: index.number, identity, known, also, trajectory: whole(trajectory, isOwn ? {} : { reward }) };
+  return {
+    index: index.number,
+    identity,
+    identityValues: known,
+    repeatedValues: also,
+    trajectory: completeTrajectory(trajectory, isOwn ? {} : { reward }),
+  };
 };
 
 const numberIn = (value: unknown): number | undefined =>
   typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
 
-const inOrder = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
+const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
 /** The JSON object in a text. @throws Unfit */
-const objectIn = (value: Value): Value => {
-  const own = value.inner;
-  if (own?.isObject !== true) throw new Unfit("it holds no JSON object", value);
+const requireObject = (value: Value): Value => {
+  const own = value.embeddedJson;
+  if (own?.isObject !== true) throw new ConversionError("it holds no JSON object", value);
   return own;
 };
 
@@ -161,29 +168,29 @@ const refuseExchanges = (trajectory: Value): void => {
   const exchanges = trajectory.get("exchanges");
   const lists = exchanges === undefined ? [] : [exchanges, ...exchanges.members().map(([, one]) => one)];
   if (!lists.some((one) => one.items().length > 0) || exchanges === undefined) return;
-  throw new Unfit("exchanges are not read: only messages_and_choices are", exchanges);
+  throw new ConversionError("exchanges are not read: only messages_and_choices are", exchanges);
 };
 
 /** A trajectory byte for byte, except members of our own. Its writer omits messages_and_choices if there are none. */
-const whole = (trajectory: Value, own: Readonly<Record<string, Built>>): Built => {
+const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
   const none = { messages_and_choices: list([]) };
   const histories = trajectory.get("additional_histories")?.items() ?? [];
-  const made: Record<string, Built> = { ...own, ...(lacks(trajectory) ? none : {}) };
+  const made: Record<string, OutputJson> = { ...own, ...(lacks(trajectory) ? none : {}) };
   if (histories.some(lacks)) {
-    made.additional_histories = list(histories.map((one) => (lacks(one) ? replaced(one, none) : one)));
+    made.additional_histories = list(histories.map((one) => (lacks(one) ? replaceMembers(one, none) : one)));
   }
-  return Object.keys(made).length === 0 ? trajectory : replaced(trajectory, made);
+  return Object.keys(made).length === 0 ? trajectory : replaceMembers(trajectory, made);
 };
 
 /** Columns that tell rows apart, and columns for queries that repeat the JSON, each with the place of what it says. */
-function* repeated(
+function* listRepeatedColumns(
   row: Value,
   group: Value,
   trajectory: Value | undefined,
 ): Generator<readonly [value: Value, to: string]> {
-  const told = { format_version: "group", group_index: "group", trajectory_index: "group.trajectories[]" };
-  for (const [column, to] of Object.entries(told)) {
+  const columnTargets = { format_version: "group", group_index: "group", trajectory_index: "group.trajectories[]" };
+  for (const [column, to] of Object.entries(columnTargets)) {
     const value = row.get(column);
     if (value !== undefined) yield [value, to];
   }
@@ -202,17 +209,17 @@ function* repeated(
   ];
   for (const [column, to, said] of queries) {
     const value = row.get(column);
-    if (value !== undefined && isDeepStrictEqual(withoutSpelling(value.data), withoutSpelling(said))) yield [value, to];
+    if (value !== undefined && isDeepStrictEqual(parseNestedJson(value.data), parseNestedJson(said))) yield [value, to];
   }
 }
 
 /** A value with the JSON in its texts parsed: writers put white space into it as they like. */
-const withoutSpelling = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutSpelling);
+const parseNestedJson = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(parseNestedJson);
   if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSpelling(one)]));
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, parseNestedJson(one)]));
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
-  const json = parsedJson(value);
+  const json = parseJson(value);
   return json === undefined ? value : json.value;
 };
 

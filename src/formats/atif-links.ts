@@ -1,7 +1,7 @@
 /** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { FormatRun, SourceRecord } from "./format.ts";
-import { itemsAt, Unfit, type Value } from "./value.ts";
+import { ConversionError, itemsAt, type Value } from "./value.ts";
 
 export interface LocatedDocument {
   readonly document: Value;
@@ -15,22 +15,24 @@ export interface Reference {
   readonly sessionId?: string | undefined;
 }
 
-export const referenceText = ({ path, trajectoryId, sessionId }: Reference): string =>
+export const formatReference = ({ path, trajectoryId, sessionId }: Reference): string =>
   path ?? (trajectoryId === undefined ? `session_id ${sessionId}` : `trajectory_id ${trajectoryId}`);
 
 /** The file in which a document continues. */
-export const continuationOf = (document: Value): Reference | undefined => {
+export const findContinuation = (document: Value): Reference | undefined => {
   const path = document.textAt("continued_trajectory_ref");
   return path === undefined ? undefined : { path };
 };
 
 /** The documents of subagents that are in another. */
-export const embeddedIn = (document: Value): readonly Value[] =>
+export const listEmbedded = (document: Value): readonly Value[] =>
   itemsAt(document, "subagent_trajectories").filter(({ isObject }) => isObject);
 
 /** The documents of subagents that steps refer to, and that are other files. */
-export const subagentsOf = (document: Value): readonly Reference[] => {
-  const embedded = new Set(embeddedIn(document).map((own) => own.textAt("trajectory_id") ?? own.textAt("session_id")));
+export const listSubagents = (document: Value): readonly Reference[] => {
+  const embedded = new Set(
+    listEmbedded(document).map((own) => own.textAt("trajectory_id") ?? own.textAt("session_id")),
+  );
   return itemsAt(document, "steps")
     .flatMap((step) => itemsAt(step, "observation", "results"))
     .flatMap((result) => {
@@ -46,10 +48,10 @@ export const subagentsOf = (document: Value): readonly Reference[] => {
     .filter((reference) => Object.values(reference).some((value) => value !== undefined));
 };
 
-const referencesOf = (document: Value): readonly Reference[] => [
-  ...[continuationOf(document) ?? []].flat(),
-  ...subagentsOf(document),
-  ...embeddedIn(document).flatMap(referencesOf),
+const listReferences = (document: Value): readonly Reference[] => [
+  ...[findContinuation(document) ?? []].flat(),
+  ...listSubagents(document),
+  ...listEmbedded(document).flatMap(listReferences),
 ];
 
 export type Links = ReturnType<typeof openLinks>;
@@ -73,7 +75,7 @@ export const openLinks = (run: FormatRun) => {
     // In newer documents, a session is that of the whole run: the same one does not tell documents apart.
     const isWholeRun = sessionId === undefined || sessions.get(join(from)) === sessionId;
     return [
-      ...(path === undefined ? [] : [join(folder, withinFolder(path))]),
+      ...(path === undefined ? [] : [join(folder, toLocalPath(path))]),
       ...(trajectoryId === undefined ? [] : ownFile(byTrajectory.get(trajectoryId))),
       ...(isWholeRun ? [] : ownFile(bySession.get(sessionId))),
     ];
@@ -91,7 +93,7 @@ export const openLinks = (run: FormatRun) => {
 
   return {
     /** Takes note of the ids of a document, and of its references. */
-    look({ value, file: name }: Pick<SourceRecord, "value" | "file">): void {
+    addDocument({ value, file: name }: Pick<SourceRecord, "value" | "file">): void {
       const file = join(name);
       const [trajectory, session] = [value.textAt("trajectory_id"), value.textAt("session_id")];
       if (trajectory !== undefined) addTo(byTrajectory, trajectory, file);
@@ -99,7 +101,7 @@ export const openLinks = (run: FormatRun) => {
         addTo(bySession, session, file);
         sessions.set(file, session);
       }
-      references.set(file, referencesOf(value));
+      references.set(file, listReferences(value));
     },
 
     /** True if another document refers to a file, which is a part of it then. @throws Unfit if that is a circle */
@@ -107,7 +109,7 @@ export const openLinks = (run: FormatRun) => {
       owners ??= findOwners();
       const seen = new Set<string>();
       for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
-        if (seen.has(at)) throw new Unfit(`it is a part of itself, by way of ${[...seen].join(", ")}`, value);
+        if (seen.has(at)) throw new ConversionError(`it is a part of itself, by way of ${[...seen].join(", ")}`, value);
         seen.add(at);
       }
       return seen.size > 1;
@@ -116,7 +118,7 @@ export const openLinks = (run: FormatRun) => {
     /** Returns the document that another refers to; undefined if there is none. */
     find(reference: Reference, from: string): LocatedDocument | undefined {
       for (const file of filesOf(reference, from)) {
-        const document = run.beside({ file: from }, relative(dirname(from), file));
+        const document = run.readDocument({ file: from }, relative(dirname(from), file));
         if (document?.get("steps") !== undefined) return { document, file };
       }
       return undefined;
@@ -131,5 +133,5 @@ const addTo = (lists: Map<string, string[]>, key: string, file: string): void =>
 };
 
 /** A path that leads out of the folder is one of the machine that wrote it. The name of its file is looked for. */
-const withinFolder = (path: string): string =>
+const toLocalPath = (path: string): string =>
   isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path;

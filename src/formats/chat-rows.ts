@@ -1,23 +1,23 @@
 /** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded ones of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
-import { groupKeyNames } from "../check/rules/in-doubt.ts";
-import { type Built, list, type Member, object, said } from "./built.ts";
-import { type Format, type FormatRun, type Reasons, type Rollout, why } from "./format.ts";
+import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
+import { commonReasons, type Format, type FormatRun, type LeftOutReasons, type Rollout } from "./format.ts";
 import {
   choice,
-  derivedFinish,
-  functionTools,
-  givenTurns,
-  isAssistants,
-  parsed,
-  sampledText,
+  deriveFinish,
+  isAssistantMessage,
+  promptTurns,
   sampledTurns,
-  systemTurn,
-  toolCall,
-  userTurn,
+  systemMessage,
+  textChoice,
+  toFunctionTools,
+  toToolCall,
+  unwrapJson,
+  userMessage,
 } from "./messages.ts";
-import { inGroup, judge, type Reward, trajectoryOf } from "./rollout.ts";
-import { type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
+import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { buildTrajectory, findReward, type RolloutReward, withGroup } from "./rollout.ts";
+import { ConversionError, type Members, metricMembers, requireItems, requireKey, type Value } from "./value.ts";
 
 /** What the rows of a tool have, and under which keys. */
 interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy" | "left"> {
@@ -35,26 +35,26 @@ interface ChatRows extends Pick<Format, "name" | "title" | "files" | "lossy" | "
   /** The values that say the same in all rows of a prompt. @throws Unfit */
   prompt(row: Value): readonly Value[];
   /** @throws Unfit */
-  turns(run: FormatRun, row: Value): readonly Built[];
+  turns(run: FormatRun, row: Value): readonly OutputJson[];
   /** The reward, if it is more than a number. @throws Unfit */
-  rewardIn?(run: FormatRun, row: Value): Built | undefined;
+  readReward?(run: FormatRun, row: Value): OutputJson | undefined;
   /** The rollouts of a row that is a group; undefined if it is a rollout. @throws Unfit */
-  group?(run: FormatRun, row: Value, position: number): readonly Rollout[] | undefined;
+  readGroup?(run: FormatRun, row: Value, position: number): readonly Rollout[] | undefined;
 }
 
-const groupKeyFound = "group_id, prompt_id, …, else the same prompt; of the same step";
+const groupKeyText = "group_id, prompt_id, …, else the same prompt; of the same step";
 
-const leftOfWhole: Reasons = [
-  [why.nested, "metadata"],
+const fullRowReasons: LeftOutReasons = [
+  [commonReasons.nested, "metadata"],
   ["metrics are numbers and truth values", "metrics"],
-  [why.onlyFunctions, "tools[]"],
+  [commonReasons.onlyFunctions, "tools[]"],
 ];
 
 const chatRows = (rows: ChatRows): Format => ({
   name: rows.name,
   title: rows.title,
   keys: {
-    group: rows.group === undefined ? groupKeyFound : `${groupKeyFound}; a row of completions is one`,
+    group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText}; a row of completions is one`,
     reward: rows.rewardName ?? rows.reward,
     sampled: rows.sampled,
   },
@@ -63,7 +63,7 @@ const chatRows = (rows: ChatRows): Format => ({
   lossy: rows.lossy === true,
   recognizes: ({ value }) => rows.recognizes(value),
   open: (run) => ({ convert: ({ value, position }) => rolloutsOf(run, value, { rows, position }) }),
-  left: [...(rows.isWhole ? leftOfWhole : []), ...(rows.left ?? [])],
+  left: [...(rows.isWhole ? fullRowReasons : []), ...(rows.left ?? [])],
 });
 
 const rolloutsOf = (
@@ -72,14 +72,14 @@ const rolloutsOf = (
   { rows, position }: { readonly rows: ChatRows; readonly position: number },
 ): readonly Rollout[] => {
   const key = groupKeyOf(row);
-  const prompt = inGroup(key, () => rows.prompt(row));
-  const whole = rows.group?.(run, row, position);
+  const prompt = withGroup(key, () => rows.prompt(row));
+  const whole = rows.readGroup?.(run, row, position);
   if (whole !== undefined) return whole;
   const group = key ?? `${stepOf(row)} prompt ${digestOf(prompt)}`;
-  return inGroup(group, () => {
-    const own = rows.rewardIn === undefined ? numberOf(row, rows.reward) : rows.rewardIn(run, row);
-    const judged = judge(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
-    return [{ group, ...rolloutOf(row, { rows, judged, turns: rows.turns(run, row) }) }];
+  return withGroup(group, () => {
+    const own = rows.readReward === undefined ? requireNumber(row, rows.reward) : rows.readReward(run, row);
+    const judged = findReward(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
+    return [{ group, ...rolloutOf(row, { rows, rolloutReward: judged, turns: rows.turns(run, row) }) }];
   });
 };
 
@@ -101,34 +101,37 @@ const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 /** The number of a key; undefined if there is none. @throws Unfit */
-const numberOf = (row: Value, key: string): Value | undefined => {
+const requireNumber = (row: Value, key: string): Value | undefined => {
   const value = row.get(key);
-  if (value?.isNumber === false) throw new Unfit(notNumber(key, value), value);
+  if (value?.isNumber === false) throw new ConversionError(notNumberReason(key, value), value);
   return value;
 };
 
-const notNumber = (key: string, value: Value): string => {
+const notNumberReason = (key: string, value: Value): string => {
   if (value.isList) return `${key} is a list: a row of several completions has \`completions\` and \`rewards\``;
   if (value.text === undefined) return `${key} is no number`;
   return `${key} is text, no number${/\d/.test(value.text) ? ": it stands without quotes" : ""}`;
 };
 
-interface Made {
+interface RowRollout {
   readonly rows: ChatRows;
-  readonly judged: Reward;
-  readonly turns: readonly Built[];
-  readonly more?: Members;
+  readonly rolloutReward: RolloutReward;
+  readonly turns: readonly OutputJson[];
+  readonly moreMetadata?: Members;
 }
 
 /** A rollout of a row: its turns, and what else the row says under the names that such rows have in common. */
-const rolloutOf = (row: Value, { rows, judged, turns, more = [] }: Made): Partial<Rollout> => {
+const rolloutOf = (
+  row: Value,
+  { rows, rolloutReward: judged, turns, moreMetadata: more = [] }: RowRollout,
+): Partial<Rollout> => {
   const top = row.members().filter(([key]) => !rows.placed.includes(key));
   const metadata = [...top, ...more, ...(row.get("metadata")?.members() ?? [])].filter(([, { isFlat }]) => isFlat);
-  return trajectoryOf({
-    judged,
+  return buildTrajectory({
+    rolloutReward: judged,
     turns,
-    tools: rows.isWhole ? functionTools(parsed(row.get("tools"))) : undefined,
-    metrics: rows.isWhole ? measuredIn(row.get("metrics")) : [],
+    tools: rows.isWhole ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined,
+    metrics: rows.isWhole ? metricMembers(row.get("metrics")) : [],
     metadata: new Map<string, Member[1]>(metadata),
   });
 };
@@ -136,7 +139,7 @@ const rolloutOf = (row: Value, { rows, judged, turns, more = [] }: Made): Partia
 const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
 /** Messages before the first that `isAnswer` is true of. */
-const before = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
+const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
   return messages.slice(0, first < 0 ? undefined : first);
 };
@@ -159,8 +162,8 @@ export const openaiChat = chatRows({
     const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
     return haveRoles && !notOpenAi.some((key) => row.get(key) !== undefined);
   },
-  prompt: (row) => before(neededItems(row, "messages"), isAssistants),
-  turns: (run, row) => sampledTurns(run, needed(row, "messages"), { name: "messages" }),
+  prompt: (row) => takeBefore(requireItems(row, "messages"), isAssistantMessage),
+  turns: (run, row) => sampledTurns(run, requireKey(row, "messages"), { name: "messages" }),
 });
 
 /** Keys that results of verifiers have in addition to a prompt and a completion. */
@@ -178,16 +181,16 @@ const trlRows: ChatRows = {
     isTurns(row.get("prompt")) &&
     (row.get("completions")?.isList === true ||
       (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
-  prompt: (row) => [needed(row, "prompt")],
+  prompt: (row) => [requireKey(row, "prompt")],
   turns: (run, row) => {
-    const completion = needed(row, "completion");
-    const prompt = givenTurns(run, needed(row, "prompt"), "prompt");
+    const completion = requireKey(row, "completion");
+    const prompt = promptTurns(run, requireKey(row, "prompt"), "prompt");
     return [...prompt, ...sampledTurns(run, completion, { name: "completion" })];
   },
-  group: (run, row, position) => {
+  readGroup: (run, row, position) => {
     if (row.get("completions") === undefined) return undefined;
     const group = `row ${position}`;
-    return inGroup(group, () => completionsOf(run, row).map((rollout) => ({ group, ...rollout })));
+    return withGroup(group, () => completionsOf(run, row).map((rollout) => ({ group, ...rollout })));
   },
 };
 
@@ -197,13 +200,13 @@ export const trl = chatRows(trlRows);
 const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] => {
   const labels = row.get("labels");
   if (labels !== undefined) {
-    throw new Unfit("labels beside completions are of the steps of one solution, and no rewards", labels);
+    throw new ConversionError("labels beside completions are of the steps of one solution, and no rewards", labels);
   }
-  const completions = neededItems(row, "completions");
+  const completions = requireItems(row, "completions");
   const count = completions.length;
   const rewards = row.get("rewards");
   if (rewards !== undefined && rewards.items().length !== count) {
-    throw new Unfit(`rewards is no list of ${count}, one for each of completions`, rewards);
+    throw new ConversionError(`rewards is no list of ${count}, one for each of completions`, rewards);
   }
   const { options } = run;
   const id = row.get("id");
@@ -211,14 +214,14 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
     const own = rewards?.items()[at];
-    if (own?.isNumber === false) throw new Unfit(`rewards[${at}] is no number`, own);
+    if (own?.isNumber === false) throw new ConversionError(`rewards[${at}] is no number`, own);
     // If the person says where rewards are, that is a list of them.
     const ofOne = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
-    const judged = judge(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
+    const judged = findReward(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const more = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
-    const prompt = givenTurns(run, needed(row, "prompt"), "prompt");
+    const prompt = promptTurns(run, requireKey(row, "prompt"), "prompt");
     const turns = [...prompt, ...sampledTurns(run, completion, { name: `completions[${at}]` })];
-    return rolloutOf(row, { rows: trlRows, judged, turns, more });
+    return rolloutOf(row, { rows: trlRows, rolloutReward: judged, turns, moreMetadata: more });
   });
 };
 
@@ -249,39 +252,40 @@ export const shareGpt = chatRows({
   },
   prompt: (row) => {
     const isAnswer = (turn: Value) => roles[turn.textAt("from") ?? ""] === "assistant";
-    return [row.get("system") ?? [], before(neededItems(row, "conversations"), isAnswer)].flat();
+    return [row.get("system") ?? [], takeBefore(requireItems(row, "conversations"), isAnswer)].flat();
   },
   turns: (run, row) => {
     const system = row.get("system");
-    return [system === undefined ? [] : systemTurn(system), ...shareGptTurns(run, row)].flat();
+    return [system === undefined ? [] : systemMessage(system), ...shareGptTurns(run, row)].flat();
   },
 });
 
-const shareGptTurns = (run: FormatRun, row: Value): readonly Built[] => {
+const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const open: string[] = [];
-  return neededItems(row, "conversations").map((turn, at) => {
-    const from = needed(turn, "from");
-    const value = needed(turn, "value");
+  return requireItems(row, "conversations").map((turn, at) => {
+    const from = requireKey(turn, "from");
+    const value = requireKey(turn, "value");
     const known = from.text !== undefined && Object.hasOwn(roles, from.text) ? roles[from.text] : undefined;
-    if (known === undefined) throw new Unfit(`from is none of ${Object.keys(roles).join(", ")}`, from);
+    if (known === undefined) throw new ConversionError(`from is none of ${Object.keys(roles).join(", ")}`, from);
     const id = known === "tool" ? open.shift() : undefined;
     // A tool that no turn of its own called was called within a text.
     const role = known === "tool" && id === undefined ? "user" : known;
     if (role !== known) run.note("results of calls that stand inside of a text are the user's turns");
     if (from.text === "function_call") {
-      if (value.inner?.get("name") === undefined) throw new Unfit("value is no call: it names no function", value);
+      if (value.embeddedJson?.get("name") === undefined)
+        throw new ConversionError("value is no call: it names no function", value);
       open.push(`call_${at}`);
       run.note("ids of calls are not recorded: results answer the calls in their order");
-      const tool_calls = list([toolCall(value, said(`call_${at}`))]);
-      const calling = object({ role: said("assistant", from), content: said(null), tool_calls });
-      return choice(calling, derivedFinish(run, true));
+      const tool_calls = list([toToolCall(value, literal(`call_${at}`))]);
+      const calling = object({ role: literal("assistant", from), content: literal(null), tool_calls });
+      return choice(calling, deriveFinish(run, true));
     }
     const message = object({
-      role: said(role, from),
-      tool_call_id: id === undefined ? undefined : said(id),
+      role: literal(role, from),
+      tool_call_id: id === undefined ? undefined : literal(id),
       content: value,
     });
-    return role === "assistant" ? choice(message, derivedFinish(run, false)) : message;
+    return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
   });
 };
 
@@ -305,13 +309,16 @@ const decodedRows = ({
     lossy: true,
     recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
     prompt: (row) => [neededText(row, prompt)],
-    turns: (run, row) => [userTurn(neededText(row, prompt)), sampledText(run, neededText(row, answer), finish?.(row))],
-    left: [[why.nested, "metadata"], ...(rows.left ?? [])],
+    turns: (run, row) => [
+      userMessage(neededText(row, prompt)),
+      textChoice(run, neededText(row, answer), finish?.(row)),
+    ],
+    left: [[commonReasons.nested, "metadata"], ...(rows.left ?? [])],
   });
 
 const neededText = (row: Value, key: string): Value => {
-  const value = needed(row, key);
-  if (!value.isText) throw new Unfit(`${key} is no text`, value);
+  const value = requireKey(row, key);
+  if (!value.isText) throw new ConversionError(`${key} is no text`, value);
   return value;
 };
 
@@ -342,23 +349,23 @@ export const skyrl = decodedRows({
   prompt: "input_prompt",
   answer: "output_response",
   reward: "score",
-  rewardIn: (run, row) => {
+  readReward: (run, row) => {
     const score = row.get("score");
     if (score === undefined || score.isNumber) return score;
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber)) {
-      throw new Unfit("score is neither a number nor a list of them", score);
+      throw new ConversionError("score is neither a number nor a list of them", score);
     }
     run.note("score is a list of rewards, one for each token: their sum is the reward");
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
-    return said(sum, score);
+    return literal(sum, score);
   },
   finish: (row) => {
     const reason = row.get("stop_reason");
     return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
   },
   recognizes: (row) => row.get("score") !== undefined,
-  left: [[why.nested, "env_extras"]],
+  left: [[commonReasons.nested, "env_extras"]],
 });
 
 /** NeMo RL's `train_data_step<n>.jsonl`: the texts of turns without their roles. */
@@ -377,20 +384,20 @@ export const nemoRl = chatRows({
     row.get("rewards")?.isNumber === true &&
     (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
   prompt: (row) => {
-    const content = needed(row, "content");
+    const content = requireKey(row, "content");
     const turns = content.items();
     if (turns.length >= 2) return turns.slice(0, 1);
     const wrong = "content is no list of a prompt and what follows it: nobody can say where the prompt ends";
-    throw new Unfit(wrong, content);
+    throw new ConversionError(wrong, content);
   },
   turns: (run, row) => {
-    const turns = neededItems(row, "content");
+    const turns = requireItems(row, "content");
     const other = turns.find(({ isText }) => !isText);
-    if (other !== undefined) throw new Unfit("content holds something else than texts", other);
+    if (other !== undefined) throw new ConversionError("content holds something else than texts", other);
     if (turns.length > 2) {
       run.note("roles are not recorded: of more than two texts, every second one is taken as the assistant's");
     }
-    return turns.map((turn, at) => (at % 2 === 0 ? userTurn(turn) : sampledText(run, turn)));
+    return turns.map((turn, at) => (at % 2 === 0 ? userMessage(turn) : textChoice(run, turn)));
   },
   left: [
     ["tokens have no place without their texts", "token_ids token_loss_mask generation_logprobs prev_logprobs"],

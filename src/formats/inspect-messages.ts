@@ -1,21 +1,32 @@
 /** The messages of a sample of Inspect → messages, choices of what was sampled, and the tools. */
-import { asText, type Built, list, listUnlessEmpty, object, objectOf, onOneDumpedLine, said, saidAs } from "./built.ts";
+
 import type { FormatRun } from "./format.ts";
-import { choice, derivedFinish, toolCall } from "./messages.ts";
-import { itemsAt, Unfit, type Value } from "./value.ts";
+import { choice, deriveFinish, toToolCall } from "./messages.ts";
+import {
+  list,
+  listUnlessEmpty,
+  literal,
+  type OutputJson,
+  object,
+  objectFrom,
+  rawLiteral,
+  toText,
+  unindentJson,
+} from "./output-json.ts";
+import { ConversionError, itemsAt, type Value } from "./value.ts";
 
 /** Returns the turns of a sample, and its tools. @throws Unfit */
-export const turnsOf = (
+export const readMessages = (
   run: FormatRun,
   sample: Value,
-): { readonly turns: readonly Built[]; readonly tools: Built | undefined } => {
+): { readonly turns: readonly OutputJson[]; readonly tools: OutputJson | undefined } => {
   const messages = sample.get("messages");
-  if (messages?.isList !== true) throw new Unfit("messages are missing", messages ?? sample);
+  if (messages?.isList !== true) throw new ConversionError("messages are missing", messages ?? sample);
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
   const all = messages.items();
   const attachments = openAttachments(sample);
   const outputOf = openOutputs(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
-  const turns = all.map((message) => turnOf(run, message, { attachments, outputOf }));
+  const turns = all.map((message) => toTurn(run, message, { attachments, outputOf }));
   return { turns, tools: toolsOf(attachments, events, new Set(all.map(idOf))) };
 };
 
@@ -48,53 +59,55 @@ const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined
 };
 
 /** What the messages of a sample have in common. */
-interface Sampled {
+interface SampleContext {
   readonly attachments: Attachments;
   readonly outputOf: ReturnType<typeof openOutputs>;
 }
 
-const turnOf = (run: FormatRun, message: Value, { attachments, outputOf }: Sampled): Built => {
+const toTurn = (run: FormatRun, message: Value, { attachments, outputOf }: SampleContext): OutputJson => {
   const role = message.textAt("role");
-  if (role === undefined) throw new Unfit("a message has no role", message);
-  const whole = wholeMessage(run, message, { attachments, role });
+  if (role === undefined) throw new ConversionError("a message has no role", message);
+  const whole = toMessage(run, message, { attachments, role });
   const isGenerated = message.textAt("source") === "generate";
   const output = role === "assistant" && (isGenerated || idOf(message) !== undefined) ? outputOf(message) : undefined;
   if (role !== "assistant" || (!isGenerated && output === undefined)) return whole;
   const finish = finishOf(output?.get("stop_reason"));
-  return choice(whole, finish ?? derivedFinish(run, itemsAt(message, "tool_calls").length > 0), logprobsIn(output));
+  return choice(whole, finish ?? deriveFinish(run, itemsAt(message, "tool_calls").length > 0), logprobsIn(output));
 };
 
-const finishOf = (stop: Value | undefined): Built | undefined => {
+const finishOf = (stop: Value | undefined): OutputJson | undefined => {
   const text = stop?.text ?? "";
   if (["stop", "tool_calls", "content_filter"].includes(text)) return stop;
-  return ["max_tokens", "model_length", "length"].includes(text) ? said("length", stop) : undefined;
+  return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
 /** Logprobs as they are, with the members that the interface requires. */
-const logprobsIn = (output: Value | undefined): Built | undefined => {
+const logprobsIn = (output: Value | undefined): OutputJson | undefined => {
   const content = output?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
   const tokens = content.items().map((token) => {
     const members = token.members();
     const top = token.get("top_logprobs");
     if (top !== undefined && members.some(([key]) => key === "bytes")) return token;
-    return objectOf(new Map<string, Built>([["bytes", said(null)], ...members, ["top_logprobs", top ?? said([])]]));
+    return objectFrom(
+      new Map<string, OutputJson>([["bytes", literal(null)], ...members, ["top_logprobs", top ?? literal([])]]),
+    );
   });
   return object({ content: list(tokens) });
 };
 
-const wholeMessage = (
+const toMessage = (
   run: FormatRun,
   message: Value,
   { attachments, role }: { readonly attachments: Attachments; readonly role: string },
-): Built => {
+): OutputJson => {
   const { resolved } = attachments;
   const { content, reasoning } = contentOf(attachments, message);
   const saysNothing = role === "tool" && (content === undefined || message.textAt("content") === "");
   const error = saysNothing ? message.get("error", "message") : undefined;
   if (error !== undefined) run.note("a tool failed and said nothing: its message has the error's words");
-  return objectOf(
-    new Map<string, Built | undefined>([
+  return objectFrom(
+    new Map<string, OutputJson | undefined>([
       ...message.members().filter(([, { isNull }]) => !isNull),
       ["content", error === undefined ? content : resolved(error)],
       ["reasoning", undefined],
@@ -104,18 +117,18 @@ const wholeMessage = (
   );
 };
 
-const callOf = ({ resolved, json }: Attachments, call: Value): Built => {
+const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
   const [name, args] = [call.get("function"), call.get("arguments")];
-  if (name?.isText !== true) return toolCall(call);
-  const argumentsOf = (value: Value): Built => {
+  if (name?.isText !== true) return toToolCall(call);
+  const argumentsOf = (value: Value): OutputJson => {
     if (value.isText) return resolved(value);
     const whole = json(value);
-    return whole.of.length === 1 ? asText(value) : said(onOneDumpedLine(whole.json), ...whole.of);
+    return whole.of.length === 1 ? toText(value) : literal(unindentJson(whole.json), ...whole.of);
   };
   return object({
     id: call.get("id"),
-    type: call.get("type") ?? said("function"),
-    function: object({ name, arguments: args === undefined ? said("{}") : argumentsOf(args) }),
+    type: call.get("type") ?? literal("function"),
+    function: object({ name, arguments: args === undefined ? literal("{}") : argumentsOf(args) }),
   });
 };
 
@@ -123,7 +136,7 @@ const callOf = ({ resolved, json }: Attachments, call: Value): Built => {
 const contentOf = (
   attachments: Attachments,
   message: Value,
-): { readonly content: Built | undefined; readonly reasoning: Built | undefined } => {
+): { readonly content: OutputJson | undefined; readonly reasoning: OutputJson | undefined } => {
   const { find, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
@@ -137,28 +150,28 @@ const contentOf = (
   });
   const thought = thoughts.map(({ thought, attachment }) => (attachment ?? thought).text ?? thought.raw).join("\n");
   const of = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
-  const reasoning = thoughts.length === 0 ? given : said(thought, ...of);
+  const reasoning = thoughts.length === 0 ? given : literal(thought, ...of);
   const [first] = parts;
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
   if (text === undefined || type === undefined) {
-    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? said(""), reasoning };
+    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? literal(""), reasoning };
   }
   const whole = json(text);
-  return { content: saidAs(whole.json, [...whole.of, type]), reasoning };
+  return { content: rawLiteral(whole.json, [...whole.of, type]), reasoning };
 };
 
-const partOf = ({ find, resolved }: Attachments, part: Value): Built => {
+const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image !== undefined) {
     const image_url = object({ url: resolved(image), detail: part.get("detail") });
-    return object({ type: said("image_url", type), image_url });
+    return object({ type: literal("image_url", type), image_url });
   }
   const sound = audio && (find(audio) ?? audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
   if (type?.text === "audio" && data !== undefined) {
-    const input_audio = object({ data: said(data, sound, audio), format: part.get("format") });
-    return object({ type: said("input_audio", type), input_audio });
+    const input_audio = object({ data: literal(data, sound, audio), format: part.get("format") });
+    return object({ type: literal("input_audio", type), input_audio });
   }
   return resolved(part);
 };
@@ -167,16 +180,16 @@ const partOf = ({ find, resolved }: Attachments, part: Value): Built => {
 type Attachments = ReturnType<typeof openAttachments>;
 
 /** Length in bytes of the longest reference, with its quotes. */
-const maxReference = 64;
+const maxReferenceBytes = 64;
 
 /** Opens what puts attachments in place of the texts that stand for them; in older logs, contents of the transcript. */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value): Value => {
     const found = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
-    if (found?.isText !== true) throw new Unfit(`the attachment ${id} is missing`, at);
+    if (found?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
     return found;
   };
-  const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReference;
+  const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReferenceBytes;
   /** Returns the attachment that a text stands for. @throws Unfit if it is missing */
   const find = (value: Value): Value | undefined => {
     if (!value.isText || isLong(value)) return undefined;
@@ -198,10 +211,10 @@ const openAttachments = (sample: Value) => {
     return { json: own, of };
   };
   /** A value with its attachments in place. @throws Unfit if one is missing */
-  const resolved = (value: Value): Built => {
+  const resolved = (value: Value): OutputJson => {
     if (value.isScalar && isLong(value)) return value;
     const whole = json(value);
-    return whole.of.length === 1 ? value : saidAs(whole.json.replaceAll("\n", " "), whole.of);
+    return whole.of.length === 1 ? value : rawLiteral(whole.json.replaceAll("\n", " "), whole.of);
   };
   return { find, json, resolved };
 };
@@ -211,8 +224,8 @@ const toolsOf = (
   { resolved }: Attachments,
   events: readonly Value[],
   ids: ReadonlySet<string | undefined>,
-): Built | undefined => {
-  const tools = new Map<string, Built>();
+): OutputJson | undefined => {
+  const tools = new Map<string, OutputJson>();
   for (const event of events) {
     const isOwn = itemsAt(event, "output", "choices").some((one) => ids.has(idOf(one.get("message"))));
     for (const tool of isOwn ? itemsAt(event, "tools") : []) {
@@ -224,7 +237,7 @@ const toolsOf = (
         description: description && resolved(description),
         parameters: parameters && resolved(parameters),
       });
-      tools.set(name.text, object({ type: said("function"), function: fn }));
+      tools.set(name.text, object({ type: literal("function"), function: fn }));
     }
   }
   return listUnlessEmpty([...tools.values()]);

@@ -1,18 +1,34 @@
 /** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are in an archive, or in one document. */
-import { type Built, type Member, said } from "./built.ts";
-import { type Format, type FormatRun, type Reasons, type Rollout, type SourceRecord, why, within } from "./format.ts";
-import { turnsOf } from "./inspect-messages.ts";
-import { asMessage, exceptionOf, judge, type Reward, rolloutApart, trajectoryOf } from "./rollout.ts";
-import { flatIn, Unfit, type Value } from "./value.ts";
 
-const leftOfSample: Reasons = [
+import {
+  commonReasons,
+  type Format,
+  type FormatRun,
+  type LeftOutReasons,
+  prefixReasons,
+  type Rollout,
+  type SourceRecord,
+} from "./format.ts";
+import { readMessages } from "./inspect-messages.ts";
+import { literal, type Member, type OutputJson } from "./output-json.ts";
+import {
+  buildException,
+  buildTrajectory,
+  convertPart,
+  findReward,
+  type RolloutReward,
+  toErrorMessage,
+} from "./rollout.ts";
+import { ConversionError, flatMembers, type Value } from "./value.ts";
+
+const sampleReasons: LeftOutReasons = [
   ["what went on around the messages: they stand in messages", "events transcript events_data timelines"],
   ["what was sampled stands in messages", "output"],
   ["no message has it", "attachments"],
   ["the messages say what the sample began with", "input"],
-  [why.noUsage, "model_usage role_usage"],
+  [commonReasons.noUsage, "model_usage role_usage"],
   ["a score has a place for its value", "scores score"],
-  [why.nested, "metadata"],
+  [commonReasons.nested, "metadata"],
 ];
 
 export const inspect: Format = {
@@ -25,33 +41,33 @@ export const inspect: Format = {
   },
   records: { text: "document", zip: /^samples\/.+\.json$/ },
   files: /\.eval$/,
-  nonFinite: true,
+  hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined
       ? value.get("eval", "task")?.isText === true && value.get("samples")?.isList === true
       : value.get("id") !== undefined && value.get("epoch")?.isNumber === true,
   open: (run) => ({
     convert: (record) => rolloutsOf(run, record),
-    groupOf: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
+    groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
   left: [
     [
       "it is of the run, and of no sample",
       "version status eval plan results stats error reductions invalidated log_updates",
     ],
-    ...leftOfSample,
-    ...within("samples[]", leftOfSample),
+    ...sampleReasons,
+    ...prefixReasons("samples[]", sampleReasons),
   ],
 };
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
   const { value, member } = record;
   if (member !== undefined) {
-    const log = run.beside(record, "header.json") ?? run.beside(record, "_journal/start.json");
+    const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
     return [rolloutOf(run, { sample: value, log, at: 0 })];
   }
   const samples = value.get("samples");
-  if (samples?.isList !== true) throw new Unfit("samples are missing", value);
+  if (samples?.isList !== true) throw new ConversionError("samples are missing", value);
   return samples.items().map((sample, at) => rolloutOf(run, { sample, log: value, at }));
 };
 
@@ -64,35 +80,35 @@ interface LoggedSample {
 const rolloutOf = (run: FormatRun, { sample, log, at }: LoggedSample & { readonly at: number }): Rollout => {
   const id = sample.get("id");
   const about = { group: id?.text ?? id?.raw, missing: "id is missing", otherwise: `without id ${at}` };
-  return rolloutApart(sample, about, (group) => {
+  return convertPart(sample, about, (group) => {
     const error = sample.get("error");
     if (error !== undefined) {
-      run.leave(sample, "a sample with an error is an exception, whatever else it has");
-      const message = asMessage(error.get("message") ?? error);
-      return { exception: exceptionOf(message, undefined, error.get("traceback")) };
+      run.leaveOut(sample, "a sample with an error is an exception, whatever else it has");
+      const message = toErrorMessage(error.get("message") ?? error);
+      return { exception: buildException(message, undefined, error.get("traceback")) };
     }
     const scores = scoresOf(sample, log);
-    const judged = judgeSample(run, sample, { scores, group });
-    const { turns, tools } = turnsOf(run, sample);
+    const judged = findSampleReward(run, sample, { scores, group });
+    const { turns, tools } = readMessages(run, sample);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     const metrics = metricsOf(run, scores);
     const metadata = metadataOf({ sample, log }, scores, startTime === undefined ? undefined : "started_at");
-    return trajectoryOf({ judged, turns, tools, metrics, metadata, startTime });
+    return buildTrajectory({ rolloutReward: judged, turns, tools, metrics, metadata, startTime });
   });
 };
 
 type Scores = ReadonlyMap<string, Value>;
 
-const judgeSample = (
+const findSampleReward = (
   run: FormatRun,
   sample: Value,
   { scores, group }: { readonly scores: Scores; readonly group: string },
-): Reward => {
+): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
     const names = [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || "<path>";
-    throw new Unfit(`it records no reward: say --reward-from ${names}, or --rewards <file>`, sample);
+    throw new ConversionError(`it records no reward: say --reward-from ${names}, or --rewards <file>`, sample);
   }
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;
@@ -102,21 +118,21 @@ const judgeSample = (
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
     if (value?.isObject === true && value.members().length === 0) {
-      throw new Unfit(`the reward's ${path} is not finite: the sample was not scored`, value);
+      throw new ConversionError(`the reward's ${path} is not finite: the sample was not scored`, value);
     }
   }
   const ids = [`${group}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
-  return judge(run, { record: sample, ids });
+  return findReward(run, { record: sample, ids });
 };
 
 /** The number that the value of a score is. */
-const numberOf = (run: FormatRun, value: Value): Built | undefined => {
+const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
   if (value.isNumber) return value;
-  if (value.isMeasured) return said(value.isTrue ? 1 : 0, value);
+  if (value.canBeMetric) return literal(value.isTrue ? 1 : 0, value);
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
   run.note("scores C, I, P and N are the numbers 1, 0, 0.5 and 0");
-  return said(number, value);
+  return literal(number, value);
 };
 
 /** The numbers of grades: correct, incorrect, partial, no answer. */
@@ -128,7 +144,7 @@ const grades: ReadonlyMap<string, number> = new Map([
 ]);
 
 const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
-  const metricOf = (value: Value) => (value.isMeasured ? value : numberOf(run, value));
+  const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
   return [...scores].flatMap(([name, own]): readonly Member[] => {
     const value = own.get("value");
     if (value?.isObject === true) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
@@ -147,12 +163,12 @@ const scoresOf = (sample: Value, log: Value | undefined): Scores => {
 
 const metadataOf = ({ sample, log }: LoggedSample, scores: Scores, without: string | undefined): Iterable<Member> => {
   const taken = ["messages", "error", "input", without];
-  const members = new Map<string, Value | undefined>(flatIn(sample).filter(([key]) => !taken.includes(key)));
+  const members = new Map<string, Value | undefined>(flatMembers(sample).filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string): void => {
     if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);
   };
   add("limit", sample.get("limit", "type"), "limit.type");
-  for (const [key, value] of flatIn(sample.get("metadata"))) add(key, value, `metadata.${key}`);
+  for (const [key, value] of flatMembers(sample.get("metadata"))) add(key, value, `metadata.${key}`);
   for (const [name, own] of scores) {
     const value = own.get("value");
     if (value?.text !== undefined && !grades.has(value.text)) add(`scores.${name}`, value, `scores.${name}.value`);

@@ -1,47 +1,50 @@
 /** The origin of lines that were made of records. For the position of a value, its record is converted again. */
 import { hash } from "node:crypto";
-import { type Path, Places } from "../check/rules/places.ts";
-import type { Spot } from "../check/rules/problems.ts";
+import { type Path, PositionCounter } from "../check/rules/positions.ts";
+import type { ProblemLocation } from "../check/rules/problems.ts";
 import { type Cut, type Origin, type Records, rowWithTexts, unitsBefore } from "../input/index.ts";
-import { onOneLine } from "../json/walk.ts";
-import { sourceAt } from "./built.ts";
+import { replaceLineEnds } from "../json/walk.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
-import type { Group, WrittenRollout } from "./lines.ts";
-import type { RecordMade } from "./receipt.ts";
-import { Unfit, Value } from "./value.ts";
+import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
+import { findSource } from "./output-json.ts";
+import type { RecordMapping } from "./receipt.ts";
+import { ConversionError, Value } from "./value.ts";
 
 export interface ConvertedFile {
   readonly name: string;
   readonly records: Records;
 }
 
-interface Made {
+interface ConvertedInput {
   readonly files: readonly ConvertedFile[];
-  readonly groups: readonly Group[];
+  readonly groups: readonly ConvertedGroup[];
   readonly format: Format;
   readonly converter: Converter;
 }
 
 /** The value of a record; undefined if it is not JSON. The bytes of a row are composed only if they are asked for. */
-export const recordIn = ({ nonFinite, jsonColumns }: Format, cut: Cut): Value | undefined => {
+export const parseRecord = ({ hasNonFinite: nonFinite, jsonColumns }: Format, cut: Cut): Value | undefined => {
   if (cut.columns !== undefined && jsonColumns !== undefined) {
     const { bytes, texts } = rowWithTexts(cut.columns, jsonColumns);
-    return Value.of(bytes, { texts });
+    return Value.parse(bytes, { texts });
   }
-  return nonFinite === true ? Value.ofPython(cut.bytes) : Value.of(cut.bytes);
+  return nonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
 };
 
 /** Returns what becomes of a record, or what is wrong with it. */
-export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined | Unfit => {
+export const convertRecord = (
+  converter: Converter,
+  record: SourceRecord,
+): readonly Rollout[] | undefined | ConversionError => {
   try {
     return converter.convert(record);
   } catch (thrown) {
-    if (thrown instanceof Unfit) return thrown;
+    if (thrown instanceof ConversionError) return thrown;
     throw thrown;
   }
 };
 
-export const originOf = (made: Made): Origin => {
+export const createOrigin = (made: ConvertedInput): Origin => {
   const { files, groups } = made;
   const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
   return {
@@ -56,70 +59,83 @@ export const originOf = (made: Made): Origin => {
       const digests = own.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
-    placeOf: (line) => {
+    positionOf: (line) => {
       const [first] = rolloutsOf(line);
-      const { label = "the input", line: own = 1 } = files[first?.file ?? 0]?.records.placeOf(first?.record ?? 0) ?? {};
+      const { label = "the input", line: own = 1 } =
+        files[first?.file ?? 0]?.records.positionOf(first?.record ?? 0) ?? {};
       return { file: label, line: own };
     },
-    spotOf: async (line, path) => await spotOf(made, rolloutsOf(line), path),
-    recordsOf: async (line) => await recordsOf(made, rolloutsOf(line)),
+    locationOf: async (line, path) => await locateValue(made, rolloutsOf(line), path),
+    recordsOf: async (line) => await readRecords(made, rolloutsOf(line)),
     textOf: (label) => files.find(({ name }) => name === label)?.records.text,
   };
 };
 
 /** The records of groups, and what each became. */
-export function* recordsMade({ files, groups }: Pick<Made, "files" | "groups">): Generator<RecordMade, void> {
+export function* listRecordMappings({
+  files,
+  groups,
+}: Pick<ConvertedInput, "files" | "groups">): Generator<RecordMapping, void> {
   for (const [at, group] of groups.entries()) {
     let trajectories = 0;
     for (const { file, record, length } of group.rollouts) {
-      const { label = "", line = 1 } = files[file]?.records.placeOf(record) ?? {};
+      const { label = "", line = 1 } = files[file]?.records.positionOf(record) ?? {};
       yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
     }
   }
 }
 
 /** The position in its record of the value at a path of a group. */
-const spotOf = async (made: Made, rollouts: readonly WrittenRollout[], path: Path): Promise<Spot> => {
+const locateValue = async (
+  made: ConvertedInput,
+  rollouts: readonly WrittenRollout[],
+  path: Path,
+): Promise<ProblemLocation> => {
   const [key, position] = path;
   const alike = rollouts.filter((one) => one.isException === (key === "exceptions") && one.position >= 0);
   const one = (typeof position === "number" ? alike[position] : undefined) ?? rollouts[0];
   const { cut, value, rollout } = one === undefined ? {} : await convertAgain(made, one);
   if (cut === undefined || value === undefined) return {};
   const built = rollout?.trajectory ?? rollout?.exception;
-  const found = built === undefined || path.length < 2 ? undefined : sourceAt(built, path.slice(2));
-  return found === undefined ? spotIn(cut, rollout?.of ?? value) : spotIn(cut, found.value, found.rest);
+  const found = built === undefined || path.length < 2 ? undefined : findSource(built, path.slice(2));
+  return found === undefined
+    ? locateInRecord(cut, rollout?.part ?? value)
+    : locateInRecord(cut, found.value, found.rest);
 };
 
 /** A record that was read again, as far as that is possible. */
-interface Again {
+interface RereadRecord {
   readonly cut?: Cut;
   readonly value?: Value;
   readonly rollout?: Rollout | undefined;
 }
 
 /** Reads the record of a rollout again, and converts it. */
-const convertAgain = async ({ files, format, converter }: Made, one: WrittenRollout): Promise<Again> => {
+const convertAgain = async (
+  { files, format, converter }: ConvertedInput,
+  one: WrittenRollout,
+): Promise<RereadRecord> => {
   const { file, record, position } = one;
   const own = files[file];
-  const cut = await own?.records.again(record);
+  const cut = await own?.records.reread(record);
   if (own === undefined || cut === undefined) return {};
-  const value = recordIn(format, cut);
+  const value = parseRecord(format, cut);
   if (value === undefined) return { cut };
   const rollouts = convertRecord(converter, { value, file: own.name, position: record, member: cut.member }) ?? [];
-  return { cut, value, rollout: rollouts instanceof Unfit ? undefined : rollouts[position] };
+  return { cut, value, rollout: rollouts instanceof ConversionError ? undefined : rollouts[position] };
 };
 
 /** The records of a group, or the parts that it is made of, and the documents beside them: a line each, each once. */
-const recordsOf = async (made: Made, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
+const readRecords = async (made: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
   const byPlace = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];
   const documents = new Set<string>();
   for (const one of byPlace.values()) {
     const { cut, rollout } = await convertAgain(made, one);
     if (cut === undefined || cut.wrong !== undefined) continue;
-    lines.push(onOneLine(Buffer.from(cut.bytes.subarray(one.span?.start, one.span?.end))));
-    for (const { document = "", bytes } of rollout?.with ?? []) {
-      if (!documents.has(document)) lines.push(onOneLine(Buffer.from(bytes)));
+    lines.push(replaceLineEnds(Buffer.from(cut.bytes.subarray(one.span?.start, one.span?.end))));
+    for (const { document = "", bytes } of rollout?.documents ?? []) {
+      if (!documents.has(document)) lines.push(replaceLineEnds(Buffer.from(bytes)));
       documents.add(document);
     }
   }
@@ -127,16 +143,19 @@ const recordsOf = async (made: Made, rollouts: readonly WrittenRollout[]): Promi
 };
 
 /** The position of a value in a record. @param rest the path from the value */
-export const spotIn = (cut: Cut, value: Value, rest: Path = []): Spot => {
+export const locateInRecord = (cut: Cut, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
   const line = document === undefined ? cut.line : 1;
-  const place = cut.isMade === true && document === undefined ? {} : { line };
+  const place = cut.isComposed === true && document === undefined ? {} : { line };
   return { file: document ?? cut.label, ...place, path: [...value.path, ...rest] };
 };
 
 /** The position of a byte of a record that is not JSON. */
-export const placeIn = ({ bytes, start, line, label, isMade, within }: Cut, offset: number): Spot => {
+export const locateByte = (
+  { bytes, start, line, label, isComposed: isMade, within }: Cut,
+  offset: number,
+): ProblemLocation => {
   if (isMade === true) return { file: label };
   const before = within && { unitsBefore: () => unitsBefore(within, { start, line }) };
-  return { file: label, ...new Places({ bytes, start, line, ...before }).of(offset) };
+  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).of(offset) };
 };

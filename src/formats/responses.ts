@@ -1,34 +1,35 @@
 /** Items of the Responses API → chat messages, and choices if a model sampled them. */
-import { asText, type Built, list, object, objectOf, said } from "./built.ts";
+
 import type { FormatRun } from "./format.ts";
-import { argumentsOf, choice, derivedFinish, logprobsOf, userTurn } from "./messages.ts";
-import { needed, Unfit, type Value } from "./value.ts";
+import { choice, deriveFinish, toArguments, toLogprobs, userMessage } from "./messages.ts";
+import { list, literal, type OutputJson, object, objectFrom, toText } from "./output-json.ts";
+import { ConversionError, requireKey, type Value } from "./value.ts";
 
 /** Items of a turn of the model: reasoning, at most one message, and calls. */
 type Turn = readonly Value[];
 
 /** Items in their order: a turn of the model, or what others say. */
-type Part = Turn | Value;
+type ResponsePart = Turn | Value;
 
-const isTurn = (part: Part): part is Turn => Array.isArray(part);
+const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
 /** Given items → messages. A text is the user's. @throws Unfit */
-export const givenItems = (run: FormatRun, input: Value): readonly Built[] => {
-  if (input.isText) return [userTurn(input)];
-  return partsOf(run, input).map((part) => (isTurn(part) ? messageOf(part) : givenItem(part)));
+export const toMessages = (run: FormatRun, input: Value): readonly OutputJson[] => {
+  if (input.isText) return [userMessage(input)];
+  return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : toMessage(part)));
 };
 
 /** The items of a response → choices, and messages with the results of their calls. @throws Unfit */
-export const sampledItems = (run: FormatRun, response: Value): readonly Built[] => {
-  const parts = partsOf(run, needed(response, "output"));
+export const toTurns = (run: FormatRun, response: Value): readonly OutputJson[] => {
+  const parts = splitTurns(run, requireKey(response, "output"));
   const last = parts.findLast(isTurn);
   const cut = response.get("incomplete_details", "reason");
   return parts.map((part) => {
-    if (!isTurn(part)) return givenItem(part);
+    if (!isTurn(part)) return toMessage(part);
     const isCut = part === last && cut?.text === "max_output_tokens";
-    const finish = isCut ? said("length", cut) : derivedFinish(run, callsIn(part).length > 0);
+    const finish = isCut ? literal("length", cut) : deriveFinish(run, callsIn(part).length > 0);
     const logprobs = logprobsIn(part);
-    return choice(messageOf(part), finish, logprobs);
+    return choice(mergeTurn(part), finish, logprobs);
   });
 };
 
@@ -40,9 +41,9 @@ const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
 /** Puts items together to turns: a turn ends when another speaks, after its tokens, and before a second message. */
-const partsOf = (run: FormatRun, items: Value): readonly Part[] => {
-  if (!items.isList) throw new Unfit("it is neither items nor text", items);
-  const parts: Part[] = [];
+const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
+  if (!items.isList) throw new ConversionError("it is neither items nor text", items);
+  const parts: ResponsePart[] = [];
   const turn: Value[] = [];
   const end = (kept = 0): void => {
     const ended = turn.splice(0, turn.length - kept);
@@ -50,7 +51,7 @@ const partsOf = (run: FormatRun, items: Value): readonly Part[] => {
   };
   for (const item of items.items()) {
     const type = typeOf(item);
-    if (type === undefined) throw new Unfit("an item has no type", item);
+    if (type === undefined) throw new ConversionError("an item has no type", item);
     if (type === "function_call_output" || (type === "message" && item.get("role")?.text !== "assistant")) {
       end();
       parts.push(item);
@@ -63,32 +64,32 @@ const partsOf = (run: FormatRun, items: Value): readonly Part[] => {
       if (item.get("generation_token_ids") !== undefined) end();
     } else {
       run.note(`an item ${type} is left out: chat messages have no place for it`);
-      run.leave(item, "chat messages have no place for it");
+      run.leaveOut(item, "chat messages have no place for it");
     }
   }
   end();
   return parts;
 };
 
-const messageOf = (turn: Turn): Built => {
+const mergeTurn = (turn: Turn): OutputJson => {
   const message = turn.find(isMessage);
   const calls = callsIn(turn);
   const content = message?.get("content");
   const texts = content?.isList === true ? textsIn(content) : content === undefined ? [] : [content];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
   return object({
-    role: message?.get("role") ?? said("assistant"),
-    content: joined(texts) ?? said(null),
-    refusal: joined(refusals),
-    reasoning_content: joined(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
+    role: message?.get("role") ?? literal("assistant"),
+    content: joinTexts(texts) ?? literal(null),
+    refusal: joinTexts(refusals),
+    reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
     tool_calls: calls.length === 0 ? undefined : list(calls.map(callOf)),
   });
 };
 
 /** Texts as one. A single text stays as it was written. */
-const joined = (texts: readonly Value[], between = ""): Built | undefined => {
+const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefined => {
   const [only] = texts;
-  return texts.length < 2 ? only : said(texts.map(({ text = "" }) => text).join(between), ...texts);
+  return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
 
 const textsIn = (parts: Value | undefined): readonly Value[] =>
@@ -100,18 +101,18 @@ const reasoningIn = (item: Value): readonly Value[] => {
   return own.length > 0 ? own : textsIn(item.get("summary"));
 };
 
-const callOf = (call: Value): Built => {
-  const [id, name, args] = [needed(call, "call_id"), needed(call, "name"), needed(call, "arguments")];
-  return object({ id, type: said("function"), function: object({ name, arguments: argumentsOf(args) }) });
+const callOf = (call: Value): OutputJson => {
+  const [id, name, args] = [requireKey(call, "call_id"), requireKey(call, "name"), requireKey(call, "arguments")];
+  return object({ id, type: literal("function"), function: object({ name, arguments: toArguments(args) }) });
 };
 
 /** Logprobs of sampled tokens: with their ids for training, otherwise as the API answers them. */
-const logprobsIn = (turn: Turn): Built | undefined => {
+const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   const logprobs = recorded?.get("generation_log_probs");
   if (recorded !== undefined && logprobs !== undefined) {
-    const ids = needed(recorded, "generation_token_ids");
-    return logprobsOf(logprobs, ids.items(), [ids]);
+    const ids = requireKey(recorded, "generation_token_ids");
+    return toLogprobs(logprobs, ids.items(), [ids]);
   }
   const parts = turn.filter(isMessage).flatMap((item) => item.get("content")?.items() ?? []);
   const tokens = parts.flatMap((part) => part.get("logprobs")?.items() ?? []);
@@ -119,27 +120,27 @@ const logprobsIn = (turn: Turn): Built | undefined => {
 };
 
 /** The result of a tool, or a message of somebody other than the model. @throws Unfit */
-export const givenItem = (item: Value): Built => {
-  if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(needed(item, "content")) });
-  const content = needed(item, "output");
-  return object({ role: said("tool"), tool_call_id: needed(item, "call_id"), content: contentOf(content) });
+export const toMessage = (item: Value): OutputJson => {
+  if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(requireKey(item, "content")) });
+  const content = requireKey(item, "output");
+  return object({ role: literal("tool"), tool_call_id: requireKey(item, "call_id"), content: contentOf(content) });
 };
 
-const contentOf = (content: Value): Built => {
-  if (!content.isList) return asText(content);
+const contentOf = (content: Value): OutputJson => {
+  if (!content.isList) return toText(content);
   const parts = content.items();
   return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? list(parts.map(partOf));
 };
 
 /** A part of a message. It stays as it is if chat messages have no shape for it. */
-const partOf = (part: Value): Built => {
+const partOf = (part: Value): OutputJson => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
-  if (text !== undefined) return object({ type: said("text", type), text });
+  if (text !== undefined) return object({ type: literal("text", type), text });
   if (type?.text === "input_image" && image?.isText === true) {
-    return object({ type: said("image_url", type), image_url: object({ url: image, detail: part.get("detail") }) });
+    return object({ type: literal("image_url", type), image_url: object({ url: image, detail: part.get("detail") }) });
   }
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return object({ type: said("file", type), file: objectOf(file) });
+  return object({ type: literal("file", type), file: objectFrom(file) });
 };

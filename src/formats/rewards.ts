@@ -2,35 +2,35 @@
 
 import { readFileSync } from "node:fs";
 import type { Failure } from "../failure.ts";
-import { optionValueWrong } from "../failures.ts";
-import { codeOf } from "../files.ts";
-import { memberSpans, parsedJson, textOf, wholeOf } from "../json/walk.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { getErrorCode } from "../files.ts";
+import { listMemberSpans, parseJson, rootSpan, sliceText } from "../json/walk.ts";
 
-/** Rewards by id, each as it is spelled. @throws Failure `option-value-wrong` */
+/** Rewards by id, each as it is spelled. @throws Failure `invalid-option-value` */
 export const readRewards = (file: string): ReadonlyMap<string, string> => {
   const rewards = new Map<string, string>();
   const lines = readText(file).split("\n");
   for (const [at, line] of lines.entries()) {
     if (line.trim() === "") continue;
     const bytes = Buffer.from(line);
-    const spans = parsedJson(line) === undefined ? new Map() : memberSpans(bytes, wholeOf(bytes));
-    const [id, reward] = ["id", "reward"].map((key) => spans.get(key)).map((span) => span && textOf(bytes, span));
+    const spans = parseJson(line) === undefined ? new Map() : listMemberSpans(bytes, rootSpan(bytes));
+    const [id, reward] = ["id", "reward"].map((key) => spans.get(key)).map((span) => span && sliceText(bytes, span));
     const isNumber = reward !== undefined && /^-?\d/.test(reward);
-    if (id === undefined || !isNumber) throw wrongRewards(file, `line ${at + 1} is no {"id": …, "reward": 1}`);
+    if (id === undefined || !isNumber) throw invalidRewards(file, `line ${at + 1} is no {"id": …, "reward": 1}`);
     const name = id.startsWith('"') ? String(JSON.parse(id)) : id;
-    if (rewards.has(name) && rewards.get(name) !== reward) throw wrongRewards(file, `${name} has two rewards`);
+    if (rewards.has(name) && rewards.get(name) !== reward) throw invalidRewards(file, `${name} has two rewards`);
     rewards.set(name, reward);
   }
   return rewards;
 };
 
-const wrongRewards = (file: string, wrong: string): Failure =>
-  optionValueWrong({ option: "--rewards", value: file, wanted: `a file of rewards: ${wrong}` });
+const invalidRewards = (file: string, wrong: string): Failure =>
+  invalidOptionValue({ option: "--rewards", value: file, wanted: `a file of rewards: ${wrong}` });
 
 const readText = (file: string): string => {
   try {
     return readFileSync(file, "utf8");
   } catch (thrown) {
-    throw wrongRewards(file, `it can't be read (${codeOf(thrown)})`);
+    throw invalidRewards(file, `it can't be read (${getErrorCode(thrown)})`);
   }
 };

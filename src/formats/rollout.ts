@@ -1,59 +1,78 @@
 /** Makes rollouts: their groups, rewards, trajectories and exceptions. */
-import type { Path } from "../check/rules/places.ts";
-import { shortName } from "../check/rules/places.ts";
-import { nearestFirst } from "../nearest.ts";
-import { type Built, list, listUnlessEmpty, type Member, object, objectUnlessEmpty, said, saidAs } from "./built.ts";
+import type { Path } from "../check/rules/positions.ts";
+import { shortName } from "../check/rules/positions.ts";
+import { sortByNearness } from "../nearest.ts";
 import type { FormatRun, Rollout } from "./format.ts";
-import { Unfit, type Value } from "./value.ts";
+import {
+  list,
+  listUnlessEmpty,
+  literal,
+  type Member,
+  type OutputJson,
+  object,
+  objectUnlessEmpty,
+  rawLiteral,
+} from "./output-json.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 /** Makes something of a group: whatever is unfit in it is unfit in that group. @throws Unfit */
-export const inGroup = <Made>(group: string | undefined, make: () => Made): Made => {
+export const withGroup = <Made>(group: string | undefined, make: () => Made): Made => {
   try {
     return make();
   } catch (thrown) {
-    if (thrown instanceof Unfit) thrown.group ??= group;
+    if (thrown instanceof ConversionError) thrown.group ??= group;
     throw thrown;
   }
 };
 
 /** Makes a rollout of a part of a record: if it is unfit, the other parts are read without it. */
-export const rolloutApart = (
+export const convertPart = (
   of: Value,
   about: { readonly group: string | undefined; readonly missing: string; readonly otherwise: string },
   make: (group: string) => Partial<Rollout>,
 ): Rollout => {
-  const { group, missing, otherwise } = about;
+  const { group, missing, otherwise: fallbackGroup } = about;
   try {
-    if (group === undefined) throw new Unfit(missing, of);
-    return { group, of, ...make(group) };
+    if (group === undefined) throw new ConversionError(missing, of);
+    return { group, part: of, ...make(group) };
   } catch (thrown) {
-    if (!(thrown instanceof Unfit)) throw thrown;
-    return { group: group ?? otherwise, of, unfit: thrown, isUnplaced: group === undefined };
+    if (!(thrown instanceof ConversionError)) throw thrown;
+    return { group: group ?? fallbackGroup, part: of, error: thrown, isUngrouped: group === undefined };
   }
 };
 
 /** A reward, and its part of the dedup key. */
-export interface Reward {
-  readonly reward: Built;
+export interface RolloutReward {
+  readonly reward: OutputJson;
   readonly identity?: string;
 }
 
-interface Parts {
-  readonly judged: Reward;
-  readonly turns: readonly Built[];
-  readonly tools?: Built | undefined;
-  readonly histories?: readonly Built[];
+interface TrajectoryParts {
+  readonly rolloutReward: RolloutReward;
+  readonly turns: readonly OutputJson[];
+  readonly tools?: OutputJson | undefined;
+  readonly histories?: readonly OutputJson[];
   readonly policy?: Value | undefined;
   readonly metrics?: Iterable<Member>;
   readonly metadata?: Iterable<Member>;
-  readonly startTime?: Built | undefined;
+  readonly startTime?: OutputJson | undefined;
   /** Its own part of the dedup key. */
   readonly identity?: string;
 }
 
 /** The trajectory of a rollout; what is empty is left out. */
-export const trajectoryOf = (parts: Parts): Pick<Rollout, "identity" | "trajectory"> => {
-  const { judged, turns, tools, histories = [], policy, metrics, metadata, startTime, identity = "" } = parts;
+export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
+  const {
+    rolloutReward: judged,
+    turns,
+    tools,
+    histories = [],
+    policy,
+    metrics,
+    metadata,
+    startTime,
+    identity = "",
+  } = parts;
   const trajectory = object({
     messages_and_choices: list(turns),
     tools,
@@ -68,60 +87,63 @@ export const trajectoryOf = (parts: Parts): Pick<Rollout, "identity" | "trajecto
   return { identity: `${judged.identity ?? ""}${identity}`, trajectory };
 };
 
-export const exceptionOf = (message: Built, type?: Built, traceback?: Built): Built =>
-  object({ type: type ?? said("error"), message, traceback });
+export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson =>
+  object({ type: type ?? literal("error"), message, traceback });
 
 /** A value as a text: another value as its JSON. */
-export const asMessage = (value: Value): Built => (value.isText ? value : said(value.raw, value));
+export const toErrorMessage = (value: Value): OutputJson => (value.isText ? value : literal(value.raw, value));
 
 /** What is judged: a record, the ids that `--rewards` may have of it, and the format's own reward. */
-interface Judged {
+interface RewardQuery {
   readonly record: Value;
   readonly ids: readonly (Value | string | undefined)[];
-  readonly own?: Built | undefined;
+  readonly own?: OutputJson | undefined;
 }
 
 /** Returns the reward of a rollout: from where the person asked for it, else its own. @throws Unfit if there is none */
-export const judge = ({ options, rewardTaken }: FormatRun, { record, ids, own }: Judged): Reward => {
+export const findReward = (
+  { options, markRewardUsed: rewardTaken }: FormatRun,
+  { record, ids, own }: RewardQuery,
+): RolloutReward => {
   const { rewardFrom, rewards } = options;
   if (rewardFrom !== undefined) {
     const value = record.at(rewardFrom);
     const path = rewardFrom.join(".");
     if (value?.isNumber === true) return { reward: value, identity: `from ${path}` };
     const wrong = value === undefined ? "has nothing" : "has no number";
-    const others = numbersText(record, rewardFrom);
-    throw new Unfit(`it ${wrong} at ${path}, where --reward-from looks${others}`, value ?? record);
+    const others = describeNumbers(record, rewardFrom);
+    throw new ConversionError(`it ${wrong} at ${path}, where --reward-from looks${others}`, value ?? record);
   }
   if (rewards !== undefined) {
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
     const found = names.find((name) => rewards.has(name));
     const json = found === undefined ? undefined : rewards.get(found);
     if (found === undefined || json === undefined) {
-      throw new Unfit(`--rewards has no reward of ${names.join(" or ") || "it"}`, record);
+      throw new ConversionError(`--rewards has no reward of ${names.join(" or ") || "it"}`, record);
     }
     rewardTaken(found);
-    return { reward: saidAs(json, []), identity: `reward ${json}` };
+    return { reward: rawLiteral(json, []), identity: `reward ${json}` };
   }
   if (own === undefined) {
-    throw new Unfit("it records no reward: say --reward-from <path>, or --rewards <file>", record);
+    throw new ConversionError("it records no reward: say --reward-from <path>, or --rewards <file>", record);
   }
   return { reward: own };
 };
 
 /** Limits of the search for numbers in a record: its depth, and the number of values. */
-const maxDepth = 4;
-const maxSeen = 200;
+const maxSearchDepth = 4;
+const maxSearchedValues = 200;
 
 /** Paths to numbers that a message names. */
-const maxNamed = 4;
+const maxNamedPaths = 4;
 
 /** Names the numbers of a record, or its lists of numbers if the path ends with a position; the most similar first. */
-const numbersText = (record: Value, path: Path): string => {
+const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
   const found: string[] = [];
   let level = record.members();
-  for (let depth = 0, seen = 0; depth < maxDepth && seen < maxSeen; depth++) {
-    const looked = level.slice(0, maxSeen - seen);
+  for (let depth = 0, seen = 0; depth < maxSearchDepth && seen < maxSearchedValues; depth++) {
+    const looked = level.slice(0, maxSearchedValues - seen);
     seen += looked.length;
     for (const [name, value] of looked) if ((isOfList ? value.get(0) : value)?.isNumber === true) found.push(name);
     level = looked.flatMap(([name, value]) =>
@@ -129,7 +151,7 @@ const numbersText = (record: Value, path: Path): string => {
     );
   }
   const typed = path.slice(0, isOfList ? -1 : undefined).join(".");
-  const named = nearestFirst(typed, found).slice(0, maxNamed).map(shortName);
+  const named = sortByNearness(typed, found).slice(0, maxNamedPaths).map(shortName);
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";
   if (named.length === 0) return "; there is no number in it";
   return `; there is ${isOfList ? "a list of numbers" : "a number"} at ${named.join(", ")}${more}`;

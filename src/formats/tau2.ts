@@ -1,16 +1,24 @@
 /** Results of tau2-bench: a simulation is a rollout, the trials of a task are a group; in one file or a file each. */
 import { basename, dirname, join } from "node:path";
-import { type Built, type Member, object, said } from "./built.ts";
-import { type Format, type FormatRun, type Reasons, type Rollout, type SourceRecord, why, within } from "./format.ts";
-import { choice, derivedFinish, toolCalls } from "./messages.ts";
-import { exceptionOf, judge, rolloutApart, trajectoryOf } from "./rollout.ts";
-import { flatIn, neededItems, Unfit, type Value } from "./value.ts";
+import {
+  commonReasons,
+  type Format,
+  type FormatRun,
+  type LeftOutReasons,
+  prefixReasons,
+  type Rollout,
+  type SourceRecord,
+} from "./format.ts";
+import { choice, deriveFinish, toToolCalls } from "./messages.ts";
+import { literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
+import { ConversionError, flatMembers, requireItems, type Value } from "./value.ts";
 
-const leftOfSimulation: Reasons = [
+const simulationReasons: LeftOutReasons = [
   ["the interface's messages have no place for it", "messages"],
   ["the trajectory has a place for its reward and metrics", "reward_info"],
-  [why.noUsage, "agent_usage"],
-  [why.nested, "review info"],
+  [commonReasons.noUsage, "agent_usage"],
+  [commonReasons.nested, "review info"],
 ];
 
 export const tau2: Format = {
@@ -23,7 +31,7 @@ export const tau2: Format = {
   },
   records: { text: "document" },
   files: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json(?:\.gz|\.zst)?$/,
-  groupsAcross: true,
+  hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
     (value.get("info", "agent_info") !== undefined &&
@@ -32,8 +40,8 @@ export const tau2: Format = {
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
   left: [
     ["it is of the run, and of no simulation", "tasks timestamp simulation_index format_version"],
-    ...leftOfSimulation,
-    ...within("simulations[]", leftOfSimulation),
+    ...simulationReasons,
+    ...prefixReasons("simulations[]", simulationReasons),
   ],
 };
 
@@ -54,14 +62,14 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   if (simulations?.isList === true) {
     return simulations.items().map((simulation, at) => rolloutOf(run, simulation, { file, value, at }));
   }
-  if (value.get("info") !== undefined && value.get("tasks") !== undefined) return missingOf(run, record);
-  const results = run.beside(record, join("..", "results.json"));
+  if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
+  const results = run.readDocument(record, join("..", "results.json"));
   if (results === undefined) run.note("there is no results.json beside simulations/: the domain is not known");
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results, at: 0 })];
 };
 
 /** The simulations in the list of a folder that have no file: their groups are not whole without them. */
-const missingOf = (run: FormatRun, { value, file }: SourceRecord): readonly Rollout[] => {
+const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Rollout[] => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
@@ -70,8 +78,8 @@ const missingOf = (run: FormatRun, { value, file }: SourceRecord): readonly Roll
   const wrong = "its simulation is no file of simulations/ here: give the folder that holds both";
   return missing.map((entry, at) => {
     const group = groupOf(entry, { file: join(file), value });
-    return rolloutApart(entry, { group, missing: wrong, otherwise: `without task ${at}` }, () => {
-      throw new Unfit(wrong, entry);
+    return convertPart(entry, { group, missing: wrong, otherwise: `without task ${at}` }, () => {
+      throw new ConversionError(wrong, entry);
     });
   });
 };
@@ -79,19 +87,19 @@ const missingOf = (run: FormatRun, { value, file }: SourceRecord): readonly Roll
 const rolloutOf = (run: FormatRun, simulation: Value, results: Results & { readonly at: number }): Rollout => {
   const group = groupOf(simulation, results);
   const otherwise = `${results.file} without task ${results.at}`;
-  return rolloutApart(simulation, { group, missing: "task_id is missing", otherwise }, () => {
+  return convertPart(simulation, { group, missing: "task_id is missing", otherwise }, () => {
     const ticks = simulation.get("ticks");
-    if (ticks !== undefined) throw new Unfit("it has ticks: simulations of voice are not read", ticks);
+    if (ticks !== undefined) throw new ConversionError("it has ticks: simulations of voice are not read", ticks);
     const info = simulation.get("reward_info");
     if (info === undefined) {
-      run.leave(simulation, "a simulation without reward_info is an exception, whatever else it has");
-      const message = said("the simulation ended without a reward: it has no reward_info");
-      return { exception: exceptionOf(message, simulation.get("termination_reason") ?? said("unscored")) };
+      run.leaveOut(simulation, "a simulation without reward_info is an exception, whatever else it has");
+      const message = literal("the simulation ended without a reward: it has no reward_info");
+      return { exception: buildException(message, simulation.get("termination_reason") ?? literal("unscored")) };
     }
-    const judged = judge(run, { record: simulation, ids: [simulation.get("id")], own: info.get("reward") });
+    const judged = findReward(run, { record: simulation, ids: [simulation.get("id")], own: info.get("reward") });
     const breakdown = info.get("reward_breakdown")?.members() ?? [];
-    return trajectoryOf({
-      judged,
+    return buildTrajectory({
+      rolloutReward: judged,
       turns: turnsOf(run, simulation),
       metrics: breakdown.flatMap(([name, value]) =>
         value.isNumber ? [[`reward_breakdown.${name}`, value] as const] : [],
@@ -109,13 +117,13 @@ const groupOf = (simulation: Value, results: Results): string | undefined => {
 };
 
 const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
-  ...flatIn(simulation).filter(([key]) => !["messages", "ticks", "reward_info"].includes(key)),
+  ...flatMembers(simulation).filter(([key]) => !["messages", "ticks", "reward_info"].includes(key)),
   ["domain", domainOf(results)],
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];
 
-const turnsOf = (run: FormatRun, simulation: Value): readonly Built[] => {
-  const messages = neededItems(simulation, "messages", "messages are no list");
+const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
+  const messages = requireItems(simulation, "messages", "messages are no list");
   const all = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   if (all[0]?.textAt("role") !== "system") {
     run.note("the agent's system prompt is not recorded: the messages begin without it");
@@ -124,9 +132,9 @@ const turnsOf = (run: FormatRun, simulation: Value): readonly Built[] => {
   return all.flatMap((message, at) => turnOf(run, message, at === opening) ?? []);
 };
 
-const turnOf = (run: FormatRun, message: Value, isOpening: boolean): Built | undefined => {
+const turnOf = (run: FormatRun, message: Value, isOpening: boolean): OutputJson | undefined => {
   const [role, content] = [message.get("role"), message.get("content")];
-  if (role?.isText !== true) throw new Unfit("a message has no role", message);
+  if (role?.isText !== true) throw new ConversionError("a message has no role", message);
   if (role.text === "assistant") return agentTurn(run, message, isOpening);
   const isUsersOwn =
     role.text === "user"
@@ -134,27 +142,27 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): Built | und
       : message.textAt("requestor") === "user";
   if (isUsersOwn) {
     run.note("calls of the simulated user's own tools are left out");
-    run.leave(message, "the simulated user's own tools are no part of what the agent saw");
+    run.leaveOut(message, "the simulated user's own tools are no part of what the agent saw");
     return undefined;
   }
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
-  return object({ role, tool_call_id, content: content ?? said("") });
+  return object({ role, tool_call_id, content: content ?? literal("") });
 };
 
 /** A turn of the agent: as its provider gave it, if that is a choice. */
-const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): Built => {
+const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
   const raw = message.get("raw_data");
-  const calls = toolCalls(message);
-  const content = message.get("content") ?? said(null);
+  const calls = toToolCalls(message);
+  const content = message.get("content") ?? literal(null);
   const whole = object({ role: message.get("role"), content, tool_calls: calls });
   if (raw === undefined && isOpening && calls === undefined) return whole;
   const given = [raw, raw?.get("choices", 0)].find(isChoice);
   if (given !== undefined) {
-    run.leave(message, "the choice in raw_data says it");
+    run.leaveOut(message, "the choice in raw_data says it");
     return given;
   }
   const finish = raw?.get("choices", 0, "finish_reason");
-  return choice(whole, finish?.isText === true ? finish : derivedFinish(run, calls !== undefined));
+  return choice(whole, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
 };
 
 const isChoice = (value: Value | undefined): boolean =>

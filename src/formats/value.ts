@@ -1,24 +1,24 @@
 /** A record of another tool's file, value by value, so that each can be carried as it was written. */
-import { type Path, pathTo } from "../check/rules/places.ts";
-import { nodeSize, tableOf } from "../json/reader.ts";
+import { findPath, type Path } from "../check/rules/positions.ts";
+import { nodeSize, readTable } from "../json/reader.ts";
 import {
-  afterOf,
-  alone,
+  detachTable,
   endOf,
-  firstOf,
-  nodeOfKey,
-  numbersOf,
+  expandNumbers,
+  findMemberNode,
+  firstByteAt,
+  type JsonTable,
+  nodeAfter,
+  readString,
   startOf,
-  type Tabled,
-  tabled,
-  textOf,
+  toJsonTable,
 } from "../json/table.ts";
 import { endOfValue, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
 /** The table of a JSON text, and where the text is from. */
-interface Text {
+interface JsonText {
   readonly id: number;
-  readonly table: Tabled;
+  readonly table: JsonTable;
   /** The name of a document beside the record; undefined of the record itself. */
   readonly document: string | undefined;
   /** The value whose text this is, or whose numbers: an array of numbers is one node of its own table. */
@@ -27,21 +27,21 @@ interface Text {
   /** Texts that are empty in the table, by their nodes. */
   readonly texts: ReadonlyMap<number, Buffer> | undefined;
   /** The texts in its values, by their nodes: JSON in strings, and numbers of arrays. */
-  inside?: Map<number, Text | undefined>;
+  nested?: Map<number, JsonText | undefined>;
 }
 
 /** Texts are numbered up to here: the ids of their values are exact then. */
 const maxTexts = 2 ** 20;
-let count = 0;
+let textCount = 0;
 
-const textFrom = (own: Pick<Text, "table"> & Partial<Text>): Text => {
-  count = (count + 1) % maxTexts;
-  return { document: undefined, holder: undefined, isNumbers: false, texts: undefined, ...own, id: count };
+const newText = (own: Pick<JsonText, "table"> & Partial<JsonText>): JsonText => {
+  textCount = (textCount + 1) % maxTexts;
+  return { document: undefined, holder: undefined, isNumbers: false, texts: undefined, ...own, id: textCount };
 };
 
 /** First bytes of values, which tell their kinds. */
-const firstOfNull = 0x6e;
-const firstOfTrue = 0x74;
+const nullByte = 0x6e;
+const trueByte = 0x74;
 
 /** The last of the bytes that numbers begin with: digits, and the minus before them. */
 const digitNine = 0x39;
@@ -52,10 +52,10 @@ type Step = Path[number];
 export type Members = readonly (readonly [key: string, value: Value])[];
 
 export class Value {
-  readonly #in: Text;
+  readonly #in: JsonText;
   readonly #node: number;
 
-  private constructor(text: Text, node: number) {
+  private constructor(text: JsonText, node: number) {
     this.#in = text;
     this.#node = node;
   }
@@ -64,21 +64,21 @@ export class Value {
    * Reads a record, or a document beside it that has a name; undefined if the bytes are not JSON.
    * @param texts long texts of keys, which are empty in the bytes: values of these can be read, and not be written
    */
-  static of(
+  static parse(
     bytes: Buffer,
     { document, texts }: { readonly document?: string; readonly texts?: ReadonlyMap<string, Buffer> } = {},
   ): Value | undefined {
-    const read = tableOf(bytes);
+    const read = readTable(bytes);
     if (read === undefined) return undefined;
-    const table = tabled(document === undefined ? read : alone(read), bytes);
+    const table = toJsonTable(document === undefined ? read : detachTable(read), bytes);
     const nodes = texts && new Map<number, Buffer>();
-    for (const [key, text] of texts ?? []) nodes?.set(nodeOfKey(table, 0, key) ?? 0, text);
-    return new Value(textFrom({ table, document, texts: nodes }), 0);
+    for (const [key, text] of texts ?? []) nodes?.set(findMemberNode(table, 0, key) ?? 0, text);
+    return new Value(newText({ table, document, texts: nodes }), 0);
   }
 
   /** Reads a record whose writer puts NaN and Infinity into JSON, as Python does: each becomes an empty object. */
-  static ofPython(bytes: Buffer): Value | undefined {
-    return Value.of(bytes) ?? Value.of(withoutNonFinite(bytes));
+  static parsePython(bytes: Buffer): Value | undefined {
+    return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
   /** Equal for two values of a record if they are the same one. */
@@ -114,7 +114,7 @@ export class Value {
 
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? textOf(this.#in.table, this.#node);
+    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? readString(this.#in.table, this.#node);
   }
 
   get number(): number | undefined {
@@ -125,13 +125,13 @@ export class Value {
   textAt(key: string): string | undefined {
     const node = this.#nodeOf(key);
     const { table } = this.#in;
-    return node !== undefined && firstOf(table, node) === quote ? textOf(table, node) : undefined;
+    return node !== undefined && firstByteAt(table, node) === quote ? readString(table, node) : undefined;
   }
 
   /** True if the value of a key is null. */
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
-    return node !== undefined && firstOf(this.#in.table, node) === firstOfNull;
+    return node !== undefined && firstByteAt(this.#in.table, node) === nullByte;
   }
 
   get isList(): boolean {
@@ -143,7 +143,7 @@ export class Value {
   }
 
   get isNull(): boolean {
-    return this.#first === firstOfNull;
+    return this.#first === nullByte;
   }
 
   get isText(): boolean {
@@ -151,7 +151,7 @@ export class Value {
   }
 
   get isTrue(): boolean {
-    return this.#first === firstOfTrue;
+    return this.#first === trueByte;
   }
 
   get isNumber(): boolean {
@@ -159,7 +159,7 @@ export class Value {
   }
 
   /** True of numbers and truth values: metrics can be these. */
-  get isMeasured(): boolean {
+  get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }
 
@@ -189,10 +189,10 @@ export class Value {
   items(): readonly Value[] {
     if (!this.isList) return none;
     const { table } = this.#in;
-    const end = afterOf(table, this.#node);
+    const end = nodeAfter(table, this.#node);
     if (end === this.#node + nodeSize) return this.#numbers();
     const items: Value[] = [];
-    for (let node = this.#node + nodeSize; node < end; node = afterOf(table, node)) {
+    for (let node = this.#node + nodeSize; node < end; node = nodeAfter(table, node)) {
       items.push(new Value(this.#in, node));
     }
     return items;
@@ -201,7 +201,7 @@ export class Value {
   /** The elements of an array that is one node: it has only numbers, or nothing. */
   #numbers(): readonly Value[] {
     const text = this.#inside(() => {
-      return textFrom({ table: numbersOf(this.#in.table, this.#node), holder: this, isNumbers: true });
+      return newText({ table: expandNumbers(this.#in.table, this.#node), holder: this, isNumbers: true });
     });
     const count = (text?.table.words.length ?? 0) / nodeSize - 1;
     return text === undefined ? none : Array.from({ length: count }, (_, at) => new Value(text, (at + 1) * nodeSize));
@@ -212,39 +212,39 @@ export class Value {
     if (!this.isObject) return [];
     const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
-    const end = afterOf(table, this.#node);
-    for (let key = this.#node + nodeSize; key < end; key = afterOf(table, key + nodeSize)) {
-      members.push([textOf(table, key), new Value(this.#in, key + nodeSize)]);
+    const end = nodeAfter(table, this.#node);
+    for (let key = this.#node + nodeSize; key < end; key = nodeAfter(table, key + nodeSize)) {
+      members.push([readString(table, key), new Value(this.#in, key + nodeSize)]);
     }
-    return hasTwice(members) ? [...new Map(members)] : members;
+    return hasDuplicateKeys(members) ? [...new Map(members)] : members;
   }
 
   /** The JSON that its string contains; undefined of other values. */
-  get inner(): Value | undefined {
+  get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     const inner = this.#inside(() => {
       const bytes = this.#in.texts?.get(this.#node) ?? Buffer.from(this.text ?? "");
-      const table = tableOf(bytes);
-      return table && textFrom({ table: tabled(table, bytes), holder: this });
+      const table = readTable(bytes);
+      return table && newText({ table: toJsonTable(table, bytes), holder: this });
     });
     return inner && new Value(inner, 0);
   }
 
   /** The JSON in its string, if that was read before. */
-  get innerSeen(): Value | undefined {
-    const text = this.isText ? this.#in.inside?.get(this.#node) : undefined;
+  get cachedEmbeddedJson(): Value | undefined {
+    const text = this.isText ? this.#in.nested?.get(this.#node) : undefined;
     return text && new Value(text, 0);
   }
 
   /** Its path from the record. The path of a value in a string's JSON continues that of the string. */
   get path(): Path {
     const { table, holder, isNumbers } = this.#in;
-    const own = isNumbers ? [this.#node / nodeSize - 1] : pathTo(table, { from: 0, node: this.#node });
+    const own = isNumbers ? [this.#node / nodeSize - 1] : findPath(table, { from: 0, node: this.#node });
     return [...(holder?.path ?? []), ...own];
   }
 
   get #first(): number {
-    return firstOf(this.#in.table, this.#node);
+    return firstByteAt(this.#in.table, this.#node);
   }
 
   #child(key: Step): Value | undefined {
@@ -253,16 +253,16 @@ export class Value {
       return item?.isNull === false ? item : undefined;
     }
     const node = this.#nodeOf(key);
-    return node === undefined || firstOf(this.#in.table, node) === firstOfNull ? undefined : new Value(this.#in, node);
+    return node === undefined || firstByteAt(this.#in.table, node) === nullByte ? undefined : new Value(this.#in, node);
   }
 
   #nodeOf(key: string): number | undefined {
-    return this.isObject ? nodeOfKey(this.#in.table, this.#node, key) : undefined;
+    return this.isObject ? findMemberNode(this.#in.table, this.#node, key) : undefined;
   }
 
-  #inside(read: () => Text | undefined): Text | undefined {
-    this.#in.inside ??= new Map();
-    const { inside } = this.#in;
+  #inside(read: () => JsonText | undefined): JsonText | undefined {
+    this.#in.nested ??= new Map();
+    const { nested: inside } = this.#in;
     if (!inside.has(this.#node)) inside.set(this.#node, read());
     return inside.get(this.#node);
   }
@@ -271,39 +271,39 @@ export class Value {
 const none: readonly Value[] = [];
 
 /** Up to as many members, comparing all keys is faster than a set. */
-const fewMembers = 8;
+const maxLoopMembers = 8;
 
-const hasTwice = (members: Members): boolean => {
-  if (members.length > fewMembers) return new Set(members.map(([key]) => key)).size < members.length;
+const hasDuplicateKeys = (members: Members): boolean => {
+  if (members.length > maxLoopMembers) return new Set(members.map(([key]) => key)).size < members.length;
   for (let at = 1; at < members.length; at++)
     for (let before = 0; before < at; before++) if (members[at]?.[0] === members[before]?.[0]) return true;
   return false;
 };
 
 /** A record, or a part of one, is not as its format has it. */
-export class Unfit extends Error {
+export class ConversionError extends Error {
   readonly value: Value;
   /** The key of its group, if that is known: the group is not sent then. */
   group: string | undefined;
 
-  constructor(wrong: string, value: Value, group?: string) {
-    super(wrong);
+  constructor(reason: string, value: Value, group?: string) {
+    super(reason);
     this.value = value;
     this.group = group;
   }
 }
 
 /** Returns the value of a key. @throws Unfit */
-export const needed = (holder: Value, key: string): Value => {
+export const requireKey = (holder: Value, key: string): Value => {
   const value = holder.get(key);
-  if (value === undefined) throw new Unfit(`${key} is missing`, holder);
+  if (value === undefined) throw new ConversionError(`${key} is missing`, holder);
   return value;
 };
 
 /** Returns the elements of the array of a key. @throws Unfit */
-export const neededItems = (holder: Value, key: string, wrong = `${key} is no list`): readonly Value[] => {
-  const value = needed(holder, key);
-  if (!value.isList) throw new Unfit(wrong, value);
+export const requireItems = (holder: Value, key: string, wrong = `${key} is no list`): readonly Value[] => {
+  const value = requireKey(holder, key);
+  if (!value.isList) throw new ConversionError(wrong, value);
   return value.items();
 };
 
@@ -311,14 +311,14 @@ export const neededItems = (holder: Value, key: string, wrong = `${key} is no li
 export const itemsAt = (holder: Value | undefined, key: string, second?: string): readonly Value[] =>
   holder?.get(key, second)?.items() ?? none;
 
-export const measuredIn = (value: Value | undefined): Members =>
-  (value?.members() ?? []).filter(([, { isMeasured }]) => isMeasured);
+export const metricMembers = (value: Value | undefined): Members =>
+  (value?.members() ?? []).filter(([, { canBeMetric: isMeasured }]) => isMeasured);
 
-export const flatIn = (value: Value | undefined): Members =>
+export const flatMembers = (value: Value | undefined): Members =>
   (value?.members() ?? []).filter(([, { isFlat }]) => isFlat);
 
 /** NaN and Infinity as empty objects, each with as many bytes as before, so that all else keeps its position. */
-const withoutNonFinite = (bytes: Buffer): Buffer => {
+const replaceNonFinite = (bytes: Buffer): Buffer => {
   const own = Buffer.from(bytes);
   const text = bytes.toString("latin1");
   const words = /"|NaN|-?Infinity/g;

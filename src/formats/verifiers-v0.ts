@@ -1,9 +1,10 @@
 /** Results of verifiers v0: a rollout per line, with its prompt and completion as chat messages or text. */
-import { type Built, said } from "./built.ts";
-import { type Format, type FormatRun, type Rollout, why } from "./format.ts";
-import { functionTools, givenTurns, parsed, sampledTurns } from "./messages.ts";
-import { asMessage, exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
-import { type Members, measuredIn, needed, Unfit, type Value } from "./value.ts";
+
+import { commonReasons, type Format, type FormatRun, type Rollout } from "./format.ts";
+import { promptTurns, sampledTurns, toFunctionTools, unwrapJson } from "./messages.ts";
+import { literal, type OutputJson } from "./output-json.ts";
+import { buildException, buildTrajectory, findReward, toErrorMessage, withGroup } from "./rollout.ts";
+import { ConversionError, type Members, metricMembers, requireKey, type Value } from "./value.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -21,67 +22,70 @@ export const verifiersV0: Format = {
     let last: { readonly file: string; readonly settings: Value | undefined } | undefined;
     return {
       convert: (record) => {
-        if (last?.file !== record.file) last = { file: record.file, settings: run.beside(record, "metadata.json") };
+        if (last?.file !== record.file)
+          last = { file: record.file, settings: run.readDocument(record, "metadata.json") };
         return [rolloutOf(run, record.value, last.settings)];
       },
     };
   },
   left: [
-    [why.noUsage, "token_usage"],
-    [why.noDurations, "timing"],
-    [why.onlyFunctions, "tool_defs[]"],
-    [why.nested, "info"],
-    [why.onlyNumbers, "metrics"],
+    [commonReasons.noUsage, "token_usage"],
+    [commonReasons.noDurations, "timing"],
+    [commonReasons.onlyFunctions, "tool_defs[]"],
+    [commonReasons.nested, "info"],
+    [commonReasons.onlyNumbers, "metrics"],
   ],
 };
 
 const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rollout => {
   const id = row.get("example_id") ?? row.get("id");
-  if (id === undefined) throw new Unfit("example_id is missing", row);
+  if (id === undefined) throw new ConversionError("example_id is missing", row);
   const group = id.raw;
   const error = row.get("error");
   if (error !== undefined) {
-    run.leave(row, "a row with an error is an exception, whatever else it has");
-    return { group, exception: error.isObject ? error : exceptionOf(asMessage(error)) };
+    run.leaveOut(row, "a row with an error is an exception, whatever else it has");
+    return { group, exception: error.isObject ? error : buildException(toErrorMessage(error)) };
   }
-  return inGroup(group, () => {
-    const judged = judge(run, { record: row, ids: [id], own: row.get("reward") });
+  return withGroup(group, () => {
+    const judged = findReward(run, { record: row, ids: [id], own: row.get("reward") });
     const metrics = metricsOf(row);
-    const trajectory = trajectoryOf({
-      judged,
+    const trajectory = buildTrajectory({
+      rolloutReward: judged,
       turns: turnsOf(run, row),
       tools: toolsOf(row),
       metrics,
       metadata: metadataOf(row, metrics, settings),
     });
-    return { group, ...trajectory, also: () => repeatedMetrics(row, metrics) };
+    return { group, ...trajectory, repeatedValues: () => listRepeatedMetrics(row, metrics) };
   });
 };
 
-const turnsOf = (run: FormatRun, row: Value): readonly Built[] => {
+const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const truncated = row.get("is_truncated");
-  const lastFinish = truncated?.isTrue === true ? said("length", truncated) : undefined;
-  const prompt = givenTurns(run, needed(row, "prompt"), "prompt");
-  return [...prompt, ...sampledTurns(run, needed(row, "completion"), { name: "completion", lastFinish })];
+  const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
+  const prompt = promptTurns(run, requireKey(row, "prompt"), "prompt");
+  return [...prompt, ...sampledTurns(run, requireKey(row, "completion"), { name: "completion", lastFinish })];
 };
 
-const toolsOf = (row: Value): Built | undefined => {
+const toolsOf = (row: Value): OutputJson | undefined => {
   const info = row.get("info");
-  return functionTools(parsed(row.get("tool_defs") ?? info?.get("oai_tools") ?? info?.inner?.get("oai_tools")));
+  return toFunctionTools(
+    unwrapJson(row.get("tool_defs") ?? info?.get("oai_tools") ?? info?.embeddedJson?.get("oai_tools")),
+  );
 };
 
 /** Keys of a row that are neither metrics nor metadata, unless they are null. */
-const placed: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
+const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
 
 /** Without `metrics`, the numbers at the top of a row are metrics, except ids and durations. */
 const metricsOf = (row: Value): Members => {
   const own = row.get("metrics");
-  if (own?.isObject === true) return measuredIn(own);
-  return row.members().filter(([key, { isNumber }]) => isNumber && !placed.has(key) && !/(?:^|_)id$|_ms$/.test(key));
+  if (own?.isObject === true) return metricMembers(own);
+  return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
 /** Metrics that appear at the top of the row too. */
-function* repeatedMetrics(row: Value, metrics: Members): Generator<readonly [Value, string], void> {
+function* listRepeatedMetrics(row: Value, metrics: Members): Generator<readonly [Value, string], void> {
   for (const [key] of metrics) {
     const repeated = row.get(key);
     if (repeated !== undefined && repeated.raw === row.get("metrics", key)?.raw) {
@@ -92,7 +96,7 @@ function* repeatedMetrics(row: Value, metrics: Members): Generator<readonly [Val
 
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
   const isFree = (key: string, { isNull, isFlat }: Value): boolean =>
-    isNull || (isFlat && !placed.has(key) && !metrics.some(([name]) => name === key));
+    isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
   const own = row.members().filter(([key, value]) => isFree(key, value));
   if (settings === undefined) return own;
   const ofRun = ["env_id", "model"].flatMap((key) => {

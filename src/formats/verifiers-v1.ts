@@ -1,13 +1,29 @@
 /** Traces of verifiers v1 and prime-rl: an episode per line, with a graph of messages for each agent. */
-import { type Built, list, type Member, object, said } from "./built.ts";
-import { type Converter, type Format, type FormatRun, type Rollout, type SourceRecord, why } from "./format.ts";
-import { chatMessage, choice, derivedFinish, functionTools, logprobsOf, toolCalls } from "./messages.ts";
-import { exceptionOf, inGroup, judge, trajectoryOf } from "./rollout.ts";
-import { flatIn, type Members, measuredIn, needed, neededItems, Unfit, type Value } from "./value.ts";
 
-const tokens = "a logprob names the token that was sampled, and the others are made of the messages";
+import {
+  type Converter,
+  commonReasons,
+  type Format,
+  type FormatRun,
+  type Rollout,
+  type SourceRecord,
+} from "./format.ts";
+import { choice, deriveFinish, toChatMessage, toFunctionTools, toLogprobs, toToolCalls } from "./messages.ts";
+import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
+import {
+  ConversionError,
+  flatMembers,
+  type Members,
+  metricMembers,
+  requireItems,
+  requireKey,
+  type Value,
+} from "./value.ts";
 
-const earlierErrors = "errors of attempts that were made again have no place";
+const tokensReason = "a logprob names the token that was sampled, and the others are made of the messages";
+
+const earlierErrorsReason = "errors of attempts that were made again have no place";
 
 export const verifiersV1: Format = {
   name: "verifiers-v1",
@@ -15,84 +31,84 @@ export const verifiersV1: Format = {
   keys: { group: "group.id, else the task", reward: "rewards, each with its weight", sampled: "nodes that say so" },
   records: { text: "lines" },
   files: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
-  groupsAcross: true,
+  hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.get("id") !== undefined &&
     value.get("task")?.isObject === true &&
     value.get("traces")?.isList === true &&
     (value.get("errors") ?? value.get("ok")) !== undefined,
-  open: (run) => episodes(run),
+  open: (run) => openEpisodes(run),
   left: [
-    [tokens, "traces[].nodes[].token_ids traces[].nodes[].mask"],
+    [tokensReason, "traces[].nodes[].token_ids traces[].nodes[].mask"],
     ["the order of the messages says it", "traces[].nodes[].parent"],
     ["what was sampled is a choice, the rest are messages", "traces[].nodes[].sampled"],
     ["the interface has no place for times of messages", "traces[].nodes[].timestamp"],
     ["the interface has no place for models, usage and times of calls", "traces[].calls"],
-    [why.noDurations, "traces[].timing"],
+    [commonReasons.noDurations, "traces[].timing"],
     ["the episode's task says it", "traces[].task"],
-    [earlierErrors, "traces[].errors errors"],
-    [why.nested, "traces[].agent traces[].verifiers traces[].info task run"],
+    [earlierErrorsReason, "traces[].errors errors"],
+    [commonReasons.nested, "traces[].agent traces[].verifiers traces[].info task run"],
     ["scoring did not run", "traces[].rewards"],
   ],
 };
 
-const episodes = (run: FormatRun): Converter => {
+const openEpisodes = (run: FormatRun): Converter => {
   /** Where each episode was read first, by its id: prime-rl writes some to both `effective` and `all`. */
-  const firstRead = new Map<string, string>();
+  const firstPositions = new Map<string, string>();
   /** The agent whose trajectories have the key of their group: those of other agents are groups of their own. */
   const agents = new Map<string, string>();
   const rolloutOf = (trace: Value, episode: Value, key: string): Rollout | undefined => {
     const agent = trace.get("agent");
     if (agent?.get("trainable")?.data === false) {
       run.note("a trace of an agent that is not trainable is left out");
-      run.leave(trace, "its agent is not trainable");
+      run.leaveOut(trace, "its agent is not trainable");
       return undefined;
     }
     const name = agent?.textAt("name") ?? "agent";
     const first = agents.get(key) ?? name;
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
-    if (isFailed(trace)) return { group, of: trace, exception: failureOf(run, trace) };
-    return inGroup(group, () => ({ group, of: trace, ...ownTrajectory(run, trace, episode) }));
+    if (isFailed(trace)) return { group, part: trace, exception: buildFailure(run, trace) };
+    return withGroup(group, () => ({ group, part: trace, ...ownTrajectory(run, trace, episode) }));
   };
   return {
     convert: (record) => {
       const { value, file, position } = record;
       const id = value.get("id")?.raw;
       const place = `${position} ${file}`;
-      const first = id === undefined ? place : (firstRead.get(id) ?? place);
-      if (id !== undefined) firstRead.set(id, first);
+      const first = id === undefined ? place : (firstPositions.get(id) ?? place);
+      if (id !== undefined) firstPositions.set(id, first);
       if (first !== place) {
         run.note("an episode that was read already is left out");
-        run.leave(value, "the episode was read already");
+        run.leaveOut(value, "the episode was read already");
         return [];
       }
       const key = keyOf(record);
-      return inGroup(key, () => {
-        const traces = neededItems(value, "traces");
+      return withGroup(key, () => {
+        const traces = requireItems(value, "traces");
         const rollouts = traces.flatMap((trace) => rolloutOf(trace, value, key) ?? []);
         const isError = traces.length === 0 && value.get("errors", 0) !== undefined;
         const isLost = rollouts.length === 0 && (isError || isFailed(value));
-        return isLost ? [{ group: key, exception: failureOf(run, value) }] : rollouts;
+        return isLost ? [{ group: key, exception: buildFailure(run, value) }] : rollouts;
       });
     },
   };
 };
 
 const ownTrajectory = (run: FormatRun, trace: Value, episode: Value): Partial<Rollout> => {
-  const judged = judge(run, { record: trace, ids: [trace.get("id"), episode.get("id")], own: rewardIn(trace) });
+  const judged = findReward(run, { record: trace, ids: [trace.get("id"), episode.get("id")], own: rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
-  const tools = functionTools(trace.get("tools"));
+  const tools = toFunctionTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
-  return trajectoryOf({
-    judged,
+  return buildTrajectory({
+    rolloutReward: judged,
     turns: main,
     tools,
     histories: others.map((turns) => object({ messages_and_choices: list(turns), tools })),
     policy,
     metrics: metricsOf(trace),
     metadata: metadataOf(episode, trace),
-    startTime: startOf(trace),
+    startTime: readStart(trace),
     identity: ` ${policy?.raw ?? ""}`,
   });
 };
@@ -104,7 +120,8 @@ const keyOf = ({ value, file }: SourceRecord): string => {
   const group = value.get("group", "id");
   if (group !== undefined) return JSON.stringify([scope, group.raw]);
   const task = value.get("task", "key") ?? value.get("task", "hash");
-  if (task === undefined) throw new Unfit("neither group.id nor task.key nor task.hash says its group", value);
+  if (task === undefined)
+    throw new ConversionError("neither group.id nor task.key nor task.hash says its group", value);
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
   return JSON.stringify([scope, ...within.map((one) => one?.raw ?? null), task.raw]);
 };
@@ -115,56 +132,59 @@ const isFailed = (holder: Value): boolean => {
 };
 
 /** The last error of an episode or a trace: the others are those of earlier attempts. */
-const failureOf = (run: FormatRun, holder: Value): Built => {
+const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   const errors = holder.get("errors")?.items() ?? [];
-  for (const error of errors.slice(0, -1)) run.leave(error, earlierErrors);
-  run.leave(holder, "what failed is an exception: its messages and rewards have no place");
-  return errors.at(-1) ?? exceptionOf(holder.get("stop_condition") ?? said("it failed, and no error is recorded"));
+  for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
+  run.leaveOut(holder, "what failed is an exception: its messages and rewards have no place");
+  return (
+    errors.at(-1) ?? buildException(holder.get("stop_condition") ?? literal("it failed, and no error is recorded"))
+  );
 };
 
 /** Scores by name; they are null if scoring did not run. */
 const scoresIn = (trace: Value): Members => (trace.get("rewards")?.members() ?? []).filter(([, { isNull }]) => !isNull);
 
 /** The sum of all scores, each times its weight; undefined if there is none. */
-const rewardIn = (trace: Value): Built | undefined => {
+const rewardIn = (trace: Value): OutputJson | undefined => {
   const scored = scoresIn(trace).map(([name, reward]) => {
-    const [score, weight] = [needed(reward, "score"), reward.get("weight")];
+    const [score, weight] = [requireKey(reward, "score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
-    if (!Number.isFinite(value)) throw new Unfit(`score and weight of ${name} are no numbers`, reward);
+    if (!Number.isFinite(value)) throw new ConversionError(`score and weight of ${name} are no numbers`, reward);
     return { score, weight, value };
   });
   const [only] = scored;
   if (only === undefined) return undefined;
   const of = scored.flatMap(({ score, weight }) => [score, ...(weight === undefined ? [] : [weight])]);
   // A single score with the weight 1 keeps its digits.
-  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return { kind: "said", json: only.score.raw, of };
+  if (scored.length === 1 && (only.weight?.number ?? 1) === 1)
+    return { kind: "said", json: only.score.raw, sources: of };
   const sum = scored.reduce((total, { value }) => total + value, 0);
-  return said(sum, ...of);
+  return literal(sum, ...of);
 };
 
 const metricsOf = (trace: Value): readonly Member[] => [
-  ...measuredIn(trace.get("metrics")),
+  ...metricMembers(trace.get("metrics")),
   ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
 ];
 
 /** Values of an episode that are metadata of its trajectories, in addition to those at its top and at a trace's. */
-const inMetadata =
+const metadataPaths =
   "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 
 const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
-  ...flatIn(trace),
-  ...flatIn(episode).map(([key, value]) => [`episode.${key}`, value] as const),
-  ...inMetadata.split(" ").map((path) => [path, episode.at(path.split("."))] as const),
+  ...flatMembers(trace),
+  ...flatMembers(episode).map(([key, value]) => [`episode.${key}`, value] as const),
+  ...metadataPaths.split(" ").map((path) => [path, episode.at(path.split("."))] as const),
   ["agent.name", trace.get("agent", "name")],
 ];
 
 /** The start in Unix seconds, as a time; its fraction as it was written. */
-const startOf = (trace: Value): Built | undefined => {
+const readStart = (trace: Value): OutputJson | undefined => {
   const start = trace.get("timing", "start");
   const [, seconds, fraction = ""] = /^(\d{1,11})(?:\.(\d{1,9}))?$/.exec(start?.raw ?? "") ?? [];
   if (seconds === undefined || Number(seconds) === 0) return undefined;
   const time = new Date(Number(seconds) * 1000).toISOString().slice(0, "2025-01-01T00:00:00".length);
-  return said(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
+  return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
 };
 
 /**
@@ -172,23 +192,23 @@ const startOf = (trace: Value): Built | undefined => {
  * the first branch that has it, and a message in the others.
  * @throws Unfit
  */
-const branchesOf = (run: FormatRun, trace: Value): readonly (readonly Built[])[] => {
-  const nodes = needed(trace, "nodes").items();
+const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
+  const nodes = requireKey(trace, "nodes").items();
   const parents = nodes.map(parentOf);
   const inner = new Set(parents);
   const leaves = nodes.flatMap((_, at) => (inner.has(at) ? [] : [at]));
   const calls = new Map((trace.get("calls")?.items() ?? []).map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
-  const turn = (at: number): Built => {
+  const turn = (at: number): OutputJson => {
     const node = nodes[at] ?? trace;
-    const message = needed(node, "message");
+    const message = requireKey(node, "message");
     const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
-    const whole = chatMessage(message, isSampled);
+    const whole = toChatMessage(message, isSampled);
     if (!isSampled) return whole;
     seen.add(at);
     const finish = calls.get(at)?.get("finish_reason") ?? node.get("finish_reason");
     const logprobs = sampledLogprobs(run, node);
-    return choice(whole, finish ?? derivedFinish(run, toolCalls(message) !== undefined), logprobs);
+    return choice(whole, finish ?? deriveFinish(run, toToolCalls(message) !== undefined), logprobs);
   };
   return [...leaves.slice(-1), ...leaves.slice(0, -1)].map((leaf) => {
     const path: number[] = [];
@@ -202,18 +222,18 @@ const parentOf = (node: Value, at: number): number | undefined => {
   const index = parent?.number;
   if (parent === undefined) return undefined;
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
-  throw new Unfit(`parent is no node before it (${at})`, parent);
+  throw new ConversionError(`parent is no node before it (${at})`, parent);
 };
 
 /** The logprobs of the tokens that the mask names. */
-const sampledLogprobs = (run: FormatRun, node: Value): Built | undefined => {
+const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
   const logprobs = node.get("logprobs");
   if (logprobs?.get(0) === undefined) return undefined;
   const [ids, mask] = [node.get("token_ids")?.items() ?? [], node.get("mask")?.items() ?? []];
   if (ids.length === 0) {
     run.note("logprobs without token ids are left out");
-    run.leave(logprobs, "nothing says which tokens they are of");
+    run.leaveOut(logprobs, "nothing says which tokens they are of");
     return undefined;
   }
-  return logprobsOf(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue === true));
+  return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue === true));
 };

@@ -16,7 +16,7 @@ export class DedupKeys {
 
   /** @param digests those of the groups that are known, in their order; they stay as they are */
   constructor(digests = new Digests()) {
-    this.#keys = digests.borrowed();
+    this.#keys = digests.borrow();
   }
 
   get count(): number {
@@ -64,7 +64,7 @@ const openInputKeys = (keys: Digests) => {
     /** The key that the next group with a digest would have. */
     next(digest: Uint8Array): Uint8Array {
       const first = table.find(digest);
-      return first === undefined ? digest : repeatedKey(digest, (repeats.get(first) ?? 0) + 1);
+      return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
     /** Gives a group its key: of its digest, which by default is in place of the key. Groups come in any order. */
     add(group: number, digest?: Uint8Array): void {
@@ -72,13 +72,13 @@ const openInputKeys = (keys: Digests) => {
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const before = (repeats.get(first) ?? 0) + 1;
         repeats.set(first, before);
-        keys.set(group, repeatedKey(keys.at(first), before));
+        keys.set(group, nthDedupKey(keys.at(first), before));
       }
     },
   };
 };
 
-const repeatedKey = (digest: Uint8Array, before: number): Uint8Array =>
+const nthDedupKey = (digest: Uint8Array, before: number): Uint8Array =>
   createHash("sha256").update(digest).update(`#${before}`).digest().subarray(0, dedupKeyBytes);
 
 /** Gives all groups of a run's input their keys. */

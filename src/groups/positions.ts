@@ -1,31 +1,31 @@
 /** Positions: from a part and a path in it to file, line and column, and from a problem back to its group. */
-import { type Path, Places } from "../check/rules/places.ts";
-import type { Spot } from "../check/rules/problems.ts";
+import { type Path, PositionCounter } from "../check/rules/positions.ts";
+import type { ProblemLocation } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { Problem } from "../failure.ts";
 import { fileOf, placeOfLine, readRange, type Source, unitsBefore } from "../input/index.ts";
-import { deepestAt, rootOf, spanOf } from "../json/table.ts";
-import type { Found } from "./parts/found.ts";
+import { findDeepest, readRoot, spanOf } from "../json/table.ts";
 import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
+import type { ScanResult } from "./parts/scan-result.ts";
 
-export interface GroupsRead {
+export interface IndexedGroups {
   readonly sources: readonly Source[];
-  readonly found: Found;
+  readonly found: ScanResult;
   readonly groups: Groups;
   /** Finds positions. Default: `locate`. */
-  readonly find?: typeof locate;
+  readonly find?: typeof locateValue;
 }
 
 /** The position of the value at a path of a part, or of the deepest value on the way to it. */
-export const locate = async (
+export const locateValue = async (
   source: Source,
   { part, path }: { readonly part: Part; readonly path: Path },
-): Promise<Spot> => await (await openLocator(source, part))(path);
+): Promise<ProblemLocation> => await (await openLocator(source, part))(path);
 
 /** Finds positions like `locate`, each at or after the one before: each part is read and walked over once. */
-export const locatingInOrder = (): typeof locate => {
-  let last: { readonly source: Source; readonly start: number; find(path: Path): Promise<Spot> } | undefined;
+export const openOrderedLocator = (): typeof locateValue => {
+  let last: { readonly source: Source; readonly start: number; find(path: Path): Promise<ProblemLocation> } | undefined;
   return async (source, { part, path }) => {
     if (last?.source !== source || last.start !== part.start) {
       last = { source, start: part.start, find: await openLocator(source, part) };
@@ -34,25 +34,25 @@ export const locatingInOrder = (): typeof locate => {
   };
 };
 
-const openLocator = async (source: Source, part: Part): Promise<(path: Path) => Promise<Spot>> => {
+const openLocator = async (source: Source, part: Part): Promise<(path: Path) => Promise<ProblemLocation>> => {
   const { name: file, origin } = source;
   const { start, line } = part;
   if (origin !== undefined) {
-    return async (path) => ({ ...(await origin.spotOf(line, path)), readAt: `${file}:${line}`, readPath: path });
+    return async (path) => ({ ...(await origin.locationOf(line, path)), readAt: `${file}:${line}`, readPath: path });
   }
   const bytes = await readRange(source.bytes, part);
-  const places = new Places({ bytes, start, line, unitsBefore: () => unitsBefore(source.bytes, part) });
-  const root = rootOf(bytes);
+  const places = new PositionCounter({ bytes, start, line, unitsBefore: () => unitsBefore(source.bytes, part) });
+  const root = readRoot(bytes);
   return async (path) => {
-    const at = root === undefined ? 0 : spanOf(deepestAt(root, path)).start;
+    const at = root === undefined ? 0 : spanOf(findDeepest(root, path)).start;
     places.mark(at);
     return { file, ...places.of(at), path };
   };
 };
 
 /** The position of a value of a part. The part itself need not be read for its own. */
-export const spotOf = async (read: GroupsRead, position: number, path: Path): Promise<Spot> => {
-  const { sources, found, find = locate } = read;
+export const locateInPart = async (read: IndexedGroups, position: number, path: Path): Promise<ProblemLocation> => {
+  const { sources, found, find = locateValue } = read;
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
@@ -67,32 +67,32 @@ export const spotOf = async (read: GroupsRead, position: number, path: Path): Pr
 };
 
 /** The position of a value if a problem of a rule there would be kept; what is reported next is of the part's input. */
-export const spotToKeep = async (
-  read: GroupsRead,
+export const locateIfKept = async (
+  read: IndexedGroups,
   { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
-): Promise<Spot> => {
+): Promise<ProblemLocation> => {
   const { parts, problems } = read.found;
-  problems.of(read.sources[parts.columns.source.at(part)]?.name);
-  return problems.isKept(rule) ? await spotOf(read, part, await path()) : {};
+  problems.setInput(read.sources[parts.columns.source.at(part)]?.name);
+  return problems.canKeep(rule) ? await locateInPart(read, part, await path()) : {};
 };
 
 /** Reports a problem of a group, at a path of a part or at its first part; an error makes the group invalid. */
-export const reportOfGroup = async <Name extends RuleName>(
-  read: GroupsRead,
+export const reportGroup = async <Name extends RuleName>(
+  read: IndexedGroups,
   rule: Name,
   about: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
 ): Promise<void> => {
   const { data, group, part = read.groups.firstOf(group), path = [] } = about;
-  const spot = await spotToKeep(read, { rule, part, path: () => path });
+  const spot = await locateIfKept(read, { rule, part, path: () => path });
   if (read.found.problems.report(rule, data, () => spot) === "error") read.groups.reject(group);
 };
 
 /** The first file of what was read, or the first that it was made of, as it was named. */
-export const firstFileOf = ({ sources: [first] }: Pick<GroupsRead, "sources">): string =>
+export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
-export const placeOfPart = (
-  { sources, found: { parts } }: Pick<GroupsRead, "sources" | "found">,
+export const locatePart = (
+  { sources, found: { parts } }: Pick<IndexedGroups, "sources" | "found">,
   position: number,
 ): { readonly file: string; readonly line: number } => {
   const line = parts.columns.line.at(position);
@@ -100,11 +100,11 @@ export const placeOfPart = (
   return source === undefined ? { file: "the input", line } : placeOfLine(source, line);
 };
 
-export const spotOfGroup = (read: GroupsRead, group: number): { readonly file: string; readonly line: number } =>
-  placeOfPart(read, read.groups.firstOf(group));
+export const locateGroup = (read: IndexedGroups, group: number): { readonly file: string; readonly line: number } =>
+  locatePart(read, read.groups.firstOf(group));
 
 /** The last part of a source that begins at or before a line or an offset; undefined if none does. */
-const partAt = (
+const findPartAt = (
   { columns, count }: Parts,
   source: number,
   { line = -1, offset }: { readonly line?: number | undefined; readonly offset?: number | undefined },
@@ -123,7 +123,7 @@ const partAt = (
 };
 
 /** What a problem is about, as far as that is known. */
-interface About {
+interface ProblemSubject {
   readonly group: number;
   readonly trajectory: number | undefined;
   /** Position in `messages_and_choices`. */
@@ -131,23 +131,26 @@ interface About {
 }
 
 /** The group that a problem is about, and its trajectory and message there. */
-export const aboutOf = ({ sources, found, groups }: GroupsRead, problem: Problem): About | undefined => {
+export const findProblemSubject = (
+  { sources, found, groups }: IndexedGroups,
+  problem: Problem,
+): ProblemSubject | undefined => {
   const { file, line, offset, readAt } = problem;
   // Of what was made of another file, the path that was read is meant.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((one) => one.name === (name ?? file));
   const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
-  const part = source < 0 ? undefined : partAt(found.parts, source, at);
+  const part = source < 0 ? undefined : findPartAt(found.parts, source, at);
   if (part === undefined) return undefined;
   const group = groups.groupOf(part);
   const isGroup = found.parts.kindOf(part) === "group";
-  const trajectory = isGroup ? stepAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
-  const message = trajectory === undefined ? undefined : stepAfter(path, "messages_and_choices");
+  const trajectory = isGroup ? indexAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
+  const message = trajectory === undefined ? undefined : indexAfter(path, "messages_and_choices");
   return { group, trajectory, message };
 };
 
-const stepAfter = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
+const indexAfter = (path: NonNullable<Problem["path"]>, list: string): number | undefined => {
   const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
   return typeof step === "number" ? step : undefined;
 };

@@ -1,8 +1,8 @@
 /** Decompresses gzip and zstd streams. Finds the faults that Node's decoders do not report: other bytes after the data, a missing end. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import { PackedBroken } from "../check/rules/packed.ts";
-import { codeOf } from "../files.ts";
+import { CompressedDataError } from "../check/rules/compression.ts";
+import { getErrorCode } from "../files.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
@@ -10,11 +10,11 @@ type Chunks = AsyncIterable<Uint8Array>;
 type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
 
 /** Returns the function that decompresses data with these first bytes; undefined if they are not those of compressed data. */
-export const decompressorOf = (head: Uint8Array): Decompress | undefined => {
+export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
   const magic = Buffer.from(head).readUInt32LE(0);
-  return magic === frameMagic || isSkippable(magic) ? unzstd : undefined;
+  return magic === frameMagic || isSkippableFrame(magic) ? unzstd : undefined;
 };
 
 /** Size of the pieces that decoders give, in bytes. */
@@ -30,7 +30,7 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   let size = 0;
   /** Offset after the last byte that is not NUL: tapes pad data with NUL bytes. */
   let contentEnd = 0;
-  const measured = async function* (): AsyncGenerator<Uint8Array, void> {
+  const measureContent = async function* (): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of compressed) {
       const last = chunk.findLastIndex((byte) => byte !== 0);
       if (last >= 0) contentEnd = size + last + 1;
@@ -39,19 +39,19 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
     }
   };
   try {
-    yield* decode(measured(), decoder);
+    yield* decode(measureContent(), decoder);
   } catch (thrown) {
-    const code = codeOf(thrown);
+    const code = getErrorCode(thrown);
     if (!code.startsWith("Z_")) throw thrown;
-    throw new PackedBroken("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
+    throw new CompressedDataError("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
   // Node's decoder ignores what follows the last member.
-  if (contentEnd > decoder.bytesWritten) throw new PackedBroken("gzip", "more");
+  if (contentEnd > decoder.bytesWritten) throw new CompressedDataError("gzip", "more");
 }
 
 /** First bytes of a zstd frame, and of a frame without data (its last four bits are free), little-endian. */
 export const frameMagic = 0xfd2fb528;
-export const isSkippable = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
+export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /** What the header of a zstd frame says, in bytes. */
 interface FrameHeader {
@@ -75,7 +75,7 @@ export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
     const block = (yield 3).readUIntLE(0, 3);
     isLast = (block & 1) === 1;
     const type = (block >> 1) & 3;
-    if (type === 3) throw new PackedBroken("zstd", "corrupt");
+    if (type === 3) throw new CompressedDataError("zstd", "corrupt");
     // A block of type 1 is one byte that is repeated.
     yield type === 1 ? 1 : block >> 3;
   }
@@ -94,7 +94,7 @@ const contentSize = (field: Buffer): number => {
 };
 
 /** This Node has no decoder for zstd. */
-export class NoZstd extends Error {}
+export class ZstdUnsupported extends Error {}
 
 /** Decompresses frame by frame: Node's decoder stops after the first frame. */
 async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
@@ -105,13 +105,13 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
     const magic = start.length < 4 ? 0 : start.readUInt32LE(0);
     if (magic === frameMagic) {
       yield* decodeFrame(reader, start);
-    } else if (isSkippable(magic)) {
-      const length = (await reader.readAll(4)).readUInt32LE(0);
-      for (let left = length; left > 0; ) left -= (await reader.readAll(Math.min(left, paddingBytes))).length;
+    } else if (isSkippableFrame(magic)) {
+      const length = (await reader.readExactly(4)).readUInt32LE(0);
+      for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, maxSkippedBytes))).length;
     } else {
       // Tapes pad data with NUL bytes.
-      for (let bytes = start; bytes.length > 0; bytes = await reader.read(paddingBytes)) {
-        if (bytes.some((byte) => byte !== 0)) throw new PackedBroken("zstd", "more");
+      for (let bytes = start; bytes.length > 0; bytes = await reader.read(maxSkippedBytes)) {
+        if (bytes.some((byte) => byte !== 0)) throw new CompressedDataError("zstd", "more");
       }
       return;
     }
@@ -119,14 +119,14 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
 }
 
 /** Bytes that are passed over at once. */
-const paddingBytes = 2 ** 16;
+const maxSkippedBytes = 2 ** 16;
 
 async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {
   const frame = async function* (): AsyncGenerator<Uint8Array, void> {
     yield magic;
     const walk = walkFrame();
     for (let step = walk.next(); step.done !== true; ) {
-      const piece = await reader.readAll(step.value);
+      const piece = await reader.readExactly(step.value);
       yield piece;
       step = walk.next(piece);
     }
@@ -134,7 +134,7 @@ async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<
   try {
     yield* decode(frame(), openZstdDecoder());
   } catch (thrown) {
-    throw /^Z(?:STD)?_/.test(codeOf(thrown)) ? new PackedBroken("zstd", "corrupt", thrown) : thrown;
+    throw /^Z(?:STD)?_/.test(getErrorCode(thrown)) ? new CompressedDataError("zstd", "corrupt", thrown) : thrown;
   }
 }
 
@@ -145,9 +145,9 @@ const maxWindowLog = 31;
 const openZstdDecoder = (): Transform => {
   // Node 22.15, 23.8 and newer have it; the types are those of the oldest supported Node.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
-  if (typeof create !== "function") throw new NoZstd();
+  if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogMax]: maxWindowLog } });
-  if (!(decoder instanceof Transform)) throw new NoZstd();
+  if (!(decoder instanceof Transform)) throw new ZstdUnsupported();
   return decoder;
 };
 
@@ -184,9 +184,9 @@ export class PieceReader {
   }
 
   /** Throws PackedBroken if there are fewer bytes. */
-  async readAll(length: number): Promise<Buffer> {
+  async readExactly(length: number): Promise<Buffer> {
     const bytes = await this.read(length);
-    if (bytes.length < length) throw new PackedBroken("zstd", "cut");
+    if (bytes.length < length) throw new CompressedDataError("zstd", "cut");
     return bytes;
   }
 }

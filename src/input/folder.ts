@@ -2,7 +2,7 @@
 import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
-import { codeOf } from "../files.ts";
+import { getErrorCode } from "../files.ts";
 
 interface Folder {
   /** Files in it and below it, sorted. */
@@ -12,42 +12,42 @@ interface Folder {
 }
 
 /** Names of files that can contain rollouts. */
-export const rolloutFile = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
+export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
 /** Returns the rollout files in and below a folder, without hidden ones; undefined if the name is not that of a folder. */
-export const folderAt = (name: string): Folder | undefined => {
-  if (name === "-" || factsOf(name)?.isDirectory() !== true) return undefined;
+export const listFolder = (name: string): Folder | undefined => {
+  if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
   const links: string[] = [];
   const unreadable: { file: string; code: string }[] = [];
-  const waiting = [name];
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+  const pending = [name];
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
     let entries: readonly Dirent[] = [];
     try {
       entries = readdirSync(folder, { withFileTypes: true });
     } catch (thrown) {
-      unreadable.push({ file: folder, code: codeOf(thrown) });
+      unreadable.push({ file: folder, code: getErrorCode(thrown) });
     }
     for (const entry of entries) {
       const path = join(folder, entry.name);
       if (entry.name.startsWith(".")) continue;
-      if (entry.isDirectory()) waiting.push(path);
-      else if (rolloutFile.test(entry.name) && entry.isFile()) files.push(path);
-      else if (rolloutFile.test(entry.name) && entry.isSymbolicLink()) links.push(path);
+      if (entry.isDirectory()) pending.push(path);
+      else if (rolloutFileName.test(entry.name) && entry.isFile()) files.push(path);
+      else if (rolloutFileName.test(entry.name) && entry.isSymbolicLink()) links.push(path);
     }
   }
   // A link such as `latest.jsonl` to another file of the folder would double that file.
-  const known = new Set(links.length === 0 ? [] : files.map(fileKey));
+  const known = new Set(links.length === 0 ? [] : files.map(fileIdentity));
   for (const link of links.sort()) {
-    if (factsOf(link)?.isFile() !== true || known.has(fileKey(link))) continue;
-    known.add(fileKey(link));
+    if (tryStat(link)?.isFile() !== true || known.has(fileIdentity(link))) continue;
+    known.add(fileIdentity(link));
     files.push(link);
   }
   return { files: files.sort(), unreadable };
 };
 
 /** Reports the folders without any rollouts. `others` are the files without rollouts; `folders` has the folder of each file. */
-export const reportWithout = (
+export const reportEmptyFolders = (
   folders: ReadonlyMap<string, string>,
   { others, problems }: { readonly others: readonly string[]; readonly problems: Problems },
 ): void => {
@@ -60,14 +60,14 @@ export const reportWithout = (
 };
 
 /** Returns the identity of a file, which is the same for all its names, symbolic and hard links. */
-export const fileKey = (name: string): string => {
-  const facts = factsOf(name);
+export const fileIdentity = (name: string): string => {
+  const facts = tryStat(name);
   // Not every file system numbers its files.
   return facts?.isFile() === true && facts.ino !== 0n ? `${facts.dev}:${facts.ino}` : resolve(name);
 };
 
 /** Returns what the system knows of a path; undefined if it cannot be examined. */
-export const factsOf = (path: string): BigIntStats | undefined => {
+export const tryStat = (path: string): BigIntStats | undefined => {
   try {
     return statSync(path, { bigint: true });
   } catch {

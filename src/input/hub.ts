@@ -3,20 +3,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Host } from "../host.ts";
-import { isObject, parsedJson } from "../json/walk.ts";
-import { remoteAddressWrong } from "./failures.ts";
+import { isObject, parseJson } from "../json/walk.ts";
+import { invalidRemoteUrl } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
-import { fetchText, isAllowed, type Place, type Reach } from "./remote-file.ts";
+import { fetchText, isAllowed, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
 
-/** Opens the Hub. @throws Failure `remote-address-wrong` */
+/** Opens the Hub. @throws Failure `invalid-remote-url` */
 export const openHub = (access: RemoteAccess) => {
   const address = access.host.env.HF_ENDPOINT || "https://huggingface.co";
-  if (!URL.canParse(address) || !isAllowed(new URL(address), access)) throw remoteAddressWrong(address, "endpoint");
+  if (!URL.canParse(address) || !isAllowed(new URL(address), access)) throw invalidRemoteUrl(address, "endpoint");
   const endpoint = address.replace(/\/+$/, "");
   const { origin } = new URL(endpoint);
-  const token = tokenOf(access.host);
+  const token = findToken(access.host);
   if (token !== undefined) access.hide(token.value);
-  const placeAt = (name: string, url: URL): Place => ({
+  const locationAt = (name: string, url: URL): RemoteLocation => ({
     name,
     store: "hub",
     credential: token?.from,
@@ -25,24 +25,24 @@ export const openHub = (access: RemoteAccess) => {
     headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
-    place: (name: string, file: string): Place => {
-      const { dataset, revision, path } = partsOf(name, file);
-      return placeAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
+    place: (name: string, file: string): RemoteLocation => {
+      const { dataset, revision, path } = parseHubUrl(name, file);
+      return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
     /** Returns the paths of all files below a folder, relative to it. @throws as `RemoteFile.bytes` */
-    list: async (name: string, folder: string, reach: Reach): Promise<readonly string[]> => {
-      const { dataset, revision, path } = partsOf(name, folder);
-      const above = path.replace(/\/+$/, "");
+    list: async (name: string, folder: string, reach: RemoteContext): Promise<readonly string[]> => {
+      const { dataset, revision, path } = parseHubUrl(name, folder);
+      const folderPath = path.replace(/\/+$/, "");
       const paths: string[] = [];
       const seen = new Set<string>();
-      const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(above)}`;
+      const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(folderPath)}`;
       for (let url = new URL(`${tree}?recursive=true`); !seen.has(url.href); ) {
         seen.add(url.href);
-        const { body, headers } = await fetchText(placeAt(name, url), reach);
-        const entries: unknown = parsedJson(body)?.value;
+        const { body, headers } = await fetchText(locationAt(name, url), reach);
+        const entries: unknown = parseJson(body)?.value;
         for (const entry of Array.isArray(entries) ? entries : []) {
           if (!isObject(entry) || entry.type !== "file" || typeof entry.path !== "string") continue;
-          paths.push(above === "" ? entry.path : entry.path.slice(above.length + 1));
+          paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
         if (next !== undefined && URL.canParse(next, url.href)) url = new URL(next, url);
@@ -53,18 +53,18 @@ export const openHub = (access: RemoteAccess) => {
 };
 
 /** A revision may have a slash if it is a reference, such as that of the Parquet files that the Hub makes. */
-const pattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;
+const hubUrl = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;
 
-const partsOf = (name: string, address: string) => {
-  const [, dataset, revision = "main", path = ""] = pattern.exec(address) ?? [];
-  if (dataset === undefined) throw remoteAddressWrong(name, "dataset");
+const parseHubUrl = (name: string, address: string) => {
+  const [, dataset, revision = "main", path = ""] = hubUrl.exec(address) ?? [];
+  if (dataset === undefined) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
 };
 
 const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
 
 /** Returns the token in force, and where it is from: the environment, or the file that the Hub's own client saved. */
-const tokenOf = ({ env, platform }: Host): { readonly value: string; readonly from: string } | undefined => {
+const findToken = ({ env, platform }: Host): { readonly value: string; readonly from: string } | undefined => {
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {
     const value = env[from]?.trim() ?? "";
     if (value !== "") return { value, from };

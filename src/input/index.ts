@@ -1,30 +1,31 @@
 /** Opens files, folders, pipes, compressed files and addresses as sources of bytes that can be read at any range. */
 
-export { type Columns, columnJson, rowWithTexts } from "./column-json.ts";
-export { unitsBefore } from "./columns.ts";
-export { decompressorOf } from "./decompress.ts";
-export { reportWithout } from "./folder.ts";
+export { createChangeDetector as openStamp } from "./change-detector.ts";
+export { type Columns, columnToJson as columnJson, extractTexts as rowWithTexts } from "./column-values.ts";
+export { countUnitsBefore as unitsBefore } from "./columns.ts";
+export { findDecompressor as decompressorOf } from "./decompress.ts";
+export { reportEmptyFolders as reportWithout } from "./folder.ts";
 export {
   blockBytes,
-  blocksOf,
-  elementsOf,
   type Frame,
-  firstFrame,
-  frames,
+  findTextStart as textStart,
   isBlank,
+  type LineRange as Range,
   type Lines,
   type LongText,
-  type Range,
-  textStart,
+  readBlocks as blocksOf,
+  readElements as elementsOf,
+  readFrames as frames,
+  toFirstFrame as firstFrame,
 } from "./frames.ts";
-export { type Converted, type Convertible, openInputs } from "./inputs.ts";
-export { type Cut, openRecords, type RecordKinds, type Records } from "./records.ts";
-export type { Fetched, RemoteAccess } from "./remote.ts";
-export { isRemote, plainName } from "./remote-names.ts";
+export { type ConvertedInputs as Converted, type ConvertibleInputs as Convertible, openInputs } from "./open-inputs.ts";
+export { openRecords, type RawRecord as Cut, type RecordKinds, type Records } from "./records.ts";
+export type { FetchProgress as Fetched, RemoteAccess } from "./remote.ts";
+export { isRemote, plainUrl as plainName } from "./remote-urls.ts";
 export {
-  beginsAsOwn,
   type Container,
-  holdsOwnKey,
+  hasOwnKey as holdsOwnKey,
+  isLikelyOwnFormat as beginsAsOwn,
   ownHeadBytes,
   ownKeyBytes,
   sniff,
@@ -32,21 +33,20 @@ export {
 } from "./sniff.ts";
 export {
   type Bytes,
+  combineModes as modeOf,
   descriptorBytes,
   fileOf,
+  findText as textOf,
   inputChanged,
-  longestDocument,
+  locateLine as placeOfLine,
+  maxDocumentBytes as longestDocument,
   memoryBytes,
-  modeOf,
   type Origin,
   type Position,
-  placeOfLine,
   readHead,
   readRange,
-  Shrunk,
+  ShrunkSourceError as Shrunk,
   type Source,
-  textOf,
 } from "./source.ts";
 export { openSpool, type Spool } from "./spool.ts";
-export { openStamp } from "./stamp.ts";
-export { identityOf, NotAFile, Tail } from "./tail.ts";
+export { NotAFile, readIdentity as identityOf, Tail } from "./tail.ts";

@@ -8,26 +8,26 @@ import {
   parquetReadObjects,
   snappyUncompress,
 } from "hyparquet";
-import { PackedTooLarge } from "../check/rules/packed.ts";
+import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { Failure } from "../failure.ts";
-import { isObject, markLength } from "../json/walk.ts";
-import { type Columns, columnJson, TextBytes } from "./column-json.ts";
-import type { Cut, Records } from "./records.ts";
-import { type Bytes, readRange, Shrunk, type Source } from "./source.ts";
-import { unpackedLimit } from "./spool.ts";
+import { bomLength, isObject } from "../json/walk.ts";
+import { type Columns, columnToJson, LazyText } from "./column-values.ts";
+import type { RawRecord, Records } from "./records.ts";
+import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
+import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
 /** Bytes that a row group may decompress to: it is in memory together with its rows. */
-const maxRowGroup = 2 ** 28;
+const maxRowGroupBytes = 2 ** 28;
 
 /** Rows from `start` up to `end`. */
-interface Range {
+interface RowRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** Rows in memory. */
-interface HeldRows extends Range {
+interface LoadedRows extends RowRange {
   readonly columns: readonly string[] | undefined;
   readonly rows: readonly unknown[];
 }
@@ -49,83 +49,83 @@ export const openRows = async (
   const opened = await readMetadata(bytes);
   const metadata = typeof opened === "string" ? undefined : opened;
   const groups = metadata?.row_groups ?? [];
-  const limit = unpackedLimit(bytes.size, maxUnpackedBytes);
+  const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
-    throw new PackedTooLarge(limit);
-  const ranges: Range[] = [];
+    throw new DecompressedSizeError(limit);
+  const ranges: RowRange[] = [];
   for (const { num_rows } of groups) {
     const start = ranges.at(-1)?.end ?? 0;
     ranges.push({ start, end: start + Number(num_rows) });
   }
-  const existing = (columns: readonly string[] | undefined) =>
+  const existingColumns = (columns: readonly string[] | undefined) =>
     columns?.filter((column) => metadata?.schema.some((element) => element.name === column));
-  const ownColumns = existing(wanted);
-  const damagedCut = (wrong: string): Cut => {
+  const wantedColumns = existingColumns(wanted);
+  const damagedRecord = (wrong: string): RawRecord => {
     const own = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0) };
-    return { ...own, isMade: true, wrong };
+    return { ...own, isComposed: true, wrong };
   };
   /** The record for what cannot be read, and its position, once it is known. */
-  let damaged = typeof opened === "string" ? { cut: damagedCut(opened), at: 0 } : undefined;
-  let held: HeldRows | undefined;
+  let damaged = typeof opened === "string" ? { cut: damagedRecord(opened), at: 0 } : undefined;
+  let loaded: LoadedRows | undefined;
   /** Reads rows into memory. Returns why they cannot be read. */
-  const hold = async (range: Range, columns: readonly string[] | undefined): Promise<string | undefined> => {
+  const loadRows = async (range: RowRange, columns: readonly string[] | undefined): Promise<string | undefined> => {
     const { start, end } = range;
-    const isHeld = held?.columns === columns && held !== undefined && held.start <= start && end <= held.end;
-    if (isHeld || metadata === undefined) return undefined;
-    held = undefined;
+    const isLoaded = loaded?.columns === columns && loaded !== undefined && loaded.start <= start && end <= loaded.end;
+    if (isLoaded || metadata === undefined) return undefined;
+    loaded = undefined;
     try {
-      held = { start, end, columns, rows: await readRows(bytes, { metadata, range, columns }) };
+      loaded = { start, end, columns, rows: await readRows(bytes, { metadata, range, columns }) };
       return undefined;
     } catch (thrown) {
-      return messageOf(thrown);
+      return toReason(thrown);
     }
   };
   const labelOf = (row: number): string => `${name}#row ${row + 1}`;
-  const cutOf = (row: number): Cut => {
-    const columns = held?.rows[row - held.start];
-    return new RowCut(labelOf(row), isObject(columns) ? columns : {});
+  const toRecord = (row: number): RawRecord => {
+    const columns = loaded?.rows[row - loaded.start];
+    return new RowRecord(labelOf(row), isObject(columns) ? columns : {});
   };
   return {
     // The first row alone is read faster than its row group.
-    async first() {
+    async readFirst() {
       if (damaged !== undefined || ranges.every(({ end }) => end === 0)) return damaged?.cut;
-      const why = await hold({ start: 0, end: 1 }, ownColumns);
-      return why === undefined ? cutOf(0) : damagedCut(why);
+      const why = await loadRows({ start: 0, end: 1 }, wantedColumns);
+      return why === undefined ? toRecord(0) : damagedRecord(why);
     },
     async *batches(named) {
-      const columns = existing(named) ?? ownColumns;
+      const columns = existingColumns(named) ?? wantedColumns;
       // A file that was found to be damaged has no other record, because a part of a group is not a group.
       if (damaged !== undefined) damaged = { cut: damaged.cut, at: 0 };
       for (const range of damaged === undefined ? ranges : []) {
-        const why = await hold(range, columns);
+        const why = await loadRows(range, columns);
         if (why !== undefined) {
-          damaged = { cut: damagedCut(why), at: range.start };
+          damaged = { cut: damagedRecord(why), at: range.start };
           break;
         }
-        yield rowsOf(range, cutOf);
+        yield makeRows(range, toRecord);
       }
       if (damaged !== undefined) yield [damaged.cut];
     },
-    async again(position) {
+    async reread(position) {
       if (position === damaged?.at) return damaged.cut;
       const range = ranges.find(({ start, end }) => start <= position && position < end);
-      if (range === undefined || (await hold(range, ownColumns)) !== undefined) return undefined;
-      return cutOf(position);
+      if (range === undefined || (await loadRows(range, wantedColumns)) !== undefined) return undefined;
+      return toRecord(position);
     },
-    placeOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),
+    positionOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),
     close: async () => await bytes.close(),
   };
 };
 
-function* rowsOf({ start, end }: Range, cutOf: (row: number) => Cut): Generator<Cut, void> {
+function* makeRows({ start, end }: RowRange, cutOf: (row: number) => RawRecord): Generator<RawRecord, void> {
   for (let row = start; row < end; row++) yield cutOf(row);
 }
 
 /** A row. Its bytes are composed when they are asked for. */
-class RowCut implements Cut {
+class RowRecord implements RawRecord {
   readonly line = 1;
   readonly start = 0;
-  readonly isMade = true;
+  readonly isComposed = true;
   readonly label: string;
   readonly columns: Columns;
   #bytes: Buffer | undefined;
@@ -136,7 +136,7 @@ class RowCut implements Cut {
   }
 
   get bytes(): Buffer {
-    this.#bytes ??= Buffer.from(columnJson(this.columns) ?? "null");
+    this.#bytes ??= Buffer.from(columnToJson(this.columns) ?? "null");
     return this.#bytes;
   }
 }
@@ -144,13 +144,13 @@ class RowCut implements Cut {
 /** Returns the metadata of a file, or why it cannot be read. */
 const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   try {
-    const metadata = await parquetMetadataAsync(bufferOf(bytes));
-    const large = metadata.row_groups.findIndex((group) => Number(group.total_byte_size) > maxRowGroup);
+    const metadata = await parquetMetadataAsync(toAsyncBuffer(bytes));
+    const large = metadata.row_groups.findIndex((group) => Number(group.total_byte_size) > maxRowGroupBytes);
     if (large < 0) return metadata;
     const mebibytes = Math.ceil(Number(metadata.row_groups[large]?.total_byte_size) / 2 ** 20);
-    return `its row group ${large + 1} unpacks to ${mebibytes} MiB, and ${maxRowGroup / 2 ** 20} MiB can be held at once: write it with smaller row groups`;
+    return `its row group ${large + 1} unpacks to ${mebibytes} MiB, and ${maxRowGroupBytes / 2 ** 20} MiB can be held at once: write it with smaller row groups`;
   } catch (thrown) {
-    return messageOf(thrown);
+    return toReason(thrown);
   }
 };
 
@@ -158,16 +158,16 @@ const readRows = async (
   bytes: Bytes,
   about: {
     readonly metadata: FileMetaData;
-    readonly range: Range;
+    readonly range: RowRange;
     readonly columns: readonly string[] | undefined;
   },
 ): Promise<readonly unknown[]> =>
   await parquetReadObjects({
-    file: bufferOf(bytes),
+    file: toAsyncBuffer(bytes),
     metadata: about.metadata,
-    compressors: openCompressors(),
+    compressors: createDecompressors(),
     // Numbers in columns of JSON keep their spelling.
-    parsers: { stringFromBytes: textOf, jsonFromBytes: textOf },
+    parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
     geoparquet: false,
     ...(about.columns === undefined ? {} : { columns: [...about.columns] }),
     rowStart: about.range.start,
@@ -175,26 +175,26 @@ const readRows = async (
   });
 
 /** Returns why a file cannot be read. @throws errors that are not the file's fault */
-const messageOf = (thrown: unknown): string => {
-  if (thrown instanceof Failure || thrown instanceof Shrunk) throw thrown;
+const toReason = (thrown: unknown): string => {
+  if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error ? ` (${thrown.message})` : "";
   return `it is cut off or damaged, or written in a way that rollcall does not know${why}`;
 };
 
 /** Texts above this length in bytes stay as they are: few of them are ever decoded. */
-const maxDecoded = 64;
+const maxDecodedBytes = 64;
 
 /** Drops a byte order mark. */
 const decoder = new TextDecoder();
 
-const textOf = (bytes: Uint8Array | undefined): string | TextBytes | undefined => {
+const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
   if (bytes === undefined) return undefined;
   const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const isPlain = own.length > maxDecoded && markLength(own) === 0 && isUtf8(own);
-  return isPlain ? new TextBytes(own) : decoder.decode(own);
+  const isPlain = own.length > maxDecodedBytes && bomLength(own) === 0 && isUtf8(own);
+  return isPlain ? new LazyText(own) : decoder.decode(own);
 };
 
-const bufferOf = (bytes: Bytes) => ({
+const toAsyncBuffer = (bytes: Bytes) => ({
   byteLength: bytes.size,
   slice: async (start: number, end = bytes.size): Promise<ArrayBuffer> => {
     const own = await readRange(bytes, { start, length: end - start });
@@ -203,9 +203,9 @@ const bufferOf = (bytes: Bytes) => ({
 });
 
 /** Decompressors for the pages of one row group, which may not be larger than they claim, nor too large together. */
-const openCompressors = (): Compressors => {
-  let left = maxRowGroup;
-  const within =
+const createDecompressors = (): Compressors => {
+  let left = maxRowGroupBytes;
+  const withLimit =
     (decompress: (page: Uint8Array, length: number) => Uint8Array) =>
     (page: Uint8Array, length: number): Uint8Array => {
       left -= length;
@@ -213,13 +213,13 @@ const openCompressors = (): Compressors => {
       return decompress(page, length);
     };
   return {
-    SNAPPY: within((compressed, length) => {
+    SNAPPY: withLimit((compressed, length) => {
       const page = new Uint8Array(length);
       snappyUncompress(compressed, page);
       return page;
     }),
-    ZSTD: within(unzstd),
-    GZIP: within((page, length) => zlib.gunzipSync(page, { maxOutputLength: Math.max(1, length) })),
-    BROTLI: within((page, length) => zlib.brotliDecompressSync(page, { maxOutputLength: Math.max(1, length) })),
+    ZSTD: withLimit(unzstd),
+    GZIP: withLimit((page, length) => zlib.gunzipSync(page, { maxOutputLength: Math.max(1, length) })),
+    BROTLI: withLimit((page, length) => zlib.brotliDecompressSync(page, { maxOutputLength: Math.max(1, length) })),
   };
 };

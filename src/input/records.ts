@@ -1,11 +1,19 @@
 /** Cuts a file of another tool into records: its lines, the elements of its array, its members, its rows, or all of it. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
-import { afterOf, endOf, startOf } from "../json/table.ts";
-import { closeBracket, endOfLine, endOfText, newline, openBrace, openBracket, skipWhite } from "../json/walk.ts";
-import type { Columns } from "./column-json.ts";
-import { blocksOf, elementsOf, type Range, textStart } from "./frames.ts";
-import { containerOf, sniffedBytes } from "./sniff.ts";
-import { type Bytes, longestDocument, type Position, readHead, readRange, type Source, tooLong } from "./source.ts";
+import { endOf, nodeAfter, startOf } from "../json/table.ts";
+import { closeBracket, endOfLine, newline, openBrace, openBracket, skipWhite, trimmedEnd } from "../json/walk.ts";
+import type { Columns } from "./column-values.ts";
+import { findTextStart, type LineRange, readBlocks, readElements } from "./frames.ts";
+import { findContainer, sniffedBytes } from "./sniff.ts";
+import {
+  type Bytes,
+  documentTooLong,
+  maxDocumentBytes,
+  type Position,
+  readHead,
+  readRange,
+  type Source,
+} from "./source.ts";
 
 /** What the records of a format are, by the kind of file. */
 export interface RecordKinds {
@@ -17,7 +25,7 @@ export interface RecordKinds {
 }
 
 /** A record, and its position. */
-export interface Cut {
+export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;
   /** The columns of a row of a Parquet file. Its bytes are composed when they are asked for. */
@@ -32,7 +40,7 @@ export interface Cut {
   /** The archive's member that it is. */
   readonly member?: string;
   /** True if the bytes were composed, so that they have neither lines nor columns in the file. */
-  readonly isMade?: true;
+  readonly isComposed?: true;
   /** Why it cannot be read. Then it has no bytes. */
   readonly wrong?: string | undefined;
 }
@@ -43,14 +51,14 @@ export interface Records {
    * Yields all records in order, as many at once as are in memory. `columns` restricts rows to these columns.
    * @throws Shrunk; Failure `input-unreadable`
    */
-  batches(columns?: readonly string[]): AsyncGenerator<Iterable<Cut>, void>;
+  batches(columns?: readonly string[]): AsyncGenerator<Iterable<RawRecord>, void>;
   /** Reads the first record alone, if that is less to read. @throws as `batches` */
-  first?(): Promise<Cut | undefined>;
+  readFirst?(): Promise<RawRecord | undefined>;
   /** Reads a record again, by its position among all. */
-  again(position: number): Promise<Cut | undefined>;
-  placeOf(position: number): Pick<Cut, "label" | "line">;
+  reread(position: number): Promise<RawRecord | undefined>;
+  positionOf(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a document of the same archive. */
-  beside?(name: string): Buffer | undefined;
+  readSibling?(name: string): Buffer | undefined;
   /** The text that positions with this label are in. */
   readonly text?: Bytes;
   close(): Promise<void>;
@@ -62,7 +70,7 @@ export const openRecords = async (
   { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },
   maxUnpackedBytes: number,
 ): Promise<Records> => {
-  const container = containerOf(await readHead(source.bytes, sniffedBytes));
+  const container = findContainer(await readHead(source.bytes, sniffedBytes));
   if (records.zip !== undefined && container === "zip") {
     const { openMembers } = await import("./zip.ts");
     return await openMembers(source, { names: records.zip, maxUnpackedBytes });
@@ -79,7 +87,7 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   /** The records that were read, to be read again. */
   const known: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
-  const remembered = function* (batch: Iterable<Cut>): Generator<Cut, void> {
+  const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
     for (const cut of batch) {
       const { start, line, wrong } = cut;
       known.push({ start, line, length: cut.bytes.length, wrong });
@@ -89,68 +97,71 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   return {
     async *batches() {
       known.length = 0;
-      const first = { start: await textStart(bytes), line: 1 };
-      const list = isDocument ? undefined : await listAt(bytes, first);
-      if (isDocument) yield remembered([await wholeCut(text, { ...first, end: bytes.size })]);
+      const first = { start: await findTextStart(bytes), line: 1 };
+      const list = isDocument ? undefined : await findList(bytes, first);
+      if (isDocument) yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       else
-        for await (const batch of list === undefined ? lineCuts(text, first) : listCuts(text, list))
-          yield remembered(batch);
+        for await (const batch of list === undefined ? cutLines(text, first) : cutElements(text, list))
+          yield remember(batch);
     },
-    async again(position) {
+    async reread(position) {
       const own = known[position];
       return own && { ...text, ...own, bytes: await readRange(bytes, own) };
     },
-    placeOf: (position) => ({ label: name, line: known[position]?.line ?? 1 }),
+    positionOf: (position) => ({ label: name, line: known[position]?.line ?? 1 }),
     text: bytes,
     close: async () => await bytes.close(),
   };
 };
 
 /** The text that records are cut from. */
-type CutText = Required<Pick<Cut, "label" | "within">>;
+type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
-const unreadable = (text: CutText, { start, line }: Position, wrong: string): Cut => {
+const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => {
   const own = { ...text, start, line };
   return { ...own, bytes: Buffer.alloc(0), wrong };
 };
 
 /** A document, or a line that is longer than a block. */
-const wholeCut = async (text: CutText, { start, line, end }: Range & Position): Promise<Cut> => {
+const readWhole = async (text: RecordText, { start, line, end }: LineRange & Position): Promise<RawRecord> => {
   const length = end - start;
-  if (length > longestDocument) return unreadable(text, { start, line }, tooLong);
+  if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
 /** Lines that are not blank, without the white space around them. */
-async function* lineCuts(text: CutText, { start, line: first }: Position): AsyncGenerator<Iterable<Cut>, void> {
+async function* cutLines(
+  text: RecordText,
+  { start, line: first }: Position,
+): AsyncGenerator<Iterable<RawRecord>, void> {
   const { label, within } = text;
   let line = first;
-  const linesOf = function* (bytes: Buffer, start: number): Generator<Cut, void> {
+  const linesOf = function* (bytes: Buffer, start: number): Generator<RawRecord, void> {
     for (let from = 0; from < bytes.length; line++) {
       const end = endOfLine(bytes, from);
       const first = skipWhite(bytes, from);
-      const own = trimmed(bytes, first, Math.max(first, end));
+      const own = trimEnd(bytes, first, Math.max(first, end));
       if (own.length > 0) yield { bytes: own, line, start: start + first, label, within };
       from = end + 1;
     }
   };
-  for await (const block of blocksOf(within, { start, end: within.size })) {
+  for await (const block of readBlocks(within, { start, end: within.size })) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
-      const cut = await wholeCut(text, { start: block.start, end: block.end, line: line++ });
-      yield [{ ...cut, bytes: trimmed(cut.bytes, 0, cut.bytes.length) }];
+      const cut = await readWhole(text, { start: block.start, end: block.end, line: line++ });
+      yield [{ ...cut, bytes: trimEnd(cut.bytes, 0, cut.bytes.length) }];
     }
   }
 }
 
-const trimmed = (bytes: Buffer, start: number, end: number): Buffer =>
-  bytes.subarray(start, Math.max(start, endOfText(bytes, end)));
+const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
+  bytes.subarray(start, Math.max(start, trimmedEnd(bytes, end)));
 
 /** Bytes that show if a text is an array of objects. */
 const listHeadBytes = 4096;
 
 /** Position after the bracket of an array of objects; undefined if there is none. */
-const listAt = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
+const findList = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = skipWhite(head, 0);
   if (head[open] !== openBracket || head[skipWhite(head, open + 1)] !== openBrace) return undefined;
@@ -159,34 +170,34 @@ const listAt = async (bytes: Bytes, { start, line }: Position): Promise<Position
 };
 
 /** The elements of an array, and of arrays after it. A fault of the array is a record that cannot be read. */
-async function* listCuts(text: CutText, list: Position): AsyncGenerator<Iterable<Cut>, void> {
+async function* cutElements(text: RecordText, list: Position): AsyncGenerator<Iterable<RawRecord>, void> {
   const { label, within } = text;
   const range = { ...list, end: within.size };
-  for await (const part of elementsOf(within, range, { reader: new JsonReader(), isTolerant: true })) {
+  for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
     const { text: table, start: base, places, length, isEnd, fault } = part;
-    const cuts = function* (): Generator<Cut, void> {
-      for (let root = 0; root < table.words.length; root = afterOf(table, root)) {
+    const cuts = function* (): Generator<RawRecord, void> {
+      for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        const bytes = trimmed(table.bytes, start, endOf(table, root) || afterOf(table, root + nodeSize));
+        const bytes = trimEnd(table.bytes, start, endOf(table, root) || nodeAfter(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }
     };
     yield cuts();
     const position = { start: base + length, line: places.mark(length) };
     // A comma before the bracket is no fault of the elements.
-    if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* afterList(text, position);
+    if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* cutAfterList(text, position);
     else if (fault !== undefined) {
-      yield [unreadable(text, position, "the list that it stands in is cut off, or lacks an element")];
+      yield [unreadableRecord(text, position, "the list that it stands in is cut off, or lacks an element")];
     }
   }
 }
 
 /** What follows an array, from its closing bracket on. */
-async function* afterList(text: CutText, { start, line }: Position): AsyncGenerator<Iterable<Cut>, void> {
+async function* cutAfterList(text: RecordText, { start, line }: Position): AsyncGenerator<Iterable<RawRecord>, void> {
   const rest = { start: start + 1, line };
-  const next = await listAt(text.within, rest);
-  if (next !== undefined) return yield* listCuts(text, next);
-  for await (const batch of lineCuts(text, rest)) {
-    for (const cut of batch) return yield [unreadable(text, cut, "something follows the list of records")];
+  const next = await findList(text.within, rest);
+  if (next !== undefined) return yield* cutElements(text, next);
+  for await (const batch of cutLines(text, rest)) {
+    for (const cut of batch) return yield [unreadableRecord(text, cut, "something follows the list of records")];
   }
 }

@@ -5,14 +5,14 @@ import type { Downloads, Got } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { RemoteStore } from "./failures.ts";
-import { remoteCut, remoteOdd, remoteRefused, remoteUnavailable } from "./failures.ts";
-import { NothingThere } from "./remote-names.ts";
+import { remoteRefused, remoteTruncated, remoteUnavailable, remoteUnexpectedStatus } from "./failures.ts";
+import { RemoteNotFound } from "./remote-urls.ts";
 import { inputChanged } from "./source.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
 /** The location of a file. */
-export interface Place {
+export interface RemoteLocation {
   /** Its name in messages. */
   readonly name: string;
   readonly store: RemoteStore;
@@ -24,7 +24,7 @@ export interface Place {
 }
 
 /** How files are reached. */
-export interface Reach {
+export interface RemoteContext {
   readonly downloads: Downloads;
   /** True if files may come over plain http from other machines. */
   readonly insecureHttp: boolean;
@@ -40,13 +40,13 @@ const maxRanges = 4;
 const progressBytes = 2 ** 16;
 
 /** Bytes from `start` up to `end`. */
-interface Range {
+interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** What distinguishes a file from later versions of it. */
-interface Version {
+interface FileVersion {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
   readonly size: number | undefined;
@@ -54,8 +54,8 @@ interface Version {
 
 /** Reads all of a small response. @throws as `RemoteFile.bytes` */
 export const fetchText = async (
-  place: Place,
-  reach: Reach,
+  place: RemoteLocation,
+  reach: RemoteContext,
 ): Promise<{ readonly body: string; readonly headers: Got["headers"] }> => {
   const patience = reach.downloads.patience();
   for (;;) {
@@ -63,52 +63,52 @@ export const fetchText = async (
     try {
       return { body: await text(got.chunks()), headers: got.headers };
     } catch (thrown) {
-      if (!isCut(thrown) || !(await patience.wait(undefined))) throw thrown;
+      if (!isConnectionCut(thrown) || !(await patience.wait(undefined))) throw thrown;
     }
   }
 };
 
 /** A file at an address. It requests nothing before it is read. */
 export class RemoteFile {
-  readonly #place: Place;
-  readonly #reach: Reach;
+  readonly #location: RemoteLocation;
+  readonly #context: RemoteContext;
   readonly #abort = new AbortController();
   readonly #downloads: Downloads;
   /** The address that redirects led to, if it has another origin. */
   #target: URL | undefined;
-  #version: Version | undefined;
+  #version: FileVersion | undefined;
   #first: Promise<Got> | undefined;
 
-  constructor(place: Place, reach: Reach) {
-    this.#place = place;
-    this.#reach = reach;
-    this.#downloads = reach.downloads.within(this.#abort.signal);
+  constructor(place: RemoteLocation, reach: RemoteContext) {
+    this.#location = place;
+    this.#context = reach;
+    this.#downloads = reach.downloads.endedBy(this.#abort.signal);
   }
 
   /** Requests the first range, once. */
   begin(): Promise<Got> {
-    this.#first ??= this.request(headersFor({ start: 0, end: rangeBytes }));
+    this.#first ??= this.request(rangeHeaders({ start: 0, end: rangeBytes }));
     // The reader gets the error.
     this.#first.catch(() => undefined);
     return this.#first;
   }
 
-  /** Yields its bytes in order. @throws NothingThere; Failure `input-changed`, `remote-…`, `no-connection`; the signal's reason */
+  /** Yields its bytes in order. @throws NothingThere; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
   async *bytes(): AsyncGenerator<Uint8Array, void> {
     let bytes = 0;
     try {
       for await (const chunk of this.#chunks()) {
         bytes += chunk.length;
-        this.#reach.onBytes(bytes, this.#version?.size);
+        this.#context.onBytes(bytes, this.#version?.size);
         yield chunk;
       }
     } finally {
-      this.end();
+      this.abort();
     }
   }
 
   /** Aborts all its requests. */
-  end(): void {
+  abort(): void {
     this.#abort.abort();
   }
 
@@ -117,22 +117,22 @@ export class RemoteFile {
     const version = versionOf(first);
     if (first.status === 206 && version.size !== undefined && hasValidator(version)) {
       this.#version = version;
-      return yield* this.#inRanges(first, version.size);
+      return yield* this.#readRanges(first, version.size);
     }
     if (first.status === 416 && version.size === 0) return;
-    if (first.status !== 200) first.drop();
+    if (first.status !== 200) first.cancel();
     const whole = first.status === 200 ? first : await this.request([]);
     this.#version = versionOf(whole);
-    yield* this.#resumed(undefined, whole);
+    yield* this.#readResuming(undefined, whole);
   }
 
   /** Requests some ranges ahead. */
-  async *#inRanges(first: Got, size: number): AsyncGenerator<Uint8Array, void> {
+  async *#readRanges(first: Got, size: number): AsyncGenerator<Uint8Array, void> {
     const coming: Promise<Uint8Array>[] = [];
     for (let start = 0; start < size || coming.length > 0; ) {
       while (start < size && coming.length < maxRanges) {
         const range = { start, end: Math.min(start + rangeBytes, size) };
-        const bytes = this.#range(range, start === 0 ? first : undefined);
+        const bytes = this.#readRange(range, start === 0 ? first : undefined);
         // The reader gets the error.
         bytes.catch(() => undefined);
         coming.push(bytes);
@@ -143,10 +143,10 @@ export class RemoteFile {
     }
   }
 
-  async #range(range: Range, first: Got | undefined): Promise<Uint8Array> {
+  async #readRange(range: ByteRange, first: Got | undefined): Promise<Uint8Array> {
     const into = Buffer.allocUnsafeSlow(range.end - range.start);
     let filled = 0;
-    for await (const chunk of this.#resumed(range, first)) {
+    for await (const chunk of this.#readResuming(range, first)) {
       into.set(chunk, filled);
       filled += chunk.length;
     }
@@ -157,8 +157,8 @@ export class RemoteFile {
    * Yields a range, however often its connection is cut. Without a range, yields the whole file: it is read again from its
    * beginning after a cut, and the bytes that were yielded are skipped.
    */
-  async *#resumed(range: Range | undefined, first: Got | undefined): AsyncGenerator<Uint8Array, void> {
-    const { name } = this.#place;
+  async *#readResuming(range: ByteRange | undefined, first: Got | undefined): AsyncGenerator<Uint8Array, void> {
+    const { name } = this.#location;
     const length = range === undefined ? Number.POSITIVE_INFINITY : range.end - range.start;
     let patience = this.#downloads.patience();
     let taken = 0;
@@ -167,24 +167,25 @@ export class RemoteFile {
       let skipped = range === undefined ? taken : 0;
       try {
         const rest = range === undefined ? undefined : { start: range.start + taken, end: range.end };
-        got ??= await this.request(rest === undefined ? [] : headersFor(rest));
-        if (rest !== undefined && !isRange(got, rest.start)) {
+        got ??= await this.request(rest === undefined ? [] : rangeHeaders(rest));
+        if (rest !== undefined && !isRangeResponse(got, rest.start)) {
           // A server that gave ranges, and gives something else now, has another file.
-          got.drop();
+          got.cancel();
           throw inputChanged(name);
         }
         for await (const chunk of got.chunks()) {
           const fresh = chunk.subarray(skipped);
           skipped -= chunk.length - fresh.length;
-          if (fresh.length > length - taken) throw failureOf(this.#place, got);
+          if (fresh.length > length - taken) throw toFailure(this.#location, got);
           taken += fresh.length;
           if (fresh.length > 0) yield fresh;
         }
         if (skipped > 0) throw inputChanged(name);
         if (range === undefined || taken === length) return;
       } catch (thrown) {
-        if (!isCut(thrown)) throw thrown;
-        if (range === undefined && taken > 0 && !hasValidator(this.#version)) throw remoteCut(name, taken, thrown);
+        if (!isConnectionCut(thrown)) throw thrown;
+        if (range === undefined && taken > 0 && !hasValidator(this.#version))
+          throw remoteTruncated(name, taken, thrown);
         if (taken - before >= progressBytes) patience = this.#downloads.patience();
         if (!(await patience.wait(undefined))) throw thrown;
         this.#downloads.announce(thrown);
@@ -197,27 +198,27 @@ export class RemoteFile {
     const got = await this.#followRedirects(headers);
     const { status } = got;
     if (status === 200 || status === 206) {
-      if (this.#version === undefined || isSame(this.#version, versionOf(got))) return got;
-      got.drop();
-      throw inputChanged(this.#place.name);
+      if (this.#version === undefined || isSameVersion(this.#version, versionOf(got))) return got;
+      got.cancel();
+      throw inputChanged(this.#location.name);
     }
     if (status === 416 && this.#version === undefined) return got;
-    const said = await messageOf(got);
-    if (status === 412 || status === 416) throw inputChanged(this.#place.name);
+    const said = await readErrorMessage(got);
+    if (status === 412 || status === 416) throw inputChanged(this.#location.name);
     if (status === 404 || status === 410)
-      throw this.#version === undefined ? new NothingThere(said) : inputChanged(this.#place.name);
-    throw failureOf(this.#place, got, { said });
+      throw this.#version === undefined ? new RemoteNotFound(said) : inputChanged(this.#location.name);
+    throw toFailure(this.#location, got, { said });
   }
 
   async #followRedirects(headers: Headers): Promise<Got> {
-    const { url: own, headers: credential } = this.#place;
-    const conditional = [...headers, ...conditionsOf(this.#version)];
+    const { url: own, headers: credential } = this.#location;
+    const conditional = [...headers, ...versionHeaders(this.#version)];
     const target = this.#target;
     if (target !== undefined) {
       const got = await this.#downloads.get(target, conditional);
       if (got.status < 400 || got.status === 412 || got.status === 416) return got;
       // A redirect often leads to an address that is signed for some minutes.
-      got.drop();
+      got.cancel();
     }
     this.#target = undefined;
     // The validators are those of the redirect's target.
@@ -227,10 +228,10 @@ export class RemoteFile {
       const got = await this.#downloads.get(url, url.origin === own.origin ? first : conditional);
       if (![301, 302, 303, 307, 308].includes(got.status)) return got;
       const { location = "" } = got.headers;
-      got.drop();
-      if (redirects === maxRedirects || !URL.canParse(location, url.href)) throw failureOf(this.#place, got);
+      got.cancel();
+      if (redirects === maxRedirects || !URL.canParse(location, url.href)) throw toFailure(this.#location, got);
       url = new URL(location, url);
-      if (!isAllowed(url, this.#reach)) throw failureOf(this.#place, got, { to: url });
+      if (!isAllowed(url, this.#context)) throw toFailure(this.#location, got, { to: url });
       this.#target = url.origin === own.origin ? undefined : url;
     }
   }
@@ -240,17 +241,20 @@ export class RemoteFile {
 const maxRedirects = 20;
 
 /** True if rollcall may request an address: plain http needs this machine or `--insecure-http`. */
-export const isAllowed = ({ protocol, hostname }: URL, { insecureHttp }: Pick<Reach, "insecureHttp">): boolean =>
-  protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
+export const isAllowed = (
+  { protocol, hostname }: URL,
+  { insecureHttp }: Pick<RemoteContext, "insecureHttp">,
+): boolean => protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
 
-const isCut = (thrown: unknown): thrown is Failure => thrown instanceof Failure && thrown.kind === "no-connection";
+const isConnectionCut = (thrown: unknown): thrown is Failure =>
+  thrown instanceof Failure && thrown.kind === "connection-failed";
 
-const headersFor = ({ start, end }: Range): Headers => [["Range", `bytes=${start}-${end - 1}`]];
+const rangeHeaders = ({ start, end }: ByteRange): Headers => [["Range", `bytes=${start}-${end - 1}`]];
 
-const isRange = ({ status, headers }: Got, start: number): boolean =>
+const isRangeResponse = ({ status, headers }: Got, start: number): boolean =>
   status === 206 && headers["content-range"]?.startsWith(`bytes ${start}-`) === true;
 
-const versionOf = ({ status, headers }: Got): Version => {
+const versionOf = ({ status, headers }: Got): FileVersion => {
   const size = status === 200 ? headers["content-length"] : /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1];
   return {
     etag: headers.etag,
@@ -259,11 +263,11 @@ const versionOf = ({ status, headers }: Got): Version => {
   };
 };
 
-const hasValidator = (version: Version | undefined): boolean =>
+const hasValidator = (version: FileVersion | undefined): boolean =>
   version?.etag !== undefined || version?.lastModified !== undefined;
 
 /** True if nothing distinguishes two versions. */
-const isSame = (one: Version, other: Version): boolean =>
+const isSameVersion = (one: FileVersion, other: FileVersion): boolean =>
   [
     [one.etag?.replace(/^W\//, ""), other.etag?.replace(/^W\//, "")],
     [one.lastModified, other.lastModified],
@@ -271,7 +275,7 @@ const isSame = (one: Version, other: Version): boolean =>
   ].every(([a, b]) => a === undefined || b === undefined || a === b);
 
 /** Headers that request no other version (RFC 9110, 13.1: only with a strong tag). */
-const conditionsOf = (version: Version | undefined): Headers => {
+const versionHeaders = (version: FileVersion | undefined): Headers => {
   if (version?.etag?.startsWith('"') === true) return [["If-Match", version.etag]];
   return version?.lastModified === undefined ? [] : [["If-Unmodified-Since", version.lastModified]];
 };
@@ -280,7 +284,7 @@ const conditionsOf = (version: Version | undefined): Headers => {
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: a bucket's in XML, the Hub's in a header or in JSON. */
-const messageOf = async (got: Got): Promise<string | undefined> => {
+const readErrorMessage = async (got: Got): Promise<string | undefined> => {
   let body = "";
   try {
     for await (const chunk of got.chunks()) {
@@ -288,7 +292,7 @@ const messageOf = async (got: Got): Promise<string | undefined> => {
       if (body.length > maxErrorLength) break;
     }
   } catch (thrown) {
-    if (!isCut(thrown)) throw thrown;
+    if (!isConnectionCut(thrown)) throw thrown;
   }
   const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(body) ?? [];
   const [, message] =
@@ -296,8 +300,8 @@ const messageOf = async (got: Got): Promise<string | undefined> => {
   return [code, got.headers["x-error-message"] ?? message].filter(Boolean).join(": ") || undefined;
 };
 
-const failureOf = (
-  { name, store, credential: from }: Place,
+const toFailure = (
+  { name, store, credential: from }: RemoteLocation,
   { status, retryAfterMs, tries }: Got,
   { said, to }: { readonly said?: string | undefined; readonly to?: URL } = {},
 ): Failure => {
@@ -306,5 +310,5 @@ const failureOf = (
   if (status === 408 || status === 429 || status >= 500)
     return remoteUnavailable({ name, status, askedMs: retryAfterMs, tries }, about);
   const target = to === undefined ? undefined : `${to.origin}${to.pathname}`;
-  return remoteOdd({ name, status, to: target }, about);
+  return remoteUnexpectedStatus({ name, status, to: target }, about);
 };

@@ -5,7 +5,7 @@ import type { RuleData } from "../check/rules/rules.ts";
 export type Container = "zip" | "parquet";
 
 /** Why a file is not JSON; undefined if it may be. */
-type Sniffed =
+type SniffResult =
   | { readonly rule: "utf-16"; readonly data: RuleData<"utf-16"> }
   | { readonly rule: "not-json"; readonly data: RuleData<"not-json">; readonly container?: Container | undefined }
   | undefined;
@@ -13,9 +13,9 @@ type Sniffed =
 /** Number of first bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
-const dataFile = "convert it to JSON lines, one trajectory or group on each line";
+const convertAdvice = "convert it to JSON lines, one trajectory or group on each line";
 
-interface Kind extends RuleData<"not-json"> {
+interface FileKind extends RuleData<"not-json"> {
   /** Its first bytes in Latin-1, or those from an offset on. */
   readonly bytes: string;
   readonly at?: number;
@@ -23,8 +23,8 @@ interface Kind extends RuleData<"not-json"> {
 }
 
 /** Files that people have next to their JSON lines. */
-const kinds: readonly Kind[] = [
-  { bytes: "PAR1", kind: "a Parquet file", instead: dataFile, container: "parquet" },
+const kinds: readonly FileKind[] = [
+  { bytes: "PAR1", kind: "a Parquet file", instead: convertAdvice, container: "parquet" },
   {
     bytes: "PK\x03\x04",
     kind: "a zip file",
@@ -40,26 +40,26 @@ const kinds: readonly Kind[] = [
   },
   { bytes: "\xfd7zXZ", kind: "an xz file", instead: "unpack it into a pipe: xz -dc … | rollcall … -" },
   { bytes: "BZh", kind: "a bzip2 file", instead: "unpack it into a pipe: bzip2 -dc … | rollcall … -" },
-  { bytes: "ARROW1", kind: "an Arrow file", instead: dataFile },
-  { bytes: "\x89HDF", kind: "an HDF5 file", instead: dataFile },
-  { bytes: "Obj\x01", kind: "an Avro file", instead: dataFile },
-  { bytes: "SQLite format 3", kind: "an SQLite database", instead: dataFile },
-  { bytes: "%PDF", kind: "a PDF", instead: dataFile },
-  { bytes: "\x80\x04\x95", kind: "a Python pickle", instead: dataFile },
+  { bytes: "ARROW1", kind: "an Arrow file", instead: convertAdvice },
+  { bytes: "\x89HDF", kind: "an HDF5 file", instead: convertAdvice },
+  { bytes: "Obj\x01", kind: "an Avro file", instead: convertAdvice },
+  { bytes: "SQLite format 3", kind: "an SQLite database", instead: convertAdvice },
+  { bytes: "%PDF", kind: "a PDF", instead: convertAdvice },
+  { bytes: "\x80\x04\x95", kind: "a Python pickle", instead: convertAdvice },
 ];
 
 /** Returns the kind of container that begins with these bytes; undefined if they are text. */
-export const containerOf = (head: Uint8Array): Container | undefined => {
+export const findContainer = (head: Uint8Array): Container | undefined => {
   const sniffed = sniff(head);
   return sniffed?.rule === "not-json" ? sniffed.container : undefined;
 };
 
-const utf16 = (encoding: string): Sniffed => ({ rule: "utf-16", data: { encoding } });
+const utf16 = (encoding: string): SniffResult => ({ rule: "utf-16", data: { encoding } });
 
-const notJson = (kind: string, instead = dataFile): Sniffed => ({ rule: "not-json", data: { kind, instead } });
+const notJson = (kind: string, instead = convertAdvice): SniffResult => ({ rule: "not-json", data: { kind, instead } });
 
 /** Recognizes a file by its first bytes. */
-export const sniff = (head: Uint8Array): Sniffed => {
+export const sniff = (head: Uint8Array): SniffResult => {
   const [a, b, c, d] = head;
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32 (little-endian)" : "UTF-16 (little-endian)");
@@ -92,16 +92,16 @@ const textKind = (text: string): string | undefined => {
   return separator === undefined ? undefined : separator === "\t" ? "tab-separated text" : "CSV";
 };
 
-/** Bytes that `beginsAsOwn` needs. */
+/** Bytes that `isLikelyOwnFormat` needs. */
 export const ownHeadBytes = 32;
 
 /** True if a file begins as rollcall's format usually does. Then other formats are not loaded. */
-export const beginsAsOwn = (head: Buffer): boolean =>
+export const isLikelyOwnFormat = (head: Buffer): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(head.toString("utf8", 0, ownHeadBytes));
 
-/** Bytes that `holdsOwnKey` needs. */
+/** Bytes that `hasOwnKey` needs. */
 export const ownKeyBytes = 2 ** 16;
 
 /** True if a key of rollcall's format is in the first bytes, whatever is before it. */
-export const holdsOwnKey = (head: Buffer): boolean =>
+export const hasOwnKey = (head: Buffer): boolean =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(head.toString("latin1", 0, ownKeyBytes));

@@ -2,10 +2,10 @@
 
 import { closeSync, openSync, read, readSync, statSync } from "node:fs";
 import { promisify } from "node:util";
-import type { Path } from "../check/rules/places.ts";
-import { problemOf, type Spot } from "../check/rules/problems.ts";
+import type { Path } from "../check/rules/positions.ts";
+import { createProblem, type ProblemLocation } from "../check/rules/problems.ts";
 import type { Failure } from "../failure.ts";
-import { codeOf } from "../files.ts";
+import { getErrorCode } from "../files.ts";
 import { inputChanged as changed, inputUnreadable } from "./failures.ts";
 
 /** Bytes that can be read at any offset, as often as needed. */
@@ -16,7 +16,7 @@ export interface Bytes {
   /** Fills as much of `into` as there is from `at` on. Returns the number of bytes, 0 at the end. */
   read(into: Buffer, at: number): Promise<number>;
   /** The same, synchronously: for a few bytes that were read before and are still in memory. */
-  readNow(into: Buffer, at: number): number;
+  readSync(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** The column that was computed last: UTF-16 units between the start of a line and an offset in it. */
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
@@ -36,13 +36,13 @@ export interface Source {
   /** True if it may have changed since the last call, other than by growing. Its bytes then show if it did. */
   touched(): Promise<boolean>;
   /** True if another file with other bytes has its name now. Absent if that cannot happen. */
-  replaced?(): Promise<boolean>;
+  isReplaced?(): Promise<boolean>;
   /** The origin of its lines, if they were converted from another tool's files. Each line is a group. */
   readonly origin?: Origin;
 }
 
 /** A line of a file. */
-interface FilePlace {
+interface FileLine {
   readonly file: string;
   readonly line: number;
 }
@@ -54,19 +54,19 @@ export interface Origin {
   /** True if a line stands for records that could not be converted, and that were reported. */
   isBroken(line: number): boolean;
   /** The file and line of the first record of a line's group. */
-  placeOf(line: number): FilePlace;
+  positionOf(line: number): FileLine;
   /** The digest that the ledger has for the group of a line, or for some of its trajectories: that of its records. */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
   /** The position in a record of the value at a path of a line's group. */
-  spotOf(line: number, path: Path): Promise<Spot>;
+  locationOf(line: number, path: Path): Promise<ProblemLocation>;
   /** The records of a line's group, one per line, without line ends. */
   recordsOf(line: number): Promise<readonly Buffer[]>;
-  /** The text of a file that `spotOf` names. */
+  /** The text of a file that `locationOf` names. */
   textOf(file: string): Bytes | undefined;
 }
 
 /** Returns the text of a file that a position names: a source, or a file that a source was made of. */
-export const textOf = (sources: readonly Source[], file: string): Bytes | undefined =>
+export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((own) => own !== undefined);
 
@@ -79,17 +79,17 @@ export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): read
 
 /**
  * Returns the mode of a file that is made of sources: those who can read all of their files can read it.
- * @param ofOthers the mode that stands for what is not a file: pipes, standard input, addresses
+ * @param otherMode the mode that stands for what is not a file: pipes, standard input, addresses
  */
-export const modeOf = (sources: readonly Pick<Source, "name" | "origin">[], ofOthers = 0o666): number =>
+export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = statSync(file, { throwIfNoEntry: false });
-    return mode & (0o600 | (facts?.isFile() === true ? facts.mode : ofOthers));
+    return mode & (0o600 | (facts?.isFile() === true ? facts.mode : otherMode));
   }, 0o666);
 
 /** Returns the position of a line for a person: in the file that it was made of, if it was converted. */
-export const placeOfLine = ({ name, origin }: Source, line: number): FilePlace & Pick<Spot, "readAt"> =>
-  origin === undefined ? { file: name, line } : { ...origin.placeOf(line), readAt: `${name}:${line}` };
+export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
+  origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 
 /** An open file. */
 interface OpenFile {
@@ -119,7 +119,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
     }
     return filled;
   },
-  readNow(into, at) {
+  readSync(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
     try {
@@ -137,7 +137,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
 });
 
 /** Returns a function that closes a descriptor once: after that, the number can be another file's. */
-export const closerOf = (descriptor: number): (() => Promise<void>) => {
+export const createCloser = (descriptor: number): (() => Promise<void>) => {
   let isOpen = true;
   return async () => {
     if (isOpen) closeSync(descriptor);
@@ -151,19 +151,19 @@ export const reopenedBytes = ({
   size,
   head,
 }: Pick<OpenFile, "name" | "size"> & { readonly head: Buffer }): Bytes => {
-  const readNow: Bytes["readNow"] = (into, at) => {
+  const readNow: Bytes["readSync"] = (into, at) => {
     if (at + into.length <= head.length) return head.copy(into, 0, at);
-    const descriptor = openToRead(name);
+    const descriptor = openForReading(name);
     try {
-      return descriptorBytes({ descriptor, name, size }).readNow(into, at);
+      return descriptorBytes({ descriptor, name, size }).readSync(into, at);
     } finally {
       closeSync(descriptor);
     }
   };
-  return { size, read: async (into, at) => readNow(into, at), readNow, async close() {} };
+  return { size, read: async (into, at) => readNow(into, at), readSync: readNow, async close() {} };
 };
 
-const openToRead = (name: string): number => {
+const openForReading = (name: string): number => {
   try {
     return openSync(name, "r");
   } catch (thrown) {
@@ -173,8 +173,8 @@ const openToRead = (name: string): number => {
 
 /** A disk or a network file system can fail at any time. */
 const unreadable = (file: string, cause: unknown): Failure => {
-  const code = codeOf(cause);
-  const problems = [problemOf("file-unreadable", { code }, { file })];
+  const code = getErrorCode(cause);
+  const problems = [createProblem("file-unreadable", { code }, { file })];
   return inputUnreadable(file, code, { cause, problems });
 };
 
@@ -193,15 +193,15 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
     }
     return filled;
   };
-  return { size, readNow, read: async (into, at) => readNow(into, at), async close() {} };
+  return { size, readSync: readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
 /** The failure for an input that changed after it was read. The same command reads it again. */
 export const inputChanged = (file: string): Failure =>
-  changed(file, { problems: [problemOf("input-changed", undefined, { file })] });
+  changed(file, { problems: [createProblem("input-changed", undefined, { file })] });
 
 /** The source ended before the end of the range: it is shorter than it was. */
-export class Shrunk extends Error {}
+export class ShrunkSourceError extends Error {}
 
 /** Reads all of a range. @throws Shrunk */
 export const readRange = async (
@@ -209,7 +209,7 @@ export const readRange = async (
   { start, length }: { readonly start: number; readonly length: number },
 ): Promise<Buffer<ArrayBuffer>> => {
   const into = Buffer.allocUnsafe(length);
-  if ((await bytes.read(into, start)) < length) throw new Shrunk();
+  if ((await bytes.read(into, start)) < length) throw new ShrunkSourceError();
   return into;
 };
 
@@ -220,7 +220,7 @@ export const readHead = async (bytes: Bytes, length: number): Promise<Buffer> =>
 };
 
 /** Length in bytes of the largest document that is read: the limit of Node's strings. */
-export const longestDocument = 2 ** 29 - 2 ** 10;
+export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 /** The problem of a longer document. */
-export const tooLong = `it is longer than ${longestDocument} bytes, the most that can be read at once: have it written as several files`;
+export const documentTooLong = `it is longer than ${maxDocumentBytes} bytes, the most that can be read at once: have it written as several files`;

@@ -6,24 +6,24 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { PackedTooLarge } from "../check/rules/packed.ts";
-import { codeOf } from "../files.ts";
+import { DecompressedSizeError } from "../check/rules/compression.ts";
+import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
-import { decompressorOf, PieceReader } from "./decompress.ts";
+import { findDecompressor, PieceReader } from "./decompress.ts";
 import { spoolFailed } from "./failures.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
-import { type Bytes, closerOf, descriptorBytes, memoryBytes } from "./source.ts";
+import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
 /** Bytes that are stored in memory at most. `check` needs no writable folder. */
-const maxInMemory = 2 ** 30;
+const maxMemoryBytes = 2 ** 30;
 
 /** Compressed data may always have 64 MiB, and otherwise 1,000 times its size: similar lines compress well. */
 const maxRatio = 1000;
-const alwaysAllowed = 2 ** 26;
+const minLimitBytes = 2 ** 26;
 
 /** Returns the bytes that compressed data may decompress to. */
-export const unpackedLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
-  Math.min(maxUnpackedBytes, Math.max(alwaysAllowed, maxRatio * compressedBytes));
+export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
+  Math.min(maxUnpackedBytes, Math.max(minLimitBytes, maxRatio * compressedBytes));
 
 /** How a stream is stored. */
 export interface SpoolOptions {
@@ -45,7 +45,7 @@ export const spoolStream = async (stream: Readable, options: SpoolOptions): Prom
   const spool = await (options.openSpool ?? openSpool)(host);
   try {
     const store = async (chunks: AsyncIterable<Uint8Array>) => {
-      for await (const chunk of contentOf(chunks, options)) await spool.write(chunk);
+      for await (const chunk of decodeChunks(chunks, options)) await spool.write(chunk);
     };
     await pipeline(stream, store, { signal: host.signal });
     return spool.bytes();
@@ -57,7 +57,7 @@ export const spoolStream = async (stream: Readable, options: SpoolOptions): Prom
 };
 
 /** The chunks to store, as their first bytes say. */
-async function* contentOf(
+async function* decodeChunks(
   chunks: AsyncIterable<Uint8Array>,
   { maxUnpackedBytes, takesContainers }: SpoolOptions,
 ): AsyncGenerator<Uint8Array, void> {
@@ -72,7 +72,7 @@ async function* contentOf(
       yield chunk;
     }
   };
-  const decompress = decompressorOf(head);
+  const decompress = findDecompressor(head);
   if (decompress === undefined) {
     const sniffed = head.length < sniffedBytes ? undefined : sniff(head);
     const isContainer = sniffed?.rule === "not-json" && sniffed.container !== undefined;
@@ -83,8 +83,8 @@ async function* contentOf(
   let decompressed = 0;
   for await (const chunk of decompress(all())) {
     decompressed += chunk.length;
-    const limit = unpackedLimit(size, maxUnpackedBytes);
-    if (decompressed > limit) throw new PackedTooLarge(limit);
+    const limit = decompressionLimit(size, maxUnpackedBytes);
+    if (decompressed > limit) throw new DecompressedSizeError(limit);
     yield chunk;
   }
 }
@@ -116,7 +116,7 @@ const writeTo = promisify(write);
 const fileSpool = (descriptor: number, folder: string): Spool => {
   let size = 0;
   let writing: Promise<{ readonly bytesWritten: number }> | undefined;
-  const close = closerOf(descriptor);
+  const close = createCloser(descriptor);
   const discard = async (): Promise<void> => {
     // After an abort, a write that is under way could reach another file with the same descriptor.
     await writing?.catch(() => undefined);
@@ -127,7 +127,7 @@ const fileSpool = (descriptor: number, folder: string): Spool => {
       for (let written = 0; written < chunk.length; ) {
         writing = writeTo(descriptor, chunk, written, chunk.length - written, size);
         const { bytesWritten } = await writing.catch((error: unknown) => {
-          throw spoolFailed(folder, codeOf(error), { cause: error });
+          throw spoolFailed(folder, getErrorCode(error), { cause: error });
         });
         written += bytesWritten;
         size += bytesWritten;
@@ -144,7 +144,7 @@ const memorySpool = (folder: string): Spool => {
   return {
     async write(chunk) {
       size += chunk.length;
-      if (size > maxInMemory) throw spoolFailed(folder, "EACCES");
+      if (size > maxMemoryBytes) throw spoolFailed(folder, "EACCES");
       // Writers use the memory of a chunk again.
       chunks.push(Uint8Array.from(chunk));
     },
@@ -176,18 +176,18 @@ export const openSharedSpool = (host: Host): (() => Promise<Spool>) => {
         await spool.write(chunk);
         size += chunk.length;
       },
-      bytes: () => ({ ...partOf(spool.bytes(), start, size - start), close }),
+      bytes: () => ({ ...sliceBytes(spool.bytes(), start, size - start), close }),
       discard: close,
     };
   };
 };
 
 /** A part of bytes. It has no descriptor, because other threads would read from the start of the file. */
-const partOf = (bytes: Bytes, start: number, size: number): Omit<Bytes, "close"> => {
+const sliceBytes = (bytes: Bytes, start: number, size: number): Omit<Bytes, "close"> => {
   const within = (into: Buffer, at: number) => into.subarray(0, Math.max(0, size - at));
   return {
     size,
     read: async (into, at) => await bytes.read(within(into, at), start + at),
-    readNow: (into, at) => bytes.readNow(within(into, at), start + at),
+    readSync: (into, at) => bytes.readSync(within(into, at), start + at),
   };
 };

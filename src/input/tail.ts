@@ -6,7 +6,7 @@ import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readRange, type Source } from "./source.ts";
 
 /** Bytes that are read at once to find the last line end. */
-const stepBytes = 2 ** 16;
+const searchBytes = 2 ** 16;
 
 /** Bytes that have a checksum of their own. Some of these segments are read again after each change of the file. */
 const segmentBytes = 2 ** 18;
@@ -18,7 +18,7 @@ interface Identity {
 }
 
 /** Returns the identity of the file that has a name; undefined if there is none. */
-export const identityOf = async (path: string): Promise<Identity | undefined> =>
+export const readIdentity = async (path: string): Promise<Identity | undefined> =>
   await stat(path, { bigint: true }).catch(() => undefined);
 
 /** A file that is followed. Its lines are taken in order. The caller closes its source. */
@@ -29,31 +29,31 @@ export class Tail {
   readonly #identity: Identity;
   readonly #bytes: Source["bytes"];
   /** Offset after the last line that was taken, and the checksum of each segment before it. */
-  #taken = 0;
+  #position = 0;
   readonly #checksums: number[] = [];
   /** The segment that was compared last, besides the first and the last one. */
-  #compared = 0;
+  #lastCompared = 0;
   /** Size and times when all compared segments were unchanged. */
-  #facts = "";
+  #stats = "";
   /** There is no line end from `#taken` up to this offset. */
-  #searched = 0;
+  #searchedEnd = 0;
   #rewritten = false;
 
-  private constructor(path: string, { file, name, identity }: Opened) {
+  private constructor(path: string, { file, name, identity }: OpenedFile) {
     this.#path = path;
     this.#file = file;
     this.#identity = identity;
     this.#bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
-    const taken = () => (this.#rewritten ? 0 : this.#taken);
+    const position = () => (this.#rewritten ? 0 : this.#position);
     this.source = {
       name,
       bytes: {
         get size() {
-          return taken();
+          return position();
         },
         // A rewritten file does not contain what was read.
         read: async (into, at) => (this.#rewritten ? 0 : await this.#bytes.read(into, at)),
-        readNow: (into, at) => (this.#rewritten ? 0 : this.#bytes.readNow(into, at)),
+        readSync: (into, at) => (this.#rewritten ? 0 : this.#bytes.readSync(into, at)),
         close: async () => await file.close(),
       },
       // Nothing of a rewritten file is sent any more.
@@ -72,7 +72,7 @@ export class Tail {
 
   /** Offset after the last line that was taken. */
   get taken(): number {
-    return this.#taken;
+    return this.#position;
   }
 
   /** The first bytes of the file. */
@@ -82,40 +82,40 @@ export class Tail {
   }
 
   /** Returns the offset after the last complete line, whether it was taken or not. */
-  async completeEnd(): Promise<number> {
+  async findCompleteEnd(): Promise<number> {
     const { size } = await this.#file.stat();
-    const from = Math.max(this.#taken, this.#searched);
-    for (let end = size; end > from; end -= stepBytes) {
-      const start = Math.max(from, end - stepBytes);
+    const from = Math.max(this.#position, this.#searchedEnd);
+    for (let end = size; end > from; end -= searchBytes) {
+      const start = Math.max(from, end - searchBytes);
       const step = Buffer.alloc(end - start);
       const at = step.subarray(0, await this.#bytes.read(step, start)).lastIndexOf(newline);
       if (at >= 0) return start + at + 1;
     }
-    this.#searched = Math.max(from, size);
-    return this.#taken;
+    this.#searchedEnd = Math.max(from, size);
+    return this.#position;
   }
 
   /** Returns the number of bytes after the last line that was taken. */
-  async unfinished(): Promise<number> {
-    return Math.max(0, (await this.#file.stat()).size - this.#taken);
+  async countUnfinished(): Promise<number> {
+    return Math.max(0, (await this.#file.stat()).size - this.#position);
   }
 
   /** Takes lines. */
   take(lines: Uint8Array): void {
     for (let from = 0; from < lines.length; ) {
-      const piece = lines.subarray(from, from + segmentBytes - (this.#taken % segmentBytes));
-      const segment = Math.floor(this.#taken / segmentBytes);
+      const piece = lines.subarray(from, from + segmentBytes - (this.#position % segmentBytes));
+      const segment = Math.floor(this.#position / segmentBytes);
       this.#checksums[segment] = crc32(piece, this.#checksums[segment] ?? 0);
-      this.#taken += piece.length;
+      this.#position += piece.length;
       from += piece.length;
     }
   }
 
   /** Takes everything before an offset. @throws Shrunk */
   async skip(end: number): Promise<void> {
-    while (this.#taken < end) {
-      const length = Math.min(segmentBytes, end - this.#taken);
-      this.take(await readRange(this.#bytes, { start: this.#taken, length }));
+    while (this.#position < end) {
+      const length = Math.min(segmentBytes, end - this.#position);
+      this.take(await readRange(this.#bytes, { start: this.#position, length }));
     }
   }
 
@@ -127,33 +127,33 @@ export class Tail {
 
   /** True if another file has its name. */
   async isMoved(): Promise<boolean> {
-    return !this.is((await identityOf(this.#path)) ?? this.#identity);
+    return !this.hasIdentity((await readIdentity(this.#path)) ?? this.#identity);
   }
 
-  is({ dev, ino }: Identity): boolean {
+  hasIdentity({ dev, ino }: Identity): boolean {
     return ino === this.#identity.ino && dev === this.#identity.dev;
   }
 
   /** Compares the first segment, the last one, and another one at each change of the file. */
   async #isUnchanged(): Promise<boolean> {
     const { size, mtimeNs, ctimeNs } = await this.#file.stat({ bigint: true });
-    if (size < this.#taken) return false;
+    if (size < this.#position) return false;
     const facts = `${size} ${mtimeNs} ${ctimeNs}`;
-    if (facts === this.#facts) return true;
+    if (facts === this.#stats) return true;
     const count = this.#checksums.length;
-    this.#compared = (this.#compared + 1) % Math.max(1, count);
-    for (const segment of count === 0 ? [] : new Set([count - 1, 0, this.#compared])) {
+    this.#lastCompared = (this.#lastCompared + 1) % Math.max(1, count);
+    for (const segment of count === 0 ? [] : new Set([count - 1, 0, this.#lastCompared])) {
       const start = segment * segmentBytes;
-      const bytes = Buffer.alloc(Math.min(segmentBytes, this.#taken - start));
+      const bytes = Buffer.alloc(Math.min(segmentBytes, this.#position - start));
       const length = await this.#bytes.read(bytes, start);
       if (length < bytes.length || crc32(bytes) !== this.#checksums[segment]) return false;
     }
-    this.#facts = facts;
+    this.#stats = facts;
     return true;
   }
 }
 
-interface Opened {
+interface OpenedFile {
   readonly file: FileHandle;
   readonly name: string;
   readonly identity: Identity;

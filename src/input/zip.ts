@@ -1,15 +1,15 @@
 /** Reads the members of a zip archive one by one, so that only one is in memory. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
-import { PackedTooLarge } from "../check/rules/packed.ts";
+import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { Failure } from "../failure.ts";
-import type { Cut, Records } from "./records.ts";
-import { type Bytes, longestDocument, type Source, tooLong } from "./source.ts";
-import { unpackedLimit } from "./spool.ts";
-import { ClaimsTooMuch, unzstd } from "./zstd.ts";
+import type { RawRecord, Records } from "./records.ts";
+import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
+import { decompressionLimit } from "./spool.ts";
+import { ContentTooLarge, unzstd } from "./zstd.ts";
 
 /** A member or an archive that cannot be read; the message says why. */
-class Unreadable extends Error {}
+class UnreadableMember extends Error {}
 
 /**
  * Opens the members with fitting names, in the order of the archive's list. If a name appears twice, the last member counts.
@@ -21,51 +21,55 @@ export const openMembers = async (
   { names, maxUnpackedBytes }: { readonly names: RegExp; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
   const listed = await listMembers(bytes);
-  const isDamaged = listed instanceof Unreadable;
-  const fitting = isDamaged ? [] : [...listed].filter(([name]) => names.test(name));
-  const limit = unpackedLimit(bytes.size, maxUnpackedBytes);
-  const size = fitting.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
-  if (size > limit) throw new PackedTooLarge(limit);
+  const isDamaged = listed instanceof UnreadableMember;
+  const matching = isDamaged ? [] : [...listed].filter(([name]) => names.test(name));
+  const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
+  const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
+  if (size > limit) throw new DecompressedSizeError(limit);
   const records: readonly MemberRecord[] = isDamaged
     ? [{ label: file, read: () => listed }]
-    : fitting.map(([member, entry]) => ({ label: `${file}!${member}`, member, read: () => contentOf(bytes, entry) }));
+    : matching.map(([member, entry]) => ({
+        label: `${file}!${member}`,
+        member,
+        read: () => readContent(bytes, entry),
+      }));
   return {
     async *batches() {
-      for (const record of records) yield [cutOf(record)];
+      for (const record of records) yield [toRecord(record)];
     },
-    again: async (position) => {
+    reread: async (position) => {
       const record = records[position];
-      return record === undefined ? undefined : cutOf(record);
+      return record === undefined ? undefined : toRecord(record);
     },
-    placeOf: (position) => ({ label: records[position]?.label ?? file, line: 1 }),
-    beside: (name) => {
+    positionOf: (position) => ({ label: records[position]?.label ?? file, line: 1 }),
+    readSibling: (name) => {
       const entry = isDamaged ? undefined : listed.get(name);
-      const content = entry === undefined || entry.uncompressedSize > limit ? undefined : contentOf(bytes, entry);
-      return content instanceof Unreadable ? undefined : content;
+      const content = entry === undefined || entry.uncompressedSize > limit ? undefined : readContent(bytes, entry);
+      return content instanceof UnreadableMember ? undefined : content;
     },
     close: async () => await bytes.close(),
   };
 };
 
 /** A member, or the archive if its members are unknown. */
-interface MemberRecord extends Pick<Cut, "label" | "member"> {
-  read(): Buffer | Unreadable;
+interface MemberRecord extends Pick<RawRecord, "label" | "member"> {
+  read(): Buffer | UnreadableMember;
 }
 
-const cutOf = ({ read, ...record }: MemberRecord): Cut => {
+const toRecord = ({ read, ...record }: MemberRecord): RawRecord => {
   const content = read();
   const own = { ...record, line: 1, start: 0 };
-  if (content instanceof Unreadable) return { ...own, bytes: Buffer.alloc(0), wrong: content.message };
+  if (content instanceof UnreadableMember) return { ...own, bytes: Buffer.alloc(0), wrong: content.message };
   return { ...own, bytes: content };
 };
 
 /** Returns the members by name. */
-const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | Unreadable> => {
+const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | UnreadableMember> => {
   const members = new Map<string, Entry>();
   try {
     // Names are looked up and never written to a disk, so names that lead elsewhere do no harm.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
-    const archive = await fromRandomAccessReaderPromise(new Reader(bytes), bytes.size, options);
+    const archive = await fromRandomAccessReaderPromise(new ZipReader(bytes), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
@@ -74,12 +78,12 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | U
     return members;
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    return new Unreadable("the archive is cut off or damaged: the list of its members can't be read");
+    return new UnreadableMember("the archive is cut off or damaged: the list of its members can't be read");
   }
 };
 
 /** Reads for yauzl, which asks for a few bytes at a time. */
-class Reader extends RandomAccessReader {
+class ZipReader extends RandomAccessReader {
   readonly #bytes: Bytes;
 
   constructor(bytes: Bytes) {
@@ -96,7 +100,7 @@ class Reader extends RandomAccessReader {
   ): void {
     let read = 0;
     try {
-      read = this.#bytes.readNow(into.subarray(offset, offset + length), at);
+      read = this.#bytes.readSync(into.subarray(offset, offset + length), at);
     } catch (thrown) {
       done(thrown instanceof Error ? thrown : new Error());
       return;
@@ -109,28 +113,28 @@ class Reader extends RandomAccessReader {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-const contentOf = (bytes: Bytes, member: Entry): Buffer | Unreadable => {
+const readContent = (bytes: Bytes, member: Entry): Buffer | UnreadableMember => {
   const { generalPurposeBitFlag, uncompressedSize, compressedSize, relativeOffsetOfLocalHeader: offset } = member;
-  if ((generalPurposeBitFlag & 1) === 1) return new Unreadable("it is encrypted");
-  if (uncompressedSize > longestDocument) return new Unreadable(tooLong);
+  if ((generalPurposeBitFlag & 1) === 1) return new UnreadableMember("it is encrypted");
+  if (uncompressedSize > maxDocumentBytes) return new UnreadableMember(documentTooLong);
   try {
-    const header = rangeOf(bytes, offset, headerBytes);
-    if (header.readUInt32LE(0) !== headerMagic) return new Unreadable("the archive is damaged where it begins");
+    const header = readBytes(bytes, offset, headerBytes);
+    if (header.readUInt32LE(0) !== headerMagic) return new UnreadableMember("the archive is damaged where it begins");
     const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
-    const content = decompress(rangeOf(bytes, start, compressedSize), member);
+    const content = decompress(readBytes(bytes, start, compressedSize), member);
     const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
-    return isWhole ? content : new Unreadable("it is damaged: its length or checksum is another");
+    return isWhole ? content : new UnreadableMember("it is damaged: its length or checksum is another");
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    if (thrown instanceof ClaimsTooMuch) return new Unreadable(thrown.message);
-    return thrown instanceof Unreadable ? thrown : new Unreadable("it is damaged: it can't be unpacked");
+    if (thrown instanceof ContentTooLarge) return new UnreadableMember(thrown.message);
+    return thrown instanceof UnreadableMember ? thrown : new UnreadableMember("it is damaged: it can't be unpacked");
   }
 };
 
-const rangeOf = (bytes: Bytes, start: number, length: number): Buffer => {
+const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
-  if (into === undefined || bytes.readNow(into, start) < length)
-    throw new Unreadable("the archive ends in the middle of it");
+  if (into === undefined || bytes.readSync(into, start) < length)
+    throw new UnreadableMember("the archive ends in the middle of it");
   return into;
 };
 
@@ -139,5 +143,5 @@ const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }:
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });
   if (compressionMethod === 93) return unzstd(compressed, uncompressedSize);
-  throw new Unreadable(`it is packed by a method that can't be read (${compressionMethod})`);
+  throw new UnreadableMember(`it is packed by a method that can't be read (${compressionMethod})`);
 };

@@ -1,11 +1,11 @@
 /** Decompresses zstd in memory. Uses Node's decoder if there is one, because it is twice as fast. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
-import { PackedBroken } from "../check/rules/packed.ts";
-import { frameMagic, isSkippable, walkFrame } from "./decompress.ts";
+import { CompressedDataError } from "../check/rules/compression.ts";
+import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 
 /** The content is larger than it may be, or claims to be; the message says by how much. */
-export class ClaimsTooMuch extends Error {}
+export class ContentTooLarge extends Error {}
 
 /** The largest window, in bytes: the limit of zstd's own decoder. */
 const maxWindow = 2 ** 27;
@@ -16,11 +16,11 @@ export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   let left = length;
   const take = (piece: Uint8Array): void => {
     left -= piece.length;
-    if (left < 0) throw new ClaimsTooMuch(`it unpacks to more than the ${length} bytes that are said of it`);
+    if (left < 0) throw new ContentTooLarge(`it unpacks to more than the ${length} bytes that are said of it`);
     pieces.push(piece);
   };
-  for (const frame of framesOf(compressed, length)) {
-    const piece = nativelyDecoded(frame, left);
+  for (const frame of checkFrames(compressed, length)) {
+    const piece = decodeNatively(frame, left);
     if (piece === undefined) new Decompress(take).push(frame, true);
     else take(piece);
   }
@@ -28,34 +28,34 @@ export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
 };
 
 /** The frames with data. Examines all headers first: a decoder allocates what they claim before it decompresses anything. */
-const framesOf = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
+const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
   const bytes = Buffer.from(compressed.buffer, compressed.byteOffset, compressed.byteLength);
   const frames: Uint8Array[] = [];
   let claimed = 0;
   let at = 0;
   const next = (size: number): Buffer => {
-    if (at + size > bytes.length) throw new PackedBroken("zstd", "cut");
+    if (at + size > bytes.length) throw new CompressedDataError("zstd", "cut");
     at += size;
     return bytes.subarray(at - size, at);
   };
   while (at < bytes.length) {
     const start = at;
     const magic = next(4).readUInt32LE();
-    if (isSkippable(magic)) {
+    if (isSkippableFrame(magic)) {
       next(next(4).readUInt32LE());
       continue;
     }
-    if (magic !== frameMagic) throw new PackedBroken("zstd", "more");
+    if (magic !== frameMagic) throw new CompressedDataError("zstd", "more");
     const walk = walkFrame();
     let step = walk.next();
     while (step.done !== true) step = walk.next(next(step.value));
     const { window, content } = step.value;
     claimed += content;
     if (claimed > length) {
-      throw new ClaimsTooMuch(`it claims to unpack to ${claimed} bytes, and ${length} are said of it`);
+      throw new ContentTooLarge(`it claims to unpack to ${claimed} bytes, and ${length} are said of it`);
     }
     if (window > maxWindow) {
-      throw new ClaimsTooMuch(`it needs a window of ${window} bytes, and ${maxWindow} is the most that is read`);
+      throw new ContentTooLarge(`it needs a window of ${window} bytes, and ${maxWindow} is the most that is read`);
     }
     frames.push(bytes.subarray(start, at));
   }
@@ -63,7 +63,7 @@ const framesOf = (compressed: Uint8Array, length: number): readonly Uint8Array[]
 };
 
 /** Undefined if this Node has no decoder. */
-const nativelyDecoded = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
+const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
   // The types are those of the oldest supported Node.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;

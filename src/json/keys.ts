@@ -6,17 +6,17 @@ const ids = new Map<string, number>();
 export const keyIds: ReadonlyMap<string, number> = ids;
 
 /** Keys after which no other one that somebody asks for gets an id; the kernel has room for 256. */
-const maxAskedKeys = 180;
+const maxRequestedKeys = 180;
 
 /** The id that tables have for a key; 0 for one that has none. Tables that were written before have none. */
-export const idOfKey = (key: string): number => {
+export const requestKeyId = (key: string): number => {
   const known = ids.get(key);
   if (known !== undefined) return known;
-  return ids.size >= maxAskedKeys || !mayHaveId.test(key) ? 0 : addKey(key);
+  return ids.size >= maxRequestedKeys || !canHaveId.test(key) ? 0 : addKey(key);
 };
 
 /** The id that all tables have for a key of the program's own. */
-export const idOfOwnKey = (key: string): number => ids.get(key) ?? addKey(key);
+export const registerKey = (key: string): number => ids.get(key) ?? addKey(key);
 
 const addKey = (key: string): number => {
   ids.set(key, ids.size + 1);
@@ -24,4 +24,4 @@ const addKey = (key: string): number => {
 };
 
 /** The bytes of such keys are their characters. */
-const mayHaveId = /^[ !#-[\]-~]{0,60}$/;
+const canHaveId = /^[ !#-[\]-~]{0,60}$/;

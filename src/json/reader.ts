@@ -1,8 +1,8 @@
 /** Opens the program that reads JSON (src/json/kernel/index.ts), and hands it bytes. */
 import { Failure } from "../failure.ts";
-import { idOfOwnKey, keyIds } from "./keys.ts";
+import { keyIds, registerKey } from "./keys.ts";
 import { program } from "./program.ts";
-import type { Tabled } from "./table.ts";
+import type { JsonTable } from "./table.ts";
 
 /** What is wrong where JSON ends to be JSON, in the order of the program's numbers. */
 const faults = [
@@ -46,43 +46,44 @@ export interface Table {
   /** Numbers of all of them. */
   readonly length: number;
   /** The largest id that a key can have. */
-  readonly keys: number;
+  readonly maxKeyId: number;
 }
 
 /** Numbers of a node. */
 export const nodeSize = 4;
 
 /** The fault of bytes that `JSON.parse` refused. */
-export const faultOf = (bytes: Uint8Array): SyntaxFault => faultIn(bytes) ?? { at: 0, fault: "character", token: 0 };
+export const requireFault = (bytes: Uint8Array): SyntaxFault =>
+  findFault(bytes) ?? { at: 0, fault: "character", token: 0 };
 
 /** The first fault in bytes that should be one JSON value; undefined if `JSON.parse` would take them. */
-export const faultIn = (bytes: Uint8Array): SyntaxFault | undefined =>
+export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
 /** The table of one value with nothing but white space around it; undefined if `JSON.parse` would not take it. */
-export const tableOf = (bytes: Uint8Array): Table | undefined =>
-  withReader((reader) => (reader.read(bytes) ? reader.table() : undefined));
+export const readTable = (bytes: Uint8Array): Table | undefined =>
+  withReader((reader) => (reader.read(bytes) ? reader.copyTable() : undefined));
 
 const withReader = <Result>(use: (reader: JsonReader) => Result): Result => {
-  opened ??= new JsonReader();
-  const result = use(opened);
+  cachedReader ??= new JsonReader();
+  const result = use(cachedReader);
   // What was taken for one large text is given back.
-  if (opened.size > largestKept) opened = undefined;
+  if (cachedReader.size > maxCachedBytes) cachedReader = undefined;
   return result;
 };
 
-let opened: JsonReader | undefined;
-const largestKept = 2 ** 26;
+let cachedReader: JsonReader | undefined;
+const maxCachedBytes = 2 ** 26;
 
 /** Numbers that are made room for at once: for a table a text, Node takes longer than for what stands in it. */
-const roomLength = 2 ** 16;
+const sharedLength = 2 ** 16;
 
 /** The table that the next text is written into, and how much of it is taken. */
-let room = new Int32Array(roomLength);
-let taken = 0;
+let sharedWords = new Int32Array(sharedLength);
+let sharedUsed = 0;
 
 /** The program at work. */
-interface Exports {
+interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Where a text is written to. */
   input(): number;
@@ -100,11 +101,11 @@ interface Exports {
 }
 
 /** What reading gives, and the words that it tells of a text (src/json/kernel/index.ts). */
-const [isJson, isTooMuch, goesOn] = [1, 2, 3];
-const told = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5, generation: 6 };
+const [isJson, isOutOfMemory, isIncomplete] = [1, 2, 3];
+const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5, generation: 6 };
 
 /** What was read of a list. */
-interface ListRead {
+interface ListResult {
   /** Bytes that were read: the next piece begins with what follows them. */
   readonly length: number;
   /** True if they are all up to the closing bracket. */
@@ -116,7 +117,7 @@ interface ListRead {
 /** Node has it, and its types don't. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: Exports };
+  readonly Instance: new (module: object, imports: object) => { readonly exports: KernelExports };
 };
 
 let compiled: object | undefined;
@@ -125,7 +126,7 @@ const pageBytes = 2 ** 16;
 const wordBytes = 4;
 
 /** Bytes behind a text that may be looked at, in vain. */
-const spareBytes = 128;
+const readAheadBytes = 128;
 
 /** How values of keys are read in tables of lines and elements. */
 export interface KeyUses {
@@ -140,9 +141,9 @@ const keyUses = { leaf: 1, choice: 2 };
 
 /** Reads texts, one after the other. */
 export class JsonReader {
-  readonly #exports: Exports;
+  readonly #exports: KernelExports;
   readonly #input: number;
-  readonly #told: number;
+  readonly #resultStart: number;
   #bytes: Buffer;
   #words: Int32Array;
   /** Keys that the program knows. */
@@ -160,16 +161,16 @@ export class JsonReader {
       // V8 reserves some gigabytes of addresses for its memory.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
     } catch (thrown) {
-      throw thrown instanceof RangeError ? memoryRefused(thrown.message) : thrown;
+      throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
-    this.#told = this.#exports.told() / wordBytes;
+    this.#resultStart = this.#exports.told() / wordBytes;
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#words = new Int32Array(this.#exports.memory.buffer);
-    for (const key of leafKeys) this.#exports.setKeyUse(idOfOwnKey(key), keyUses.leaf);
+    for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), keyUses.leaf);
     for (const [key, texts] of Object.entries(choices)) {
-      this.#exports.setKeyUse(idOfOwnKey(key), keyUses.choice);
-      for (const text of texts) idOfOwnKey(text);
+      this.#exports.setKeyUse(registerKey(key), keyUses.choice);
+      for (const text of texts) registerKey(text);
     }
   }
 
@@ -180,20 +181,20 @@ export class JsonReader {
 
   /** Reads a text; false if it is not JSON. */
   read(bytes: Uint8Array): boolean {
-    this.#put(bytes);
-    return this.#read(this.#exports.read(bytes.length, false)) === isJson;
+    this.#load(bytes);
+    return this.#checkResult(this.#exports.read(bytes.length, false)) === isJson;
   }
 
   /** The same, with a table in which the values of leaf keys are leaves. */
   readDocument(bytes: Uint8Array): boolean {
-    this.#put(bytes);
-    return this.#read(this.#exports.read(bytes.length, true)) === isJson;
+    this.#load(bytes);
+    return this.#checkResult(this.#exports.read(bytes.length, true)) === isJson;
   }
 
   /** Reads the lines of a block: in its table the root of each line that is not blank follows that of the one before. */
   readLines(bytes: Uint8Array): void {
-    this.#put(bytes);
-    this.#read(this.#exports.readBlock(bytes.length));
+    this.#load(bytes);
+    this.#checkResult(this.#exports.readBlock(bytes.length));
   }
 
   /** Begins to read the elements of a list, which come in pieces. */
@@ -208,30 +209,30 @@ export class JsonReader {
   readElements(
     bytes: Uint8Array,
     { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean },
-  ): ListRead {
-    this.#put(bytes);
-    const found = this.#read(this.#exports.readList(bytes.length, isLast, isTolerant));
-    const fault = found === isJson || found === goesOn ? undefined : this.fault();
-    return { length: this.#factOf(told.rest), isEnd: found === isJson, fault };
+  ): ListResult {
+    this.#load(bytes);
+    const found = this.#checkResult(this.#exports.readList(bytes.length, isLast, isTolerant));
+    const fault = found === isJson || found === isIncomplete ? undefined : this.fault();
+    return { length: this.#resultOf(resultFields.rest), isEnd: found === isJson, fault };
   }
 
   /** Room for a text of so many bytes, which can then be read where it is. What stands there already is kept. */
-  room(length: number): Buffer {
-    if (this.#bytes.length === 0) this.#look();
-    const more = this.#input + length + spareBytes - this.#bytes.length;
+  reserve(length: number): Buffer {
+    if (this.#bytes.length === 0) this.#refreshViews();
+    const more = this.#input + length + readAheadBytes - this.#bytes.length;
     if (more > 0) {
       this.#exports.memory.grow(Math.ceil(more / pageBytes));
-      this.#look();
+      this.#refreshViews();
     }
     return this.#bytes.subarray(this.#input, this.#input + length);
   }
 
   /** The text that was read last, and its table where it stands; valid until something else is read, or asks for room. */
-  tabled(): Tabled {
-    const table = this.#factOf(told.table) / wordBytes;
-    const words = this.#words.subarray(table, table + this.#factOf(told.length) / wordBytes);
+  viewTable(): JsonTable {
+    const table = this.#resultOf(resultFields.table) / wordBytes;
+    const words = this.#words.subarray(table, table + this.#resultOf(resultFields.length) / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
-    return { bytes, words, base: 0, keys: this.#keys, shapes: this.#shapes };
+    return { bytes, words, base: 0, maxKeyId: this.#keys, shapes: this.#shapes };
   }
 
   /**
@@ -248,38 +249,42 @@ export class JsonReader {
   }
 
   /** The table of the text that was read last. */
-  table(): Table {
-    const table = this.#factOf(told.table) / wordBytes;
-    const own = this.#words.subarray(table, table + this.#factOf(told.length) / wordBytes);
-    if (own.length > roomLength) return { words: own.slice(), base: 0, length: own.length, keys: this.#keys };
-    if (taken + own.length > roomLength) {
-      room = new Int32Array(roomLength);
-      taken = 0;
+  copyTable(): Table {
+    const table = this.#resultOf(resultFields.table) / wordBytes;
+    const own = this.#words.subarray(table, table + this.#resultOf(resultFields.length) / wordBytes);
+    if (own.length > sharedLength) return { words: own.slice(), base: 0, length: own.length, maxKeyId: this.#keys };
+    if (sharedUsed + own.length > sharedLength) {
+      sharedWords = new Int32Array(sharedLength);
+      sharedUsed = 0;
     }
-    const base = taken;
-    room.set(own, base);
-    taken += own.length;
-    return { words: room, base, length: own.length, keys: this.#keys };
+    const base = sharedUsed;
+    sharedWords.set(own, base);
+    sharedUsed += own.length;
+    return { words: sharedWords, base, length: own.length, maxKeyId: this.#keys };
   }
 
   /** The fault of a text that was found not to be JSON. */
   fault(): SyntaxFault {
-    return faultBy(this.#factOf(told.fault), this.#factOf(told.faultAt), this.#factOf(told.token));
+    return toFault(
+      this.#resultOf(resultFields.fault),
+      this.#resultOf(resultFields.faultAt),
+      this.#resultOf(resultFields.token),
+    );
   }
 
   /** The fault of a line or an element that has no end in the table. */
-  faultOf({ words, base }: Pick<Table, "words" | "base">, root: number): SyntaxFault {
+  faultAt({ words, base }: Pick<Table, "words" | "base">, root: number): SyntaxFault {
     const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
-    return faultBy(number, at, token);
+    return toFault(number, at, token);
   }
 
-  #factOf(fact: number): number {
-    return (this.#words[this.#told + fact] ?? 0) >>> 0;
+  #resultOf(fact: number): number {
+    return (this.#words[this.#resultStart + fact] ?? 0) >>> 0;
   }
 
   /** Writes a text to where the program reads it, which knows all keys then. */
-  #put(bytes: Uint8Array): void {
-    const room = this.room(bytes.length);
+  #load(bytes: Uint8Array): void {
+    const room = this.reserve(bytes.length);
     this.#length = bytes.length;
     if (bytes.buffer !== room.buffer || bytes.byteOffset !== room.byteOffset) room.set(bytes);
     if (this.#keys < keyIds.size) {
@@ -291,19 +296,19 @@ export class JsonReader {
   }
 
   /** What the program found. @throws RangeError where it needs more memory than WebAssembly can have */
-  #read(found: number): number {
-    if (found === isTooMuch) throw new RangeError("the JSON has too many values");
+  #checkResult(found: number): number {
+    if (found === isOutOfMemory) throw new RangeError("the JSON has too many values");
     // Where memory grew, what was known of it is gone.
-    if (this.#bytes.length === 0) this.#look();
-    if (this.#factOf(told.generation) !== this.#generation) {
-      this.#generation = this.#factOf(told.generation);
+    if (this.#bytes.length === 0) this.#refreshViews();
+    if (this.#resultOf(resultFields.generation) !== this.#generation) {
+      this.#generation = this.#resultOf(resultFields.generation);
       this.#shapes = {};
     }
     return found;
   }
 
   /** Looks at the memory anew where it grew. */
-  #look(): void {
+  #refreshViews(): void {
     const { buffer } = this.#exports.memory;
     this.#bytes = Buffer.from(buffer);
     this.#words = new Int32Array(buffer);
@@ -311,16 +316,16 @@ export class JsonReader {
 }
 
 /** A fault by its number. */
-const faultBy = (number: number, at: number, token: number): SyntaxFault => ({
+const toFault = (number: number, at: number, token: number): SyntaxFault => ({
   at,
   fault: faults[number - 1] ?? "character",
   token,
 });
 
 /** A limit on memory leaves no room for the program that reads JSON. */
-const memoryRefused = (text: string): Failure => {
+const memoryUnavailable = (text: string): Failure => {
   const message = `reading JSON needs more virtual memory than this process may have: ${text}`;
-  return new Failure("internal", "memory-refused", message, {
+  return new Failure("internal", "memory-unavailable", message, {
     hint: "raise the limit on virtual memory: ulimit -v unlimited",
   });
 };

@@ -1,5 +1,5 @@
 /** How a text is spelled in JSON: as it is, beyond ASCII as escapes, and in JSON that is text itself, as arguments of calls are. */
-export const spellingsOf = (text: string): readonly string[] => {
+export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(
     /[\u0080-\uffff]/g,

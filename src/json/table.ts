@@ -1,70 +1,70 @@
 /** The table of values that the program writes of JSON: where each stands, what is inside of it, and how it is called. */
-import { idOfKey, keyIds } from "./keys.ts";
-import { JsonReader, nodeSize, type Table, tableOf } from "./reader.ts";
-import { bufferOf, closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
+import { keyIds, requestKeyId } from "./keys.ts";
+import { JsonReader, nodeSize, readTable, type Table } from "./reader.ts";
+import { closeBracket, comma, isWhite, openBrace, openBracket, type Span, toBuffer } from "./walk.ts";
 
 /** A table and the bytes that it is of. */
-export interface Tabled extends Omit<Table, "length"> {
+export interface JsonTable extends Omit<Table, "length"> {
   readonly bytes: Buffer;
   /** Shapes in texts with the same object here are the same; without it, they mean nothing. */
   readonly shapes?: object | undefined;
 }
 
 /** A text without a table. */
-export const noText: Tabled = {
+export const emptyTable: JsonTable = {
   bytes: Buffer.alloc(0),
   words: new Int32Array(),
   base: 0,
-  keys: 0,
+  maxKeyId: 0,
   shapes: undefined,
 };
 
 /** A table with its bytes. */
-export const tabled = ({ words, base, keys }: Table, bytes: Buffer): Tabled => ({
+export const toJsonTable = ({ words, base, maxKeyId: keys }: Table, bytes: Buffer): JsonTable => ({
   bytes,
   words,
   base,
-  keys,
+  maxKeyId: keys,
   shapes: undefined,
 });
 
 /** The same in words of their own: for a text that is kept when those around it are gone. */
-export const alone = ({ words, base, length, keys }: Table): Table => ({
+export const detachTable = ({ words, base, length, maxKeyId: keys }: Table): Table => ({
   words: words.slice(base, base + length),
   base: 0,
   length,
-  keys,
+  maxKeyId: keys,
 });
 
 /** The byte that a node starts at. */
-export const startOf = ({ words, base }: Tabled, node: number): number => words[base + node] ?? 0;
+export const startOf = ({ words, base }: JsonTable, node: number): number => words[base + node] ?? 0;
 
 /** The byte after it. */
-export const endOf = ({ words, base }: Tabled, node: number): number => words[base + node + 1] ?? 0;
+export const endOf = ({ words, base }: JsonTable, node: number): number => words[base + node + 1] ?? 0;
 
 /** The node behind all that is inside of a value. */
-export const afterOf = ({ words, base }: Tabled, node: number): number => words[base + node + 2] ?? 0;
+export const nodeAfter = ({ words, base }: JsonTable, node: number): number => words[base + node + 2] ?? 0;
 
 /** The first byte of a node. */
-export const firstOf = (text: Tabled, node: number): number => text.bytes[startOf(text, node)] ?? 0;
+export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
 /** The last number of a node: the id of a key, -1 for one that has to be decoded first; of a string its characters. */
-export const factOf = ({ words, base }: Tabled, node: number): number => words[base + node + 3] ?? 0;
+export const detailOf = ({ words, base }: JsonTable, node: number): number => words[base + node + 3] ?? 0;
 
-const encoded = -1;
+const encodedKey = -1;
 
 /** The id of a key, which may be encoded; 0 for none. */
-export const idOf = (text: Tabled, key: number): number => {
-  const id = factOf(text, key);
-  return id === encoded ? (keyIds.get(textOf(text, key)) ?? 0) : id;
+export const keyIdOf = (text: JsonTable, key: number): number => {
+  const id = detailOf(text, key);
+  return id === encodedKey ? (keyIds.get(readString(text, key)) ?? 0) : id;
 };
 
 /** How many numbers an array has that is one node, since it has nothing else; 0 for any other array. */
-export const numbersIn = (text: Tabled, array: number): number =>
-  afterOf(text, array) === array + nodeSize ? factOf(text, array) : 0;
+export const countNumbers = (text: JsonTable, array: number): number =>
+  nodeAfter(text, array) === array + nodeSize ? detailOf(text, array) : 0;
 
 /** The number at a node, as JSON.parse reads it. */
-export const numberAt = (text: Tabled, node: number): number => {
+export const readNumber = (text: JsonTable, node: number): number => {
   const { bytes } = text;
   const start = startOf(text, node);
   const end = endOf(text, node);
@@ -92,63 +92,63 @@ const exactBytes = 15;
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
 /** What a string, or a key, says. */
-export const textOf = (text: Tabled, node: number): string => {
+export const readString = (text: JsonTable, node: number): string => {
   const { bytes } = text;
   const start = startOf(text, node) + 1;
   const length = endOf(text, node) - 1 - start;
-  if (length > maxKnownLength || length < 1) return decoded(bytes, start, length);
+  if (length > maxCachedLength || length < 1) return decodeText(bytes, start, length);
   const middle = bytes[start + (length >> 1)] ?? 0;
   const last = bytes[start + length - 1] ?? 0;
-  const slot = (31 * length + 7 * (bytes[start] ?? 0) + 5 * middle + last) % knownTexts.length;
-  const known = knownTexts[slot];
-  if (known?.length === length && isSaid(known, bytes, start)) return known;
-  const own = decoded(bytes, start, length);
+  const slot = (31 * length + 7 * (bytes[start] ?? 0) + 5 * middle + last) % cachedTexts.length;
+  const known = cachedTexts[slot];
+  if (known?.length === length && isTextAt(known, bytes, start)) return known;
+  const own = decodeText(bytes, start, length);
   // Of what is beyond ASCII, the bytes are not the characters.
-  if (own.length === length) knownTexts[slot] = own;
+  if (own.length === length) cachedTexts[slot] = own;
   return own;
 };
 
 /** Short texts that were read before: keys and roles, which each line has again. A call into Node takes longer than comparing them. */
-const knownTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
-const maxKnownLength = 60;
+const cachedTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
+const maxCachedLength = 60;
 
-const decoded = (bytes: Buffer, start: number, length: number): string => {
+const decodeText = (bytes: Buffer, start: number, length: number): string => {
   const within = bytes.toString("utf8", start, start + length);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
 /** True if bytes are the characters of a text. */
-export const isSaid = (said: string, bytes: Buffer, start: number): boolean => {
-  for (let at = 0; at < said.length; at++) if (bytes[start + at] !== said.charCodeAt(at)) return false;
+export const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
+  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
   return true;
 };
 
 /** The node of the value that an object has for a key, the last of one that appears twice; undefined if it has none. */
-export const nodeOfKey = (text: Tabled, object: number, key: string): number | undefined => {
-  const end = afterOf(text, object);
-  const id = idOfKey(key);
-  const hasId = id > 0 && id <= text.keys;
+export const findMemberNode = (text: JsonTable, object: number, key: string): number | undefined => {
+  const end = nodeAfter(text, object);
+  const id = requestKeyId(key);
+  const hasId = id > 0 && id <= text.maxKeyId;
   let found: number | undefined;
-  for (let at = object + nodeSize; at < end; at = afterOf(text, at + nodeSize)) {
-    const fact = factOf(text, at);
-    if (hasId && fact !== encoded ? fact === id : isCalled(text, at, key)) found = at + nodeSize;
+  for (let at = object + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
+    const fact = detailOf(text, at);
+    if (hasId && fact !== encodedKey ? fact === id : hasKey(text, at, key)) found = at + nodeSize;
   }
   return found;
 };
 
-const isCalled = (text: Tabled, node: number, key: string): boolean => {
-  if (factOf(text, node) === encoded) return textOf(text, node) === key;
+const hasKey = (text: JsonTable, node: number, key: string): boolean => {
+  if (detailOf(text, node) === encodedKey) return readString(text, node) === key;
   const start = startOf(text, node);
-  return endOf(text, node) - start === key.length + 2 && isSaid(key, text.bytes, start + 1);
+  return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
 /**
  * The table of the elements of an array that is one node itself, since it has nothing but numbers, or nothing. They begin with
  * the second node, so that none is 0.
  */
-export const numbersOf = (text: Tabled, array: number): Tabled => {
+export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
-  const count = bytes[startOf(text, array)] === openBracket ? factOf(text, array) : 0;
+  const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;
   const words = new Int32Array((count + 1) * nodeSize);
   let at = startOf(text, array) + 1;
   for (let node = nodeSize; node < words.length; node += nodeSize) {
@@ -160,61 +160,61 @@ export const numbersOf = (text: Tabled, array: number): Tabled => {
     while (isWhite(bytes[at])) at++;
     at++;
   }
-  return { bytes, words, base: 0, keys: 0 };
+  return { bytes, words, base: 0, maxKeyId: 0 };
 };
 
 /** A value in a table. */
-export interface Place {
-  readonly text: Tabled;
+export interface JsonValue {
+  readonly text: JsonTable;
   readonly node: number;
 }
 
 /** The outermost value of JSON; undefined if `JSON.parse` would not take it. */
-export const rootOf = (bytes: Uint8Array): Place | undefined => {
-  const table = tableOf(bytes);
-  return table && { text: tabled(table, bufferOf(bytes)), node: 0 };
+export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
+  const table = readTable(bytes);
+  return table && { text: toJsonTable(table, toBuffer(bytes)), node: 0 };
 };
 
 /** The same without what is in the values of a key, so that the table of a list of many megabytes is small. */
-export const rootAbove = (key: string, bytes: Uint8Array): Place | undefined => {
+export const readRootWithLeaf = (key: string, bytes: Uint8Array): JsonValue | undefined => {
   const reader = new JsonReader({ leafKeys: [key] });
-  return reader.readDocument(bytes) ? { text: tabled(reader.table(), bufferOf(bytes)), node: 0 } : undefined;
+  return reader.readDocument(bytes) ? { text: toJsonTable(reader.copyTable(), toBuffer(bytes)), node: 0 } : undefined;
 };
 
 /** Where a value stands in its bytes. */
-export const spanOf = ({ text, node }: Place): Span => ({ start: startOf(text, node), end: endOf(text, node) });
+export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });
 
 /** The first byte of a value, which says what it is. */
-export const firstByteOf = ({ text, node }: Place): number => firstOf(text, node);
+export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
 
 /** A value, parsed. */
-export const parsedAt = (place: Place): unknown =>
+export const parseValue = (place: JsonValue): unknown =>
   JSON.parse(place.text.bytes.toString("utf8", startOf(place.text, place.node), endOf(place.text, place.node)));
 
 /** The value that an object has for a key, the last of one that appears twice; undefined if it has none, or is no object. */
-export const memberAt = (object: Place | undefined, key: string): Place | undefined => {
+export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
   if (object === undefined || firstByteOf(object) !== openBrace) return undefined;
-  const node = nodeOfKey(object.text, object.node, key);
+  const node = findMemberNode(object.text, object.node, key);
   return node === undefined ? undefined : { text: object.text, node };
 };
 
 /** The value at a step from another one: a key of an object, a position in an array; undefined if there is none. */
-export const childAt = (holder: Place, step: string | number): Place | undefined => {
+export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { text, node } = holder;
   if (firstByteOf(holder) !== openBracket) return undefined;
-  const numbers = numbersIn(text, node);
-  if (numbers > 0) return step < numbers ? { text: numbersOf(text, node), node: (step + 1) * nodeSize } : undefined;
+  const numbers = countNumbers(text, node);
+  if (numbers > 0) return step < numbers ? { text: expandNumbers(text, node), node: (step + 1) * nodeSize } : undefined;
   let child = node + nodeSize;
-  for (let position = 0; position < step && child < afterOf(text, node); position++) child = afterOf(text, child);
-  return child < afterOf(text, node) ? { text, node: child } : undefined;
+  for (let position = 0; position < step && child < nodeAfter(text, node); position++) child = nodeAfter(text, child);
+  return child < nodeAfter(text, node) ? { text, node: child } : undefined;
 };
 
 /** The value at a path from another one, or the deepest one on the way that exists. */
-export const deepestAt = (place: Place, path: readonly (string | number)[]): Place => {
+export const findDeepest = (place: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = place;
   for (const step of path) {
-    const child = childAt(deepest, step);
+    const child = findChild(deepest, step);
     if (child === undefined) break;
     deepest = child;
   }
@@ -222,36 +222,36 @@ export const deepestAt = (place: Place, path: readonly (string | number)[]): Pla
 };
 
 /** The elements of an array; none of any other value. */
-export const elementsOf = (array: Place | undefined): readonly Place[] =>
+export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
   array !== undefined && firstByteOf(array) === openBracket ? Array.from(childrenOf(array), ([, one]) => one) : [];
 
 /** The members of an object by their keys, in their order; or the elements of an array by their positions; none of other values. */
-export function* childrenOf({ text, node }: Place): Generator<readonly [string | number, Place], void> {
-  const end = afterOf(text, node);
-  const first = firstOf(text, node);
+export function* childrenOf({ text, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
+  const end = nodeAfter(text, node);
+  const first = firstByteAt(text, node);
   if (first === openBracket && end === node + nodeSize) {
-    const own = numbersOf(text, node);
+    const own = expandNumbers(text, node);
     for (let at = nodeSize; at < own.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: own, node: at }];
   } else if (first === openBracket) {
     let position = 0;
-    for (let at = node + nodeSize; at < end; at = afterOf(text, at)) yield [position++, { text, node: at }];
+    for (let at = node + nodeSize; at < end; at = nodeAfter(text, at)) yield [position++, { text, node: at }];
   } else if (first === openBrace) {
-    for (let at = node + nodeSize; at < end; at = afterOf(text, at + nodeSize)) {
-      yield [textOf(text, at), { text, node: at + nodeSize }];
+    for (let at = node + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
+      yield [readString(text, at), { text, node: at + nodeSize }];
     }
   }
 }
 
 /** The value at a node, parsed. */
-export const parsedNode = (text: Tabled, node: number): unknown =>
+export const parseNode = (text: JsonTable, node: number): unknown =>
   JSON.parse(text.bytes.toString("utf8", startOf(text, node), endOf(text, node)));
 
 /** A value whose inside is in its table, also if the table has it as a leaf. */
-export const withInside = (place: Place): Place => {
+export const expandLeaf = (place: JsonValue): JsonValue => {
   const { text, node } = place;
   const [start, end] = [startOf(text, node), endOf(text, node)];
   const first = text.bytes[start];
-  const isLeaf = afterOf(text, node) === node + nodeSize && factOf(text, node) === 0 && end - start > 2;
-  if (!isLeaf || (first !== openBrace && first !== openBracket)) return place;
-  return rootOf(text.bytes.subarray(start, end)) ?? place;
+  const isUnexpanded = nodeAfter(text, node) === node + nodeSize && detailOf(text, node) === 0 && end - start > 2;
+  if (!isUnexpanded || (first !== openBrace && first !== openBracket)) return place;
+  return readRoot(text.bytes.subarray(start, end)) ?? place;
 };

@@ -8,7 +8,7 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The value of an object's own key; undefined if it has none, or is no object. */
-export const memberOf = (value: unknown, key: string): unknown =>
+export const getMember = (value: unknown, key: string): unknown =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
 /** A value's place: from `start` up to, not including, `end`. Byte offsets. */
@@ -18,7 +18,7 @@ export interface Span {
 }
 
 /** A member of an object: its key, decoded, and where the key and its value stand. */
-export interface Member {
+export interface MemberSpan {
   readonly key: string;
   readonly keySpan: Span;
   readonly value: Span;
@@ -36,11 +36,11 @@ export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
 /** Bytes of the byte order mark that a text begins with: JSON does not allow it, and some programs write it. */
-export const markLength = (bytes: ArrayLike<number>): number =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? longestMark : 0;
+export const bomLength = (bytes: ArrayLike<number>): number =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
 /** The most bytes that a byte order mark has. */
-export const longestMark = 3;
+export const maxBomLength = 3;
 
 /** True if a byte is white space of JSON. */
 export const isWhite = (byte: number | undefined): boolean =>
@@ -54,14 +54,14 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
 };
 
 /** Offset after the last byte before `before` that is not JSON white space. */
-export const endOfText = (bytes: Uint8Array, before: number): number => {
+export const trimmedEnd = (bytes: Uint8Array, before: number): number => {
   let end = before;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
   return end;
 };
 
 /** True if a text begins with a key whose colon is at an offset. */
-export const isKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
+export const hasLeadingKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
 /** Offset of the first newline from `from` on; that behind the bytes if there is none. */
 export const endOfLine = (bytes: Uint8Array, from: number): number => {
@@ -70,7 +70,7 @@ export const endOfLine = (bytes: Uint8Array, from: number): number => {
 };
 
 /** Puts JSON on one line, where it stands: its line ends become blanks, which texts hold none of. Gives the same bytes. */
-export const onOneLine = (bytes: Buffer): Buffer => {
+export const replaceLineEnds = (bytes: Buffer): Buffer => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
 };
@@ -89,9 +89,9 @@ const endOfString = (bytes: Uint8Array, at: number): number => {
 };
 
 /** How many objects and arrays begin in bytes of JSON; of more than `most`, one more is counted. */
-export const nestedIn = (bytes: Uint8Array, most: number): number => {
+export const countNested = (bytes: Uint8Array, max: number): number => {
   let count = 0;
-  for (let at = 0; at < bytes.length && count <= most; ) {
+  for (let at = 0; at < bytes.length && count <= max; ) {
     const byte = bytes[at];
     if (byte === openBrace || byte === openBracket) count++;
     at = byte === quote ? endOfString(bytes, at) : at + 1;
@@ -164,23 +164,23 @@ export class Walker {
 
   /** Enters an array or an object by its opening bracket; false if it is empty, and after it then. */
   enter(opening: typeof openBracket | typeof openBrace): boolean {
-    if (!this.#passes(opening)) return this.#breaks();
-    return !this.#passes(opening + closingDistance);
+    if (!this.#consume(opening)) return this.#fail();
+    return !this.#consume(opening + closingDistance);
   }
 
   /** Goes behind a comma to the next element or member; false behind the closing bracket. */
   next(closing: typeof closeBracket | typeof closeBrace): boolean {
     this.#at = skipWhite(this.bytes, this.#at);
-    if (this.#passes(comma)) return true;
-    return this.#passes(closing) ? false : this.#breaks();
+    if (this.#consume(comma)) return true;
+    return this.#consume(closing) ? false : this.#fail();
   }
 
   /** Goes from a key to its value; gives the key, decoded. */
   key(): string {
-    const key = this.bytes[this.#at] === quote ? keyIn(this.bytes, this.skip()) : undefined;
+    const key = this.bytes[this.#at] === quote ? decodeKey(this.bytes, this.skip()) : undefined;
     this.#keyEnd = this.#at;
     this.#at = skipWhite(this.bytes, this.#at);
-    if (key === undefined || !this.#passes(colon)) this.#breaks();
+    if (key === undefined || !this.#consume(colon)) this.#fail();
     return key ?? "";
   }
 
@@ -194,25 +194,25 @@ export class Walker {
   /** Goes behind the value here, and parses it. */
   value(): unknown {
     try {
-      return JSON.parse(textOf(this.bytes, this.skip()));
+      return JSON.parse(sliceText(this.bytes, this.skip()));
     } catch {
-      this.#breaks();
+      this.#fail();
       return undefined;
     }
   }
 
   /** Goes no further: what stands here is not what was to be read. Then it is broken, as where JSON breaks off. */
-  refuse(): void {
+  markBroken(): void {
     this.#isBroken = true;
   }
 
-  #passes(byte: number): boolean {
+  #consume(byte: number): boolean {
     if (this.#isBroken || this.bytes[this.#at] !== byte) return false;
     this.#at = skipWhite(this.bytes, this.#at + 1);
     return true;
   }
 
-  #breaks(): false {
+  #fail(): false {
     this.#isBroken = true;
     return false;
   }
@@ -222,13 +222,13 @@ export class Walker {
 const closingDistance = 2;
 
 /** The elements of the array whose bracket stands at `at`, up to where JSON breaks off. */
-export function* elements(bytes: Uint8Array, at: number): Generator<Span, void> {
+export function* walkElements(bytes: Uint8Array, at: number): Generator<Span, void> {
   const walker = new Walker(bytes, at);
   for (let more = walker.enter(openBracket); more; more = walker.next(closeBracket)) yield walker.skip();
 }
 
 /** The members of the object whose brace stands at `at`, in their order, a key that appears twice included. */
-export function* members(bytes: Uint8Array, at: number): Generator<Member, void> {
+export function* walkMembers(bytes: Uint8Array, at: number): Generator<MemberSpan, void> {
   const walker = new Walker(bytes, at);
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
     const start = walker.at;
@@ -239,8 +239,8 @@ export function* members(bytes: Uint8Array, at: number): Generator<Member, void>
 }
 
 /** The text of a key; undefined if it is no string of JSON. */
-const keyIn = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
-  const text = textOf(bytes, { start: start + 1, end: end - 1 });
+const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
+  const text = sliceText(bytes, { start: start + 1, end: end - 1 });
   if (!mayBeEncoded.test(text)) return text;
   try {
     return String(JSON.parse(`"${text}"`));
@@ -253,13 +253,15 @@ const keyIn = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
 const mayBeEncoded = /\\|[^ -\uffff]/;
 
 /** The outermost value. */
-export const wholeOf = (bytes: Uint8Array): Span => new Walker(bytes).skip();
+export const rootSpan = (bytes: Uint8Array): Span => new Walker(bytes).skip();
 
 /** The elements of an array; none of any other value. */
-export const elementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] => [...elements(bytes, start)];
+export const listElementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] => [
+  ...walkElements(bytes, start),
+];
 
 /** The values of an object by their keys, the last of a key that appears twice; none of any other value. */
-export const memberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> => {
+export const listMemberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> => {
   const spans = new Map<string, Span>();
   const walker = new Walker(bytes, start);
   for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
@@ -271,34 +273,35 @@ export const memberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): 
 };
 
 /** The value at a path of keys and positions; undefined if there is none. */
-export const spanAt = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
-  let span: Span | undefined = wholeOf(bytes);
+export const findSpan = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
+  let span: Span | undefined = rootSpan(bytes);
   for (const step of path) {
     if (span === undefined) return undefined;
-    span = typeof step === "number" ? elementSpans(bytes, span)[step] : memberSpans(bytes, span).get(step);
+    span = typeof step === "number" ? listElementSpans(bytes, span)[step] : listMemberSpans(bytes, span).get(step);
   }
   return span;
 };
 
 /** The text of a span. */
-export const textOf = (bytes: Uint8Array, { start, end }: Span): string => bufferOf(bytes).toString("utf8", start, end);
+export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
+  toBuffer(bytes).toString("utf8", start, end);
 
 /** The line of an offset and its column there, both from 1, the column in UTF-16 units. */
-export const positionOf = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
+export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {
     line++;
     from = end + 1;
   }
-  return { line, column: textOf(bytes, { start: from, end: offset }).length + 1 };
+  return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
 
 /** The same bytes, as Node reads them. */
-export const bufferOf = (bytes: Uint8Array): Buffer =>
+export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** What a text says as JSON; undefined if it is none. */
-export const parsedJson = (text: string): { readonly value: unknown } | undefined => {
+export const parseJson = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) };
   } catch {
@@ -307,7 +310,7 @@ export const parsedJson = (text: string): { readonly value: unknown } | undefine
 };
 
 /** The value at a path of a parsed one; undefined if there is none. */
-export const valueAt = (value: unknown, path: readonly (string | number)[]): unknown =>
+export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>
       typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,

@@ -1,6 +1,6 @@
 /** The requests in a ledger, and how they are read. */
 import { createHash } from "node:crypto";
-import type { Database, Question, Row } from "../database/index.ts";
+import type { Database, Row, Statement } from "../database/index.ts";
 
 /** What a group is logged to: equal groups in another scope are others (guarantees.md). */
 export interface LedgerScope {
@@ -13,14 +13,14 @@ export interface LedgerScope {
 }
 
 /** A digest of what tells a scope from all others. */
-export const scopeDigest = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
+export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
   createHash("sha256")
     .update(JSON.stringify([destination, account, model, split, batch, generation]))
     .digest("hex");
 
 /** The `Idempotency-Key` of a request: a digest of its scope, `generation` and groups, never of content alone. */
-export const keyOf = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
-  createHash("sha256").update(scopeDigest(scope, generation)).update(marks).digest("hex");
+export const makeIdempotencyKey = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
+  createHash("sha256").update(hashScope(scope, generation)).update(marks).digest("hex");
 
 /** States of a request. `trying` is in flight, or was when its run died; `released` counts as never sent. */
 const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;
@@ -71,37 +71,38 @@ export interface EntryFilter {
   /** Entries last tried before, or at and after, this time. */
   readonly before?: number | undefined;
   readonly since?: number | undefined;
-  readonly isOf?: (scope: LedgerScope) => boolean;
+  readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
 
 /** Entries, and bytes of them, that are in memory at once. */
-const portion = 150;
-const portionBytes = 2 * 1024 * 1024;
+const maxPortionEntries = 150;
+const maxPortionBytes = 2 * 1024 * 1024;
 
 /** Requests with their scopes. */
-export const bothTables = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
+export const requestsWithScopesSql =
+  "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
 /** Reads the entries for which a condition on `request` and `scope` holds, oldest first. */
 export async function* readEntries(
   database: Database,
-  { sql: condition, values = [] }: Question,
+  { sql: condition, values = [] }: Statement,
 ): AsyncGenerator<Entry, void> {
   const sql = `
     WITH next AS (
-      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${bothTables}
-      WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${portion}),
+      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${requestsWithScopesSql}
+      WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
       first_tried, last_tried, attempts, status, cause, calls, marks, frame, (SELECT count(*) FROM next) AS found
-    FROM ${bothTables} JOIN sized ON request.id = next_id WHERE ahead < ${portionBytes} ORDER BY request.id`;
+    FROM ${requestsWithScopesSql} JOIN sized ON request.id = next_id WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
-    const rows = await database.ask(sql, [...values, last]);
+    const rows = await database.query(sql, [...values, last]);
     for (const row of rows) {
       last = row.integer("id");
       yield toEntry(row);
     }
     const found = rows[0]?.integer("found") ?? 0;
-    if (found < portion && rows.length === found) return;
+    if (found < maxPortionEntries && rows.length === found) return;
   }
 }
 
@@ -118,7 +119,7 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
   const values = all.flatMap(([, value]) => (value === undefined ? [] : [value]));
   for await (const entry of readEntries(database, { sql: ["1 = 1", ...conditions].join(" AND "), values })) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
-    if (isState && (filter.isOf === undefined || filter.isOf(entry.scope))) yield entry;
+    if (isState && (filter.matchesScope === undefined || filter.matchesScope(entry.scope))) yield entry;
   }
 }
 
@@ -135,7 +136,7 @@ export const toScope = (row: Row): LedgerScope => ({
 });
 
 const toEntry = (row: Row): Entry => ({
-  id: toId(row.integer("id")),
+  id: formatId(row.integer("id")),
   // An unknown state is treated as `unknown`, so that nothing is sent twice because of it.
   state: states.find((state) => state === row.text("state")) ?? "unknown",
   scope: toScope(row),
@@ -175,7 +176,7 @@ export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
 /** Formats the row of a request as an id. */
-export const toId = (row: number): string => `r${row}`;
+export const formatId = (row: number): string => `r${row}`;
 
 /** Parses an id as people type it; 0, which is not a row, if it is not an id. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

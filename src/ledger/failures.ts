@@ -1,7 +1,7 @@
 /** Failures of the ledger. */
 
 import { Failure } from "../failure.ts";
-import { counted } from "../sentences.ts";
+import { pluralize } from "../sentences.ts";
 
 export const ledgerMissing = (path: string): Failure =>
   new Failure("storage", "ledger-missing", `there is no ledger at ${path}, and --require-ledger asks for one`, {
@@ -18,11 +18,11 @@ export const ledgerBusy = (path: string, waitedMs: number): Failure => {
 };
 
 /** @param what the ledger, or its lock, with its path @param sent how far the run came, in groups */
-export const ledgerGone = (what: string, sent?: { readonly logged: number; readonly notSent: number }): Failure => {
-  const end = sent === undefined ? "" : `: ${counted(sent.logged, "group")} logged, ${sent.notSent} not sent`;
+export const ledgerReplaced = (what: string, sent?: { readonly logged: number; readonly notSent: number }): Failure => {
+  const end = sent === undefined ? "" : `: ${pluralize(sent.logged, "group")} logged, ${sent.notSent} not sent`;
   const message = `${what} was deleted or replaced while the run went on${end}`;
-  return new Failure("storage", "ledger-gone", message, {
-    detail: what,
+  return new Failure("storage", "ledger-replaced", message, {
+    subject: what,
     retryable: false,
     hint: "put the ledger back before you log these files again: what it does not know is logged a second time",
   });

@@ -1,11 +1,21 @@
 /** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
 
-export { type EarlierOutcome, EarlierRuns, nothingWritten, type Written } from "./earlier-runs.ts";
 export { type Entry, type EntryCounts, type EntryFilter, type LedgerScope, ledgerStates } from "./entries.ts";
 export type { Ledger } from "./ledger.ts";
+export {
+  noWrittenFiles as nothingWritten,
+  type PriorOutcome as EarlierOutcome,
+  PriorOutcomes as EarlierRuns,
+  type WrittenFiles as Written,
+} from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
-export { type StandingRun, standingRuns, type Verification, verifyReading } from "./verify.ts";
-export type { Settlement } from "./writer.ts";
+export {
+  type FileStatusRange as StandingRun,
+  foldFileStatuses as standingRuns,
+  type Verification,
+  verifyDataset as verifyReading,
+} from "./verify.ts";
+export type { RecordedOutcome as Settlement } from "./writer.ts";
 
 type LedgerModule = typeof import("./ledger.ts");
 type RunLedgerModule = typeof import("./run-ledger.ts");

@@ -2,20 +2,20 @@
 import { resolve } from "node:path";
 import {
   type Database,
-  type DatabasePlace,
-  type DatabaseWaiting,
+  type DatabaseLocation,
+  type DatabaseWaitOptions,
   type ExaminedFile,
   examineFile,
   openDatabase,
-  type Question,
+  type Statement,
 } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
-import type { Written } from "./earlier-runs.ts";
 import {
   countsSql,
   type Entry,
   type EntryCounts,
   type EntryFilter,
+  formatId,
   isUnknown,
   type LedgerScope,
   parseId,
@@ -23,21 +23,21 @@ import {
   scopeColumns,
   selectEntries,
   toCounts,
-  toId,
 } from "./entries.ts";
-import { sharedWriter } from "./shared-writer.ts";
+import type { WrittenFiles } from "./prior-outcomes.ts";
+import { makeSharedWriter } from "./shared-writer.ts";
 import { ledgerPart } from "./tables.ts";
-import { countWriters, fileWriter, type NewEntry, type Settlement, type Writer } from "./writer.ts";
+import { countWriters, makeFileWriter, type NewEntry, type RecordedOutcome, type Writer } from "./writer.ts";
 
 /** What runs found out about a log address. */
-export interface AddressFacts {
-  readonly sizes: FoundSizes;
+export interface DestinationFacts {
+  readonly sizes: SizeLimits;
   /** True if the service was seen to echo `Idempotency-Key`. */
   readonly echoesKey: boolean;
 }
 
 /** Sizes of bodies that an address accepts. */
-export interface FoundSizes {
+export interface SizeLimits {
   /** The largest body that passed; undefined if none did, or it does not matter. */
   readonly passed: number | undefined;
   /** The smallest body that was too large (413), and when that was, in milliseconds since 1970. */
@@ -45,13 +45,13 @@ export interface FoundSizes {
 }
 
 /** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable`. */
-export type Ledger = ReturnType<typeof ledgerOf>;
+export type Ledger = ReturnType<typeof makeLedger>;
 
 /** The requests of one scope. A run that writes them holds the scope. */
 export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
 /** How a ledger is opened. */
-interface OpenOptions extends DatabaseWaiting {
+interface OpenLedgerOptions extends DatabaseWaitOptions {
   readonly make: boolean;
   readonly toRead?: boolean;
   /** True if requests in flight of runs that died become unknown. */
@@ -59,11 +59,11 @@ interface OpenOptions extends DatabaseWaiting {
 }
 
 /** Opens a ledger; undefined if there is none and `make` is false. @throws as `openDatabase` */
-export const openLedger = async (place: DatabasePlace, options: OpenOptions): Promise<Ledger | undefined> => {
+export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOptions): Promise<Ledger | undefined> => {
   const opened = await openDatabase(ledgerPart, { ...options, ...place });
   if (opened === undefined) return undefined;
   const { database, created, isCopy } = opened;
-  const writer = database.isShared ? sharedWriter(database, { host: options.host }) : fileWriter(database);
+  const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
     // In PostgreSQL, what dead runs left is also in the way of runs.
     if (!isCopy && (options.recovers === true || database.isShared)) await writer.recoverAll();
@@ -73,13 +73,13 @@ export const openLedger = async (place: DatabasePlace, options: OpenOptions): Pr
       throw thrown;
     }
   }
-  return ledgerOf(database, { created, writer });
+  return makeLedger(database, { created, writer });
 };
 
 /** Opens the ledger of a command; undefined if there is none. Requests of runs that died become unknown. */
 export const openExistingLedger = async (
-  place: DatabasePlace,
-  options: DatabaseWaiting & { readonly toRead: boolean },
+  place: DatabaseLocation,
+  options: DatabaseWaitOptions & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => await openLedger(place, { ...options, make: false, recovers: true });
 
 /** The answers of a replica, or to a role that may only read, to a write. */
@@ -87,62 +87,65 @@ const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
 const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
-  readOnlyCodes.has(thrown.about.systemCode ?? "");
+  readOnlyCodes.has(thrown.details.systemCode ?? "");
 
 /** Requests of one statement. */
-const maxForgotten = 500;
+const maxForgottenPerStatement = 500;
 
-const ledgerOf = (database: Database, { created, writer }: { readonly created: boolean; readonly writer: Writer }) => ({
+const makeLedger = (
+  database: Database,
+  { created, writer }: { readonly created: boolean; readonly writer: Writer },
+) => ({
   path: database.path,
   /** True if there was no ledger before. An empty file is not a ledger. */
   created,
   /** True if runs write a scope at the same time, each groups of its own; otherwise one run at a time does. */
   isShared: database.isShared,
   /** True unless somebody deleted or replaced it since it was opened. */
-  isThere: database.isThere,
+  isIntact: database.isUnchanged,
   /** A number that changes when another process writes. */
-  changes: writer.changes,
+  countChanges: writer.countChanges,
   /** Counts its requests, and the runs that write it now. */
-  counted: async () => ({ counts: toCounts(await database.ask(countsSql)), writers: await writer.writers() }),
+  countRequests: async () => ({ counts: toCounts(await database.query(countsSql)), writers: await writer.countRuns() }),
   scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
   /** Waits until no other run may write the scope, and holds it; undefined if that takes too long. */
-  hold: writer.hold,
+  acquireScope: writer.acquireScope,
   /** Digests of the files that runs wrote, by path. */
-  written: writtenIn(database),
+  writtenFiles: openWrittenFiles(database),
   /** The entries that a filter selects, oldest first. */
   entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
   /** Resolves an unknown request by hand; false if no request of this id is unknown. */
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
-    const sql = `UPDATE rollcall.request SET state = ?${writer.touched} WHERE id = ? AND state = 'unknown' RETURNING id`;
+    const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql} WHERE id = ? AND state = 'unknown' RETURNING id`;
     const row = parseId(id);
-    const [resolved] = await database.together([{ sql, values: [state, row] }, ...writer.unclaim([row])]);
+    const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
     return resolved?.length === 1;
   },
   /** Deletes requests, except those in flight or unknown, which would be sent again without them; returns how many. */
   async forget(filter: EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
-    const questions: Question[] = [];
-    for (let from = 0; from < rows.length; from += maxForgotten) {
-      const some = rows.slice(from, from + maxForgotten);
+    const questions: Statement[] = [];
+    for (let from = 0; from < rows.length; from += maxForgottenPerStatement) {
+      const some = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
       // Requests first: a run that tries one of them again meanwhile either does not find it, or keeps its groups.
-      questions.push({ sql, values: some }, ...writer.unclaim(some));
+      questions.push({ sql, values: some }, ...writer.releaseClaims(some));
     }
-    const answers = await database.together(questions);
+    const answers = await database.transact(questions);
     return answers.reduce((count, forgotten) => count + forgotten.length, 0);
   },
   close: async (): Promise<void> => await database.close(writer.end),
 });
 
-const writtenIn = (database: Database): Written => ({
-  digest: async (path) =>
-    (await database.ask("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
-  remember: async (path, digest) => {
+const openWrittenFiles = (database: Database): WrittenFiles => ({
+  readDigest: async (path) =>
+    (await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]))[0]?.text("digest"),
+  recordDigest: async (path, digest) => {
     const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
       ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
-    await database.ask(sql, [resolve(path), digest]);
+    await database.query(sql, [resolve(path), digest]);
   },
 });
 
@@ -152,38 +155,39 @@ const openScope = async (
 ) => {
   const { destination, account, model, split, batch } = scope;
   const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
-  let known: number | undefined;
+  let knownRow: number | undefined;
   /** The row of the scope; undefined if no run has recorded a request of it. */
-  const find = async (): Promise<number | undefined> => {
-    known ??= (await database.ask(findScopeSql, values))[0]?.integer("id");
-    return known;
+  const findRow = async (): Promise<number | undefined> => {
+    knownRow ??= (await database.query(findScopeSql, values))[0]?.integer("id");
+    return knownRow;
   };
   return {
     /** What is known of the log address when the scope is opened. */
-    address: await readAddress(database, [destination, account]),
+    address: await readFacts(database, [destination, account]),
     /** Makes requests in flight of runs that died unknown; returns how many. */
     async recover(): Promise<number> {
-      const row = await find();
-      return row === undefined ? 0 : await writer.recover(row);
+      const row = await findRow();
+      return row === undefined ? 0 : await writer.recoverScope(row);
     },
     /** Its requests from a row on, oldest first. */
     async *entries(from = 0): AsyncGenerator<Entry, void> {
-      const row = await find();
+      const row = await findRow();
       if (row === undefined) return;
       yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
     /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have. */
-    async begin(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
-      const row = (await find()) ?? (await database.ask(makeScopeSql, values))[0]?.integer("id") ?? 0;
-      const begun = await writer.begin(row, entry);
-      return typeof begun === "number" ? toId(begun) : begun;
+    async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
+      const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
+      const begun = await writer.recordRequest(row, entry);
+      return typeof begun === "number" ? formatId(begun) : begun;
     },
     /** Records another try; false if a person resolved the request meanwhile. */
-    again: async (id: string, now: number) => await writer.again(parseId(id), now),
-    settle: async (id: string, settlement: Settlement) => await writer.settle(parseId(id), settlement),
-    async remember({ sizes: { passed, refused }, echoesKey }: AddressFacts): Promise<void> {
+    recordRetry: async (id: string, now: number) => await writer.recordRetry(parseId(id), now),
+    recordOutcome: async (id: string, settlement: RecordedOutcome) =>
+      await writer.recordOutcome(parseId(id), settlement),
+    async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {
       const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-      await database.ask(rememberSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
+      await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
     },
   };
 };
@@ -195,15 +199,15 @@ const findScopeSql = `SELECT id FROM rollcall.scope
 const makeScopeSql = `INSERT INTO rollcall.scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
 
-const rememberSql = `
+const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
   VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (destination, account) DO UPDATE SET max_bytes = excluded.max_bytes,
     refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
     echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
 
-const readAddress = async (database: Database, values: readonly string[]): Promise<AddressFacts> => {
-  const [row] = await database.ask(readAddressSql, values);
+const readFacts = async (database: Database, values: readonly string[]): Promise<DestinationFacts> => {
+  const [row] = await database.query(readFactsSql, values);
   const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
     row === undefined || row.isNull(column) ? undefined : row.integer(column),
   );
@@ -211,7 +215,7 @@ const readAddress = async (database: Database, values: readonly string[]): Promi
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
 };
 
-const readAddressSql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+const readFactsSql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
   WHERE destination = ? AND account = ?`;
 
 /** A ledger in a file that was examined. */

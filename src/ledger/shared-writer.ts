@@ -5,40 +5,40 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Database, DatabaseWaiting, Lock } from "../database/index.ts";
+import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { leaseLost } from "./failures.ts";
-import { type NewEntry, type Settlement, settledSql, settledValues, type Writer } from "./writer.ts";
+import { type NewEntry, outcomeSql, type RecordedOutcome, toOutcomeValues, type Writer } from "./writer.ts";
 
 /** How long a run may be without an answer of the database. Others wait as long before they take over what it left. */
 const leaseMs = 15_000;
 const renewMs = leaseMs / 3;
 
 /** The end of a lease that begins now. */
-const leaseEnd = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
+const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
 /** True for a run whose lease expired, or that ended. */
-const isOver = "(has_ended OR lease_until < clock_timestamp())";
+const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 
 /** States in which a request has no claim to its groups once its run is over. */
-const free = "('not_sent', 'refused', 'released')";
+const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
 /** A run that writes: it holds its lease until it ends. */
-export interface Run extends Lock {
+export interface LeasedRun extends Lock {
   readonly id: number;
   /** Records that a question renewed the lease, by the time at which it was asked. */
-  renewed(askedAt: number): void;
+  noteRenewal(askedAt: number): void;
   end(): Promise<void>;
 }
 
 /** Begins a run, and renews its lease until it ends. */
 export const beginRun = async (
   database: Database,
-  { elapsed }: Pick<DatabaseWaiting["host"], "elapsed">,
-): Promise<Run> => {
+  { elapsed }: Pick<DatabaseWaitOptions["host"], "elapsed">,
+): Promise<LeasedRun> => {
   let renewedAt = elapsed();
-  const [row] = await database.ask(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEnd}) RETURNING id`);
+  const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
   let isLost = false;
   const renewed = (askedAt: number): void => {
@@ -46,8 +46,8 @@ export const beginRun = async (
   };
   const renew = async (): Promise<void> => {
     const askedAt = elapsed();
-    const rows = await database.ask(
-      `UPDATE rollcall.run SET lease_until = ${leaseEnd} WHERE id = ? AND NOT ${isOver} RETURNING id`,
+    const rows = await database.query(
+      `UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`,
       [id],
     );
     if (rows.length === 0) isLost = true;
@@ -58,25 +58,25 @@ export const beginRun = async (
   return {
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
-    renewed,
+    noteRenewal: renewed,
     // Until it ends, a run keeps the groups that it could not send: it may try again.
     release: () => undefined,
     end: async () => {
       clearInterval(timer);
-      await database.ask("UPDATE rollcall.run SET has_ended = true WHERE id = ?", [id]);
-      await takeOver(database);
+      await database.query("UPDATE rollcall.run SET has_ended = true WHERE id = ?", [id]);
+      await expireDeadRuns(database);
     },
   };
 };
 
 /** Makes requests in flight of runs that are over unknown, and frees what they did not send; returns how many. */
-const takeOver = async (database: Database): Promise<number> => {
-  await database.ask(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${isOver}`);
+const expireDeadRuns = async (database: Database): Promise<number> => {
+  await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const over = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
-  await database.ask(
-    `DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM rollcall.request WHERE state IN ${free} AND ${over})`,
+  await database.query(
+    `DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${over})`,
   );
-  const unknown = await database.ask(
+  const unknown = await database.query(
     `UPDATE rollcall.request SET state = 'unknown', cause = 'died', changed = clock_timestamp()
      WHERE state = 'trying' AND ${over} RETURNING id`,
   );
@@ -84,36 +84,39 @@ const takeOver = async (database: Database): Promise<number> => {
 };
 
 /** Makes the writer of a ledger in PostgreSQL. @param run a run that has begun */
-export const sharedWriter = (
+export const makeSharedWriter = (
   database: Database,
-  { host, run }: { readonly host: Pick<DatabaseWaiting["host"], "elapsed">; readonly run?: Run },
+  { host, run }: { readonly host: Pick<DatabaseWaitOptions["host"], "elapsed">; readonly run?: LeasedRun },
 ): Writer => {
-  const held = (): Run => {
+  const requireLease = (): LeasedRun => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
   };
   return {
-    touched: ", changed = clock_timestamp()",
-    hold: async () => {
+    changedSql: ", changed = clock_timestamp()",
+    acquireScope: async () => {
       run ??= await beginRun(database, host);
       return run;
     },
-    recover: async () => await takeOver(database),
-    recoverAll: async () => void (await takeOver(database)),
-    begin: async (scope, entry) => {
-      const { id, renewed } = held();
+    recoverScope: async () => await expireDeadRuns(database),
+    recoverAll: async () => void (await expireDeadRuns(database)),
+    recordRequest: async (scope, entry) => {
+      const { id, noteRenewal: renewed } = requireLease();
       const askedAt = host.elapsed();
-      const begun = await beginRequest(database, { scope, run: id, entry });
+      const begun = await recordRequest(database, { scope, run: id, entry });
       if (begun === undefined) throw leaseLost(database.path);
       if (typeof begun === "number") renewed(askedAt);
       return begun;
     },
-    again: async (request) => (await database.ask(againSql, [held().id, request])).length === 1,
-    settle: async (request, settlement) => await settle(database, { request, settlement, run: run?.id ?? 0 }),
-    writers: async () =>
-      (await database.ask(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${isOver}`))[0]?.integer("runs") ?? 0,
-    changes: async () => (await database.ask(changesSql))[0]?.integer("at") ?? 0,
-    unclaim: (requests) => [
+    recordRetry: async (request) => (await database.query(againSql, [requireLease().id, request])).length === 1,
+    recordOutcome: async (request, settlement) =>
+      await recordOutcome(database, { request, settlement, run: run?.id ?? 0 }),
+    countRuns: async () =>
+      (await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`))[0]?.integer(
+        "runs",
+      ) ?? 0,
+    countChanges: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
+    releaseClaims: (requests) => [
       {
         sql: `DELETE FROM rollcall.mark WHERE request IN (${requests.map(() => "?").join(", ")}) AND NOT EXISTS
           (SELECT 1 FROM rollcall.request WHERE id = mark.request AND state <> 'released')`,
@@ -124,13 +127,13 @@ export const sharedWriter = (
   };
 };
 
-const changesSql =
+const lastChangeSql =
   "SELECT coalesce((extract(epoch FROM max(changed)) * 1000000)::bigint, 0) AS at FROM rollcall.request";
 
-const nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /** How often a request is begun if others had groups of it, but not any more when they were asked for. */
-const maxBeginnings = 5;
+const maxBeginAttempts = 5;
 
 /** The error of a statement that found that others have groups of a request, so that nothing of it was done. */
 const divisionByZero = "22012";
@@ -139,7 +142,7 @@ const divisionByZero = "22012";
  * Renews the lease of a run, records a request and claims its groups: all of them or none, in one statement. Returns the
  * request's row, or the dedup keys of groups that others have; undefined if the run is over.
  */
-const beginRequest = async (
+const recordRequest = async (
   database: Database,
   { scope, run, entry }: { readonly scope: number; readonly run: number; readonly entry: NewEntry },
 ): Promise<number | { readonly taken: Uint8Array } | undefined> => {
@@ -148,55 +151,56 @@ const beginRequest = async (
   const values = [marks, run, scope, token, generation, input, bytes, key, frame, run, token];
   for (let tries = 0; ; tries++) {
     try {
-      return (await database.ask(beginSql, values))[0]?.integer("id");
+      return (await database.query(beginSql, values))[0]?.integer("id");
     } catch (thrown) {
-      const isTaken = isFailure(thrown, "database-failed") && thrown.about.systemCode === divisionByZero;
-      if (!isTaken || tries === maxBeginnings) throw thrown;
+      const isTaken = isFailure(thrown, "database-failed") && thrown.details.systemCode === divisionByZero;
+      if (!isTaken || tries === maxBeginAttempts) throw thrown;
     }
-    const rows = await database.ask(takenSql, [marks, scope, generation, run]);
+    const rows = await database.query(takenSql, [marks, scope, generation, run]);
     if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
   }
 };
 
 /** Finds a run whose lease has not expired, and renews the lease. */
-const alive = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEnd} WHERE id = ? AND NOT ${isOver} RETURNING id)`;
+const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
 
 /** The dedup keys in `given`, one per row. */
-const eachMark = `LATERAL (
+const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
 
 /** Requests of a run that have no claim to their groups any more: the run may use the groups again. */
-const freed = (run: string): string => `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${free}`;
+const releasedRequestsSql = (run: string): string =>
+  `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /** A repeated statement finds its token. Keys are claimed in one order, so that no two runs wait for each other. */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
-  ${alive},
+  ${renewLeaseSql},
   added AS (
     INSERT INTO rollcall.request
       (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
     SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes}, ?::bigint, ?::text,
-      ${nowMs}, ${nowMs}, 1, '[]', given.marks, ?::text
+      ${nowMsSql}, ${nowMsSql}, 1, '[]', given.marks, ?::text
     FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (
     INSERT INTO rollcall.mark AS held (scope, generation, mark, request)
-    SELECT added.scope, added.generation, own.mark, added.id FROM added, given, ${eachMark} ORDER BY own.mark
+    SELECT added.scope, added.generation, own.mark, added.id FROM added, given, ${eachKeySql} ORDER BY own.mark
     ON CONFLICT (scope, generation, mark) DO UPDATE SET request = excluded.request
-      WHERE held.request IN (${freed("?::bigint")})
+      WHERE held.request IN (${releasedRequestsSql("?::bigint")})
     RETURNING 1)
   SELECT id, 1 / (groups = (SELECT count(*) FROM claimed))::int AS whole FROM added
   UNION ALL SELECT id, 1 FROM rollcall.request WHERE token = ?`;
 
 const takenSql = `
   WITH given AS (SELECT ?::bytea AS marks)
-  SELECT held.mark FROM given, ${eachMark} JOIN rollcall.mark AS held ON held.mark = own.mark
-  WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${freed("?")})`;
+  SELECT held.mark FROM given, ${eachKeySql} JOIN rollcall.mark AS held ON held.mark = own.mark
+  WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
 
 const againSql = `
-  WITH ${alive}
+  WITH ${renewLeaseSql}
   UPDATE rollcall.request
-  SET state = 'trying', run = alive.id, last_tried = ${nowMs}, attempts = attempts + 1, changed = clock_timestamp()
+  SET state = 'trying', run = alive.id, last_tried = ${nowMsSql}, attempts = attempts + 1, changed = clock_timestamp()
   FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown')
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
@@ -205,32 +209,36 @@ const againSql = `
  * When an outcome is recorded late, because the run's lease had expired and others may have the request: that it was logged
  * is true, whoever tries it meanwhile. That it was not sent, or refused, is true of this run's try only.
  */
-const lateWhere = {
+const lateOutcomeConditions = {
   logged: "state <> 'logged'",
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",
   other: "run = ? AND state = 'unknown'",
 } as const;
 
 /** Records an outcome. If the request was taken over meanwhile, it claims its groups again. */
-const settle = async (
+const recordOutcome = async (
   database: Database,
-  { request, settlement, run }: { readonly request: number; readonly settlement: Settlement; readonly run: number },
+  {
+    request,
+    settlement,
+    run,
+  }: { readonly request: number; readonly settlement: RecordedOutcome; readonly run: number },
 ): Promise<void> => {
   const { state } = settlement;
-  const values = [...settledValues(settlement), request];
-  const set = `UPDATE rollcall.request SET ${settledSql}, changed = clock_timestamp() WHERE id = ?`;
-  const settled = await database.ask(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, run]);
+  const values = [...toOutcomeValues(settlement), request];
+  const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
+  const settled = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, run]);
   if (settled.length > 0) return;
   const kind = state === "logged" || state === "unknown" ? state : "other";
-  const [late] = await database.ask(
-    `${set} AND ${lateWhere[kind]} RETURNING id`,
+  const [late] = await database.query(
+    `${set} AND ${lateOutcomeConditions[kind]} RETURNING id`,
     kind === "logged" ? values : [...values, run],
   );
-  if (late !== undefined && kind !== "other") await database.ask(claimSql, [request]);
+  if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
 };
 
 /** Claims the groups of a request, but not those that others have. */
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)
-  SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${eachMark}
+  SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${eachKeySql}
   WHERE given.id = ? ORDER BY own.mark ON CONFLICT DO NOTHING`;

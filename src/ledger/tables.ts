@@ -1,8 +1,8 @@
 /** The tables of the ledger, which differ by database: only PostgreSQL has runs with leases, and claims of groups. */
-import type { DatabasePart } from "../database/index.ts";
+import type { DatabaseSchema } from "../database/index.ts";
 
 /** The ledger as a part of a database. Each change of its tables raises the version. */
-export const ledgerPart: DatabasePart = {
+export const ledgerPart: DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
   file: {

@@ -1,8 +1,8 @@
 /** Compares inputs with the ledger: which groups are logged, which are not, and which more than once. */
-import { problemOf, type RuleCount, type Spot } from "../check/rules/problems.ts";
+import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
 import { assignDedupKeys, dedupKeyBytes, type Reading, spotOfGroup } from "../groups/index.ts";
-import { type Entry, isLogged, isUnknown, scopeDigest } from "./entries.ts";
+import { type Entry, hashScope, isLogged, isUnknown } from "./entries.ts";
 
 /** What the ledger has of the groups of an input. A group counts once, for the first outcome that applies. */
 export interface Verification {
@@ -21,11 +21,11 @@ export interface Verification {
   readonly problems: readonly Problem[];
   readonly problemCounts: readonly RuleCount[];
   /** What is logged of each file, in the natural order of their names. */
-  readonly files: readonly FileStanding[];
+  readonly files: readonly FileStatus[];
 }
 
 /** The groups of a file, and those with exactly one accepted entry. */
-interface FileStanding {
+interface FileStatus {
   readonly file: string;
   readonly read: number;
   readonly logged: number;
@@ -35,51 +35,51 @@ interface FileStanding {
 const maxProblems = 20;
 
 /** Compares groups with entries; with `perScope`, a group that two models or splits have is logged once to each. */
-export const verifyReading = async (
+export const verifyDataset = async (
   reading: Reading,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { readonly perScope: boolean },
 ): Promise<Verification> => {
-  const marks = assignDedupKeys(reading.groups);
-  const facts = new Uint8Array(marks.count);
-  const acceptIn = countAcceptances(facts);
-  const touching: Entry[] = [];
+  const dedupKeys = assignDedupKeys(reading.groups);
+  const facts = new Uint8Array(dedupKeys.count);
+  const recordAcceptance = makeAcceptanceRecorder(facts);
+  const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
     const { state, scope, marks: own } = entry;
-    const digest = perScope ? scopeDigest(scope) : "";
-    const fact = isUnknown(state) ? wasUnknown : state === "refused" ? wasRefused : 0;
-    let touches = false;
+    const digest = perScope ? hashScope(scope) : "";
+    const fact = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
+    let isMatch = false;
     for (let offset = 0; offset < own.length; offset += dedupKeyBytes) {
-      const group = marks.find(own, offset);
+      const group = dedupKeys.find(own, offset);
       if (group < 0) continue;
-      touches = true;
-      if (isLogged(state)) acceptIn(digest, group);
+      isMatch = true;
+      if (isLogged(state)) recordAcceptance(digest, group);
       else facts[group] = (facts[group] ?? 0) | fact;
     }
-    if (touches) touching.push(entry);
+    if (isMatch) matchingEntries.push(entry);
   }
-  const counts = { read: marks.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
+  const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   const files = new Map<string, { file: string; read: number; logged: number }>();
-  for (let group = 0; group < marks.count; group++) {
-    const outcome = outcomeOf(facts[group] ?? 0);
+  for (let group = 0; group < dedupKeys.count; group++) {
+    const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
     const spot = spotOfGroup(reading, group);
     const own = files.get(spot.file) ?? { file: spot.file, read: 0, logged: 0 };
     files.set(spot.file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
-    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemIn[outcome](spot));
+    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemMakers[outcome](spot));
   }
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
-    return { rule: problemIn[outcome]({}).rule, severity: "error", count: counts[outcome] };
+    return { rule: problemMakers[outcome]({}).rule, severity: "error", count: counts[outcome] };
   });
   const byName = [...files.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
-  return { ...counts, entries: touching, problems, problemCounts, files: byName };
+  return { ...counts, entries: matchingEntries, problems, problemCounts, files: byName };
 };
 
 /** Consecutive files that are logged alike: completely, in part, or not. */
-export interface StandingRun {
+export interface FileStatusRange {
   readonly first: string;
   readonly last: string;
   readonly files: number;
@@ -89,8 +89,8 @@ export interface StandingRun {
 }
 
 /** Folds consecutive files that are logged alike. A file in part is a run of its own. */
-export const standingRuns = (files: readonly FileStanding[]): readonly StandingRun[] => {
-  const runs: StandingRun[] = [];
+export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileStatusRange[] => {
+  const runs: FileStatusRange[] = [];
   for (const { file, read, logged } of files) {
     const state = logged === read ? "wholly" : logged === 0 ? "not" : "in part";
     const last = runs.at(-1);
@@ -105,28 +105,28 @@ export const standingRuns = (files: readonly FileStanding[]): readonly StandingR
 };
 
 /** The problem of a group that is not logged exactly once, by its outcome. */
-const problemIn = {
-  repeated: (spot: Spot) => problemOf("duplicate-group", undefined, spot),
-  unknown: (spot: Spot) => problemOf("unresolved-group", undefined, spot),
-  refused: (spot: Spot) => problemOf("group-refused", { text: undefined }, spot),
-  not_sent: (spot: Spot) => problemOf("group-not-logged", undefined, spot),
+const problemMakers = {
+  repeated: (spot: ProblemLocation) => createProblem("duplicate-group", undefined, spot),
+  unknown: (spot: ProblemLocation) => createProblem("unresolved-group", undefined, spot),
+  refused: (spot: ProblemLocation) => createProblem("group-refused", { text: undefined }, spot),
+  not_sent: (spot: ProblemLocation) => createProblem("group-not-logged", undefined, spot),
 };
 
 /** Bits of the facts that are known of a group. */
-const wasUnknown = 1;
-const wasRefused = 2;
-const wasAccepted = 4;
-const wasRepeated = 8;
+const unknownBit = 1;
+const refusedBit = 2;
+const acceptedBit = 4;
+const repeatedBit = 8;
 
-const outcomeOf = (facts: number): keyof typeof problemIn | "logged" => {
-  if ((facts & wasRepeated) !== 0) return "repeated";
-  if ((facts & wasAccepted) !== 0) return "logged";
-  if ((facts & wasUnknown) !== 0) return "unknown";
-  return (facts & wasRefused) !== 0 ? "refused" : "not_sent";
+const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
+  if ((facts & repeatedBit) !== 0) return "repeated";
+  if ((facts & acceptedBit) !== 0) return "logged";
+  if ((facts & unknownBit) !== 0) return "unknown";
+  return (facts & refusedBit) !== 0 ? "refused" : "not_sent";
 };
 
 /** Sets if groups were accepted, and more than once in one scope. Few groups are in several scopes. */
-const countAcceptances = (facts: Uint8Array): ((scope: string, group: number) => void) => {
+const makeAcceptanceRecorder = (facts: Uint8Array): ((scope: string, group: number) => void) => {
   const scopes = new Map<string, number>();
   /** The number of each group's first scope, from 1. */
   const first = new Uint32Array(facts.length);
@@ -139,6 +139,6 @@ const countAcceptances = (facts: Uint8Array): ((scope: string, group: number) =>
     const isRepeated = first[group] === scope || others.has(`${group} ${scope}`);
     if (before !== scope) others.add(`${group} ${scope}`);
     first[group] = before;
-    facts[group] = (facts[group] ?? 0) | wasAccepted | (isRepeated ? wasRepeated : 0);
+    facts[group] = (facts[group] ?? 0) | acceptedBit | (isRepeated ? repeatedBit : 0);
   };
 };

@@ -6,13 +6,20 @@ import {
   type Database,
   type Lock,
   type LockWaiting,
-  type Question,
+  type SqlValue,
+  type Statement,
   tryLock,
-  type Value,
   waitForLock,
 } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
-import { bothTables, type EntryState, type LedgerScope, scopeColumns, scopeDigest, toScope } from "./entries.ts";
+import {
+  type EntryState,
+  hashScope,
+  type LedgerScope,
+  requestsWithScopesSql,
+  scopeColumns,
+  toScope,
+} from "./entries.ts";
 
 /** A request that is recorded, before its first byte is sent. */
 export interface NewEntry {
@@ -28,7 +35,7 @@ export interface NewEntry {
 }
 
 /** The outcome of a request. */
-export interface Settlement {
+export interface RecordedOutcome {
   readonly state: Exclude<EntryState, "trying">;
   readonly status: number | null;
   readonly cause: string | null;
@@ -39,31 +46,31 @@ export interface Settlement {
 /** Writes requests. In a file, one run of a scope writes at a time; in PostgreSQL each run writes groups of its own. */
 export interface Writer {
   /** What a statement that changes a request sets in addition. */
-  readonly touched: string;
+  readonly changedSql: string;
   /** Waits until no other run may write the scope; undefined if another run does all the time. */
-  hold(scope: LedgerScope, waiting: LockWaiting): Promise<Lock | undefined>;
+  acquireScope(scope: LedgerScope, waiting: LockWaiting): Promise<Lock | undefined>;
   /** Makes the requests in flight of runs that died unknown; returns how many. */
-  recover(scope: number): Promise<number>;
+  recoverScope(scope: number): Promise<number>;
   /** Records a request; returns its row, or the dedup keys of groups that other runs have. */
-  begin(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
+  recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** Records another try of a request; false if a person resolved it meanwhile. */
-  again(request: number, now: number): Promise<boolean>;
-  settle(request: number, settlement: Settlement): Promise<void>;
+  recordRetry(request: number, now: number): Promise<boolean>;
+  recordOutcome(request: number, settlement: RecordedOutcome): Promise<void>;
   /** Runs that write the ledger now. */
-  writers(): Promise<number>;
+  countRuns(): Promise<number>;
   /** A number that changes when another process writes. */
-  changes(): Promise<number>;
+  countChanges(): Promise<number>;
   /** Deletes the claims of requests that are released or deleted, so that other runs can have their groups. */
-  unclaim(requests: readonly number[]): readonly Question[];
+  releaseClaims(requests: readonly number[]): readonly Statement[];
   /** Recovers the requests of all scopes whose runs died. */
   recoverAll(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** Sets an outcome, by `settledValues`. */
-export const settledSql = "state = ?, status = ?, cause = ?, calls = ?";
+/** Sets an outcome, by `toOutcomeValues`. */
+export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
-export const settledValues = ({ state, status, cause, calls }: Settlement): readonly Value[] => [
+export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome): readonly SqlValue[] => [
   state,
   status,
   cause,
@@ -71,52 +78,52 @@ export const settledValues = ({ state, status, cause, calls }: Settlement): read
 ];
 
 /** Makes the writer of a ledger in a file. */
-export const fileWriter = (database: Database): Writer => {
-  const recover: Writer["recover"] = async (scope) => (await database.ask(recoverSql, [scope])).length;
+export const makeFileWriter = (database: Database): Writer => {
+  const recover: Writer["recoverScope"] = async (scope) => (await database.query(recoverSql, [scope])).length;
   return {
-    touched: "",
-    hold: async (scope, waiting) => await waitForLock({ ...lockOf(database.path, scope), ...waiting }),
-    recover,
+    changedSql: "",
+    acquireScope: async (scope, waiting) => await waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
+    recoverScope: recover,
     recoverAll: async () => {
-      for (const row of await database.ask(tryingSql)) {
+      for (const row of await database.query(scopesInFlightSql)) {
         // A run that is alive holds the lock of its scope.
-        const lock = tryLock(lockOf(database.path, toScope(row)));
+        const lock = tryLock(toScopeLock(database.path, toScope(row)));
         if (lock !== undefined) await recover(row.integer("id"));
         lock?.release();
       }
     },
-    begin: async (scope, { marks, key, input, bytes, frame, now }) => {
+    recordRequest: async (scope, { marks, key, input, bytes, frame, now }) => {
       const values = [scope, input, marks.length / dedupKeyBytes, bytes, key, now, now, marks, frame];
-      return (await database.ask(beginSql, values))[0]?.integer("id") ?? 0;
+      return (await database.query(recordRequestSql, values))[0]?.integer("id") ?? 0;
     },
-    again: async (request, now) => (await database.ask(againSql, [now, request])).length === 1,
-    settle: async (request, settlement) => {
-      const values = [...settledValues(settlement), request];
-      await database.ask(`UPDATE rollcall.request SET ${settledSql} WHERE id = ?`, values);
+    recordRetry: async (request, now) => (await database.query(recordRetrySql, [now, request])).length === 1,
+    recordOutcome: async (request, settlement) => {
+      const values = [...toOutcomeValues(settlement), request];
+      await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
     },
-    writers: async () => countWriters(database.path),
-    changes: async () => (await database.ask("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
-    unclaim: () => [],
+    countRuns: async () => countWriters(database.path),
+    countChanges: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
+    releaseClaims: () => [],
     end: async () => undefined,
   };
 };
 
-const beginSql = `INSERT INTO rollcall.request
+const recordRequestSql = `INSERT INTO rollcall.request
     (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
   VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;
 
-const againSql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
+const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
 /** Finds the scopes with requests in flight. */
-const tryingSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${bothTables} WHERE state = 'trying'`;
+const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${requestsWithScopesSql} WHERE state = 'trying'`;
 
 const recoverSql =
   "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying' RETURNING id";
 
 /** Counts the scopes of a ledger that runs write now. @throws Failure `storage` */
 export const countWriters = (ledger: string): number => {
-  const folder = lockFolder(ledger);
+  const folder = lockFolderPath(ledger);
   let names: readonly string[];
   try {
     names = readdirSync(folder);
@@ -133,10 +140,10 @@ export const countWriters = (ledger: string): number => {
 };
 
 /** The lock of a scope. */
-export const lockOf = (ledger: string, scope: LedgerScope): TitledFile => ({
-  path: join(lockFolder(ledger), scopeDigest(scope)),
+export const toScopeLock = (ledger: string, scope: LedgerScope): TitledFile => ({
+  path: join(lockFolderPath(ledger), hashScope(scope)),
   title: "the lock of the ledger",
 });
 
 /** Next to the file itself: the locks are the same, whatever link the ledger is opened by. */
-const lockFolder = (ledger: string): string => `${realpathSync(ledger)}.locks`;
+const lockFolderPath = (ledger: string): string => `${realpathSync(ledger)}.locks`;

@@ -3,9 +3,9 @@ import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
-import { optionValueWrong, wordsWrong } from "../failures.ts";
+import { invalidArguments, invalidOptionValue } from "../failures.ts";
 import type { Host } from "../host.ts";
-import { nearest } from "../nearest.ts";
+import { findNearest } from "../nearest.ts";
 import {
   CallToolRequestSchema,
   ErrorCode,
@@ -19,7 +19,7 @@ import {
 export { openRoot, type Root, type RootFile } from "./root.ts";
 
 /** What a client sent, by the names of parameters. */
-export type Sent = Readonly<Record<string, unknown>>;
+export type ToolArguments = Readonly<Record<string, unknown>>;
 
 /** A tool that only reads. */
 export interface Tool {
@@ -34,31 +34,34 @@ export interface Tool {
     readonly additionalProperties: false;
   };
   /** Whether it asks a service, or only this machine. */
-  readonly asksService: boolean;
+  readonly usesService: boolean;
   /** What it gives, or what went wrong, so that the agent can fix its call. */
-  run(sent: Sent, signal: AbortSignal): Promise<Given>;
+  run(sent: ToolArguments, signal: AbortSignal): Promise<ToolResult>;
 }
 
 /** What came of a call: texts, each one JSON document. */
-export interface Given {
+export interface ToolResult {
   readonly texts: readonly string[];
   readonly isError: boolean;
 }
 
 /** Length at which a name or a value that is quoted is cut. */
-const maxQuoted = 100;
+const maxQuotedLength = 100;
 
-/** Refuses what does not fit the schema of a tool. @throws Failure `words-wrong`, `option-value-wrong` */
-export const requireFit = ({ name, inputSchema }: Pick<Tool, "name" | "inputSchema">, sent: Sent): void => {
+/** Refuses what does not fit the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
+export const validateArguments = (
+  { name, inputSchema }: Pick<Tool, "name" | "inputSchema">,
+  sent: ToolArguments,
+): void => {
   const { properties } = inputSchema;
   const { error } = fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
   const unknown = error.issues.find((issue) => issue.code === "unrecognized_keys")?.keys[0];
   if (unknown !== undefined) {
     const names = Object.keys(properties);
-    const near = nearest(unknown, names);
-    throw wordsWrong({
-      text: `${name} has no parameter "${unknown.slice(0, maxQuoted)}"`,
+    const near = findNearest(unknown, names);
+    throw invalidArguments({
+      text: `${name} has no parameter "${unknown.slice(0, maxQuotedLength)}"`,
       suggestion: near === undefined ? `it takes ${names.join(", ")}` : `did you mean ${near}?`,
       command: "rollcall mcp",
     });
@@ -66,12 +69,12 @@ export const requireFit = ({ name, inputSchema }: Pick<Tool, "name" | "inputSche
   const option = String(error.issues[0]?.path[0]);
   const { description: _, ...schema }: { description?: string; enum?: readonly string[] } = { ...properties[option] };
   const value = sent[option];
-  throw optionValueWrong({
+  throw invalidOptionValue({
     option,
     // What is nested is not quoted, however deep it is.
-    value: typeof value === "object" ? typeof value : String(value ?? "").slice(0, maxQuoted),
+    value: typeof value === "object" ? typeof value : String(value ?? "").slice(0, maxQuotedLength),
     wanted: `what its schema says: ${JSON.stringify(schema)}`,
-    suggestion: typeof value === "string" ? nearest(value, schema.enum ?? []) : undefined,
+    suggestion: typeof value === "string" ? findNearest(value, schema.enum ?? []) : undefined,
   });
 };
 
@@ -81,13 +84,13 @@ interface ServeOptions {
   /** For the agent: what all tools have in common. */
   readonly instructions: string;
   /** Makes JSON text harmless: control and bidi characters as escapes, secrets blotted out. */
-  readonly clean: (json: string) => string;
+  readonly sanitize: (json: string) => string;
   /** Told what a client did that is not of the protocol. */
   readonly notice: (sentence: string) => void;
 }
 
 /** Longest message of a client, in bytes: a call of a tool is a few hundred. */
-const maxMessage = 1024 * 1024;
+const maxMessageBytes = 1024 * 1024;
 
 /** The SDK asks for one; it would only be used for answers of a client, and rollcall asks it nothing. */
 const jsonSchemaValidator = {
@@ -99,15 +102,21 @@ const jsonSchemaValidator = {
  * the answers any more.
  * @throws Failure `message-too-long`
  */
-export const serveTools = async ({ host, tools, instructions, clean, notice }: ServeOptions): Promise<void> => {
-  const calls = new Set<Promise<Given>>();
-  const inTurn = openTurns();
+export const serveTools = async ({
+  host,
+  tools,
+  instructions,
+  sanitize: clean,
+  notice,
+}: ServeOptions): Promise<void> => {
+  const calls = new Set<Promise<ToolResult>>();
+  const enqueue = openQueue();
   const server = new Server(
     { name: "rollcall", version },
     { capabilities: { tools: {} }, instructions, jsonSchemaValidator },
   );
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: tools.map(({ name, description, inputSchema, asksService }) => ({
+    tools: tools.map(({ name, description, inputSchema, usesService: asksService }) => ({
       name,
       description,
       inputSchema,
@@ -118,24 +127,24 @@ export const serveTools = async ({ host, tools, instructions, clean, notice }: S
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw unknownTool(params.name, tools);
     const stop = AbortSignal.any([signal, host.signal]);
-    const call = inTurn(stop, async () => await tool.run(params.arguments ?? {}, stop));
+    const call = enqueue(stop, async () => await tool.run(params.arguments ?? {}, stop));
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
     // The text is JSON inside JSON: cleaned here, so that it is harmless when it is taken out.
     return { content: texts.map((text) => ({ type: "text", text: clean(text) })), isError };
   });
-  let told = false;
+  let isReported = false;
   server.onerror = () => {
-    if (!told) notice("the client sent what the protocol does not have: it was left out");
-    told = true;
+    if (!isReported) notice("the client sent what the protocol does not have: it was left out");
+    isReported = true;
   };
   // The SDK writes each message in one piece. Nothing else ever goes to standard output.
   const answers = new Writable({
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(clean(String(message)), done),
   });
-  const ended = endOf(server, host, answers);
-  await server.connect(new StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessage }));
+  const ended = waitForEnd(server, host, answers);
+  await server.connect(new StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   const how = await ended;
   if (how === "closed") {
     // A request that came last is handed over in the same round of the event loop, and so is what comes of it.
@@ -145,7 +154,7 @@ export const serveTools = async ({ host, tools, instructions, clean, notice }: S
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
   if (how === "too long") {
-    const message = `a message on standard input is longer than ${maxMessage} bytes`;
+    const message = `a message on standard input is longer than ${maxMessageBytes} bytes`;
     const hint = "write each message on a line of its own";
     throw new Failure("invalid_input", "message-too-long", message, { hint });
   }
@@ -153,9 +162,9 @@ export const serveTools = async ({ host, tools, instructions, clean, notice }: S
 };
 
 /** How serving ends: the client closed its side, a signal or a reader that is gone cut it off, or a message had no end. */
-type End = "closed" | "cut off" | "too long";
+type ServeEnd = "closed" | "cut off" | "too long";
 
-const endOf = (server: Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<End> =>
+const waitForEnd = (server: Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<ServeEnd> =>
   new Promise((resolve) => {
     stdin.once("end", () => resolve("closed")).once("error", () => resolve("closed"));
     // Both keep their listener for good: an error that comes when all is over is no crash.
@@ -170,10 +179,10 @@ const endOf = (server: Server, { stdin, stdout, signal }: Host, answers: Writabl
 const maxRunning = 4;
 
 /** Makes what runs each call when its turn has come. It throws the signal's reason if it aborts before the call ends. */
-const openTurns = () => {
+const openQueue = () => {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (signal: AbortSignal, work: () => Promise<Given>): Promise<Given> => {
+  return async (signal: AbortSignal, work: () => Promise<ToolResult>): Promise<ToolResult> => {
     while (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
     running++;
     try {
@@ -192,7 +201,7 @@ const openTurns = () => {
 
 const unknownTool = (name: string, tools: readonly Tool[]): McpError => {
   const names = tools.map((tool) => tool.name);
-  const near = nearest(name, names);
+  const near = findNearest(name, names);
   const hint = near === undefined ? names.join(", ") : `did you mean ${near}?`;
-  return new McpError(ErrorCode.InvalidParams, `there is no tool "${name.slice(0, maxQuoted)}": ${hint}`);
+  return new McpError(ErrorCode.InvalidParams, `there is no tool "${name.slice(0, maxQuotedLength)}": ${hint}`);
 };

@@ -2,7 +2,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
-import { optionValueWrong } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { inputChanged } from "../input/index.ts";
 
 /** A file below the root, open. */
@@ -24,17 +24,17 @@ export interface Root {
   open(path: string): RootFile;
 }
 
-/** Opens the root. @throws Failure `option-value-wrong` */
+/** Opens the root. @throws Failure `invalid-option-value` */
 export const openRoot = (typed: string): Root => {
-  const folder = unlessThrown(() => realpathSync(typed));
+  const folder = tryOrUndefined(() => realpathSync(typed));
   if (folder === undefined || !statSync(folder).isDirectory()) {
-    throw optionValueWrong({ option: "--root", value: typed, wanted: "a folder that can be read" });
+    throw invalidOptionValue({ option: "--root", value: typed, wanted: "a folder that can be read" });
   }
   return {
     open(path) {
       // A client may know the folder by the name that it was given, which may be a link.
       const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
-      const file = unlessThrown(() => openBelow(folder, paths.find((one) => isBelow(folder, one)) ?? folder));
+      const file = tryOrUndefined(() => openInside(folder, paths.find((one) => isInside(folder, one)) ?? folder));
       if (file !== undefined) return file;
       // Which of the three it is, nobody is told: not there, no file, or elsewhere.
       throw new Failure("invalid_input", "root-file-missing", `there is no file ${path} below the root`, {
@@ -44,7 +44,7 @@ export const openRoot = (typed: string): Root => {
   };
 };
 
-const unlessThrown = <Value>(work: () => Value): Value | undefined => {
+const tryOrUndefined = <Value>(work: () => Value): Value | undefined => {
   try {
     return work();
   } catch {
@@ -52,7 +52,7 @@ const unlessThrown = <Value>(work: () => Value): Value | undefined => {
   }
 };
 
-const isBelow = (folder: string, path: string): boolean => {
+const isInside = (folder: string, path: string): boolean => {
   const way = relative(folder, path);
   return way !== "" && way !== ".." && !way.startsWith(join("..", sep)) && !isAbsolute(way);
 };
@@ -61,15 +61,15 @@ const isBelow = (folder: string, path: string): boolean => {
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** What leads to an open file by its descriptor: Linux has it. */
-const descriptors = "/proc/self/fd";
+const descriptorFolder = "/proc/self/fd";
 
 /** Opens a file by its whole path. @throws what the system says, and where it is not below the folder or is no file */
-const openBelow = (folder: string, asked: string): RootFile => {
+const openInside = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
-  if (!isBelow(folder, real)) throw new Error("outside");
+  if (!isInside(folder, real)) throw new Error("outside");
   const steps = relative(folder, real).split(sep);
-  const bySteps = existsSync(descriptors);
-  const descriptor = bySteps ? openStep(folder, steps) : openSync(real, O_RDONLY | O_NONBLOCK);
+  const hasDescriptorPaths = existsSync(descriptorFolder);
+  const descriptor = hasDescriptorPaths ? openSteps(folder, steps) : openSync(real, O_RDONLY | O_NONBLOCK);
   const facts = fstatSync(descriptor, { bigint: true });
   if (!facts.isFile()) {
     closeSync(descriptor);
@@ -77,22 +77,22 @@ const openBelow = (folder: string, asked: string): RootFile => {
   }
   const name = steps.join("/");
   return {
-    path: bySteps ? `${descriptors}/${descriptor}` : real,
+    path: hasDescriptorPaths ? `${descriptorFolder}/${descriptor}` : real,
     name,
     close() {
       closeSync(descriptor);
-      const now = bySteps ? facts : statSync(real, { bigint: true, throwIfNoEntry: false });
+      const now = hasDescriptorPaths ? facts : statSync(real, { bigint: true, throwIfNoEntry: false });
       if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
     },
   };
 };
 
 /** Goes from an open folder to the next: no step follows a link, whatever is put in its place meanwhile. */
-const openStep = (folder: string, [name = "", ...rest]: readonly string[]): number => {
+const openSteps = (folder: string, [name = "", ...rest]: readonly string[]): number => {
   const above = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    const path = `${descriptors}/${above}/${name}`;
-    return rest.length > 0 ? openStep(path, rest) : openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const path = `${descriptorFolder}/${above}/${name}`;
+    return rest.length > 0 ? openSteps(path, rest) : openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } finally {
     closeSync(above);
   }

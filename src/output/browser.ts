@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Host, withoutSecrets } from "../host.ts";
-import { isBuildSystem } from "./safe.ts";
+import { type Host, removeSecrets } from "../host.ts";
+import { isBuildSystem } from "./cleaner.ts";
 
 export interface OpenedBrowser {
   /** Resolves if none could be started. */
@@ -31,12 +31,12 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
-  writeFileSync(file, pageTo(url), { mode: 0o600 });
+  writeFileSync(file, redirectPage(url), { mode: 0o600 });
   // `start` is a word of cmd, which takes `&` in an address for its own: rundll32 takes it as it is.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] =
     platform === "darwin" ? (["open"] as const) : platform === "win32" ? windows : (["xdg-open"] as const);
-  const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: withoutSecrets(env) });
+  const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });
   // The browser outlives what opened it.
   opener.unref();
   const failed = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
 };
 
 /** A page that leads to another. `url` is rollcall's own, without a character that HTML would take for its own. */
-const pageTo = (url: string): string => `<!doctype html>
+const redirectPage = (url: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">

@@ -1,7 +1,7 @@
 /** Failures of writing output and reports. */
 
 import { Failure } from "../failure.ts";
-import { counted } from "../sentences.ts";
+import { pluralize } from "../sentences.ts";
 
 /** @param groups what had become of them, if some were to be logged */
 export const outputFailed = (
@@ -11,7 +11,7 @@ export const outputFailed = (
   const end =
     groups === undefined
       ? ""
-      : `; ${counted(groups.logged, "group")} logged, ${groups.already_logged} before, ${groups.not_sent} not sent`;
+      : `; ${pluralize(groups.logged, "group")} logged, ${groups.already_logged} before, ${groups.not_sent} not sent`;
   return new Failure("storage", "output-failed", `standard output can't be written (${code})${end}`, {
     hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
     systemCode: code,

@@ -1,7 +1,7 @@
 /** Draws distributions for a person: rewards as bars, lengths as a line of heights, metrics as a table; to the terminal's width. */
 import type { Screen } from "./screen.ts";
-import { type Glyphs, glyphsOf } from "./style.ts";
-import { cut, widthOf } from "./width.ts";
+import { type Glyphs, selectGlyphs } from "./style.ts";
+import { measureWidth, truncate } from "./width.ts";
 
 /** Values in their order, and how often each came. */
 interface Distribution {
@@ -15,12 +15,12 @@ interface Distribution {
   readonly weights: readonly { readonly value: number; readonly count: number }[];
 }
 
-interface Named {
+interface NamedDistribution {
   readonly name: string;
   readonly distribution: Distribution;
 }
 
-export interface Picture {
+export interface Distributions {
   readonly rewards: Distribution;
   /** Groups whose rewards differ, of all. */
   readonly groups: { readonly withSignal: number; readonly of: number };
@@ -31,8 +31,8 @@ export interface Picture {
     readonly trajectories: number;
     readonly of: number;
   };
-  readonly lengths: readonly Named[];
-  readonly metrics: readonly Named[];
+  readonly lengths: readonly NamedDistribution[];
+  readonly metrics: readonly NamedDistribution[];
 }
 
 /** Different rewards that have a bar each; more of them share bars. */
@@ -41,22 +41,22 @@ const maxBars = 8;
 const maxMetrics = 20;
 
 /** Columns in which nothing is drawn. */
-const tooNarrow = 29;
+const maxUnusableWidth = 29;
 
 /** Draws distributions below a page. */
-export const printHistograms = async (screen: Screen, picture: Picture): Promise<void> => {
+export const printHistograms = async (screen: Screen, picture: Distributions): Promise<void> => {
   const { host, width, safe } = screen;
-  if (picture.rewards.count === 0 || width <= tooNarrow) return;
-  const layout = { width, glyphs: glyphsOf(host), clean: safe.line };
+  if (picture.rewards.count === 0 || width <= maxUnusableWidth) return;
+  const layout = { width, glyphs: selectGlyphs(host), clean: safe.line };
   const paint = await screen.paint();
   const lines = [
     ...rewardLines(picture, layout),
     ...lengthLines(picture.lengths, layout),
     ...metricLines(picture.metrics, layout),
   ]
-    .map((line) => cut(line, width))
+    .map((line) => truncate(line, width))
     .map((line) => (line.startsWith(" ") || line === "" ? line : paint("strong", line)));
-  await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", paged: false });
+  await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
 };
 
 interface Layout {
@@ -66,21 +66,21 @@ interface Layout {
   readonly clean: (text: string) => string;
 }
 
-const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
+const widest = (texts: readonly string[]): number => Math.max(...texts.map(measureWidth));
 
-const rewardLines = ({ rewards, groups, sampled }: Picture, layout: Layout): readonly string[] => {
+const rewardLines = ({ rewards, groups, sampled }: Distributions, layout: Layout): readonly string[] => {
   const { width, glyphs } = layout;
-  const bars = barsOf(rewards, glyphs);
+  const bars = computeBars(rewards, glyphs);
   const label = widest(bars.map(({ name }) => name));
   const number = widest(bars.map(({ count }) => String(count)));
   const room = width - label - number - 6;
   const most = Math.max(...bars.map(({ count }) => count));
   const [mean, median] = [`Rewards: mean ${meanText(rewards, glyphs)}`, `median ${numberText(rewards.median)}`];
   return [
-    ...(widthOf(`${mean}, ${median}`) <= width ? [`${mean}, ${median}`] : [`${mean},`, `  ${median}`]),
+    ...(measureWidth(`${mean}, ${median}`) <= width ? [`${mean}, ${median}`] : [`${mean},`, `  ${median}`]),
     ...bars.map(({ name, count }) => {
-      const bar = barText(count / most, room, glyphs);
-      return `  ${name.padStart(label)}  ${bar}${" ".repeat(room - widthOf(bar))}  ${String(count).padStart(number)}`;
+      const bar = drawBar(count / most, room, glyphs);
+      return `  ${name.padStart(label)}  ${bar}${" ".repeat(room - measureWidth(bar))}  ${String(count).padStart(number)}`;
     }),
     ...shareLines("Groups whose rewards differ", groups.withSignal, groups.of, layout),
     ...shareLines("Trajectories with a choice", sampled.trajectories, sampled.of, layout),
@@ -93,11 +93,11 @@ const shareLines = (title: string, part: number, of: number, { width, glyphs }: 
   const text = `${part} of ${of}, ${Math.round((part / of) * 100)}%`;
   const room = width - text.length - 4;
   const full = Math.round((part / of) * room);
-  return [title, `  ${glyphs.cells.charAt(0).repeat(full)}${glyphs.rest.repeat(room - full)}  ${text}`];
+  return [title, `  ${glyphs.cells.charAt(0).repeat(full)}${glyphs.emptyCell.repeat(room - full)}  ${text}`];
 };
 
 /** A bar of a share of the room: whole cells, then a part of one; something is never nothing. */
-const barText = (share: number, room: number, { cells }: Glyphs): string => {
+const drawBar = (share: number, room: number, { cells }: Glyphs): string => {
   const parts = Math.round(share * room * cells.length);
   const rest = parts % cells.length;
   const bar =
@@ -106,7 +106,7 @@ const barText = (share: number, room: number, { cells }: Glyphs): string => {
 };
 
 /** A bar for each value, or for each bin with round edges over the bulk of the values; the first and last also have those far outside. */
-const barsOf = (
+const computeBars = (
   distribution: Distribution,
   glyphs: Glyphs,
 ): readonly { readonly name: string; readonly count: number }[] => {
@@ -121,8 +121,8 @@ const barsOf = (
   const start = Math.floor(from / step) * step;
   const bins = Math.max(1, Math.ceil((to - start) / step + 1e-9));
   const edge = (at: number): string => numberText(start + at * step);
-  return binned(weights, { start, step, bins }).map((own, at) => ({
-    name: `${edge(at)} ${glyphs.to} ${edge(at + 1)}`,
+  return countByBin(weights, { start, step, bins }).map((own, at) => ({
+    name: `${edge(at)} ${glyphs.rangeDash} ${edge(at + 1)}`,
     count: own,
   }));
 };
@@ -141,7 +141,7 @@ const quantile = (weights: Distribution["weights"], passed: number): number => {
   return weights.at(-1)?.value ?? 0;
 };
 
-const binned = (
+const countByBin = (
   weights: Distribution["weights"],
   { start, step, bins }: { readonly start: number; readonly step: number; readonly bins: number },
 ): readonly number[] => {
@@ -154,7 +154,7 @@ const binned = (
   return counts;
 };
 
-const lengthLines = (lengths: Picture["lengths"], { width, glyphs }: Layout): readonly string[] => {
+const lengthLines = (lengths: Distributions["lengths"], { width, glyphs }: Layout): readonly string[] => {
   const rows = lengths.map(({ name, distribution }) => {
     const { least, most, median } = distribution;
     return { name, least: numberText(least), tail: `${numberText(most)}, median ${numberText(median)}`, distribution };
@@ -165,17 +165,17 @@ const lengthLines = (lengths: Picture["lengths"], { width, glyphs }: Layout): re
   return [
     "Lengths",
     ...rows.map((row) => {
-      const heights = room < 4 ? "" : heightsOf(row.distribution, Math.min(room, 40), glyphs);
+      const heights = room < 4 ? "" : drawHeights(row.distribution, Math.min(room, 40), glyphs);
       return `  ${row.name.padEnd(name)}  ${row.least.padStart(least)} ${heights} ${row.tail}`;
     }),
   ];
 };
 
-const heightsOf = ({ least, most, weights }: Distribution, columns: number, { heights }: Glyphs): string => {
+const drawHeights = ({ least, most, weights }: Distribution, columns: number, { heights }: Glyphs): string => {
   if (most === least) return heights.slice(-1);
   // Lengths are whole numbers: no column is between two of them.
   const bins = Math.min(columns, most - least + 1);
-  const counts = binned(weights, { start: least, step: (most - least + 1) / bins, bins });
+  const counts = countByBin(weights, { start: least, step: (most - least + 1) / bins, bins });
   const highest = Math.max(...counts);
   return counts
     .map((count) => (count === 0 ? " " : heights.charAt(Math.ceil((count / highest) * heights.length) - 1)))
@@ -183,27 +183,27 @@ const heightsOf = ({ least, most, weights }: Distribution, columns: number, { he
 };
 
 /** Columns of a metric's name next to which its least and its most are shown, and those that it always has. */
-const roomyName = 16;
+const minNameWithRange = 16;
 const minName = 8;
 
-const metricLines = (metrics: Picture["metrics"], { width, glyphs, clean }: Layout): readonly string[] => {
+const metricLines = (metrics: Distributions["metrics"], { width, glyphs, clean }: Layout): readonly string[] => {
   if (metrics.length === 0) return [];
   const rows = metrics.slice(0, maxMetrics).map(({ name, distribution }) => ({
     name: clean(name),
     mean: meanText(distribution, glyphs),
-    range: `${numberText(distribution.least)} ${glyphs.to} ${numberText(distribution.most)}`,
+    range: `${numberText(distribution.least)} ${glyphs.rangeDash} ${numberText(distribution.most)}`,
   }));
   const mean = widest(rows.map((row) => row.mean));
   const range = widest(rows.map((row) => row.range));
   const longest = widest(rows.map((row) => row.name));
-  const isNarrow = width - mean - range - 6 < Math.min(longest, roomyName);
+  const isNarrow = width - mean - range - 6 < Math.min(longest, minNameWithRange);
   const name = Math.max(minName, Math.min(longest, width - mean - (isNarrow ? 4 : range + 6)));
   const left = metrics.length - rows.length;
   return [
-    `Metrics, mean ${glyphs.spread} spread${isNarrow ? "" : `, least ${glyphs.to} most`}`,
+    `Metrics, mean ${glyphs.plusMinus} spread${isNarrow ? "" : `, least ${glyphs.rangeDash} most`}`,
     ...rows.map((row) => {
-      const label = cut(row.name, name);
-      const own = `  ${label}${" ".repeat(name - widthOf(label))}  ${row.mean.padEnd(mean)}`;
+      const label = truncate(row.name, name);
+      const own = `  ${label}${" ".repeat(name - measureWidth(label))}  ${row.mean.padEnd(mean)}`;
       return `${own}  ${isNarrow ? "" : row.range}`.trimEnd();
     }),
     ...(left > 0 ? [`  and ${left} more`] : []),
@@ -211,7 +211,7 @@ const metricLines = (metrics: Picture["metrics"], { width, glyphs, clean }: Layo
 };
 
 const meanText = ({ mean, spread }: Distribution, glyphs: Glyphs): string =>
-  `${numberText(mean)} ${glyphs.spread} ${numberText(spread)}`;
+  `${numberText(mean)} ${glyphs.plusMinus} ${numberText(spread)}`;
 
 /** A number in four digits. */
 const numberText = (value: number): string => {

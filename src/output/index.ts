@@ -1,47 +1,58 @@
 /** Values → text: what a person or a script sees. */
-import type { End } from "./failure.ts";
-import type { Picture } from "./histogram.ts";
+import type { RunEnd } from "./failure.ts";
+import type { Distributions } from "./histogram.ts";
 import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";
-export type { CallAsked } from "./call/page.ts";
-export { callFields, printCallSummary, printCalls } from "./call/printer.ts";
+export type { CallViewOptions as CallAsked } from "./call/page.ts";
+export { callFields, openCallPrinter as printCalls, printCallSummary } from "./call/printer.ts";
 
 export { printDocument, printList, printRaw } from "./list.ts";
 export { printPage } from "./page.ts";
-export { barText, type Meter, meterForms, type Progress } from "./progress.ts";
-export { printReport, type Report, type ReportForm, reportForms, requireReportPlace } from "./report.ts";
 export {
-  colorWhens,
+  formatBar as barText,
+  type Meter,
+  meterFormats as meterForms,
+  type ProgressIndicator as Progress,
+} from "./progress.ts";
+export {
+  printReport,
+  type Report,
+  type ReportFormat as ReportForm,
+  reportFormats as reportForms,
+  requireReportFile as requireReportPlace,
+} from "./report.ts";
+export {
+  colorModes as colorWhens,
   formats,
   openScreen,
+  parseScreenOptions as screenWords,
   type Screen,
-  type ScreenWords,
-  screenWords,
-  type TypedScreen,
+  type ScreenOptions as ScreenWords,
+  type TypedScreenOptions as TypedScreen,
 } from "./screen.ts";
-export type { Column, Format, Line, Mark, Page, Rows, Section } from "./view.ts";
-export { textColumn } from "./view.ts";
-export { columnMeant, spelledIn } from "./wire.ts";
+export type { CellTag as Mark, Column, Format, Line, Page, RowSequence as Rows, Section } from "./views.ts";
+export { textColumn } from "./views.ts";
+export { findColumn as columnMeant, readSpelledObject as spelledIn } from "./wire.ts";
 
 // What only a terminal or one option asks for is loaded when it is needed.
 
 /** Prints the failure of a run. */
-export const printFailure = async (screen: Screen, end: End): Promise<void> =>
+export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =>
   await (await import("./failure.ts")).printFailure(screen, end);
 
 /** The document of a failure, as a program is given it. */
-export const failureDocument = async (screen: Screen, end: End): Promise<unknown> =>
+export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unknown> =>
   (await import("./failure.ts")).failureDocument(screen, end);
 
 /** The text of a problem on a terminal, without color; `indent` columns are left to whoever prints it. */
-export const drawnText = async (...asked: Parameters<Drawn>): Promise<string> =>
-  (await import("./failure.ts")).drawnText(...asked);
-type Drawn = typeof import("./failure.ts").drawnText;
+export const drawnText = async (...asked: Parameters<RenderProblem>): Promise<string> =>
+  (await import("./failure.ts")).renderProblem(...asked);
+type RenderProblem = typeof import("./failure.ts").renderProblem;
 
 /** Draws distributions below a page, on a terminal alone: only there `picture` is asked for. */
-export const printPicture = async (screen: Screen, picture: () => Picture): Promise<void> => {
-  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.words.quiet) return;
+export const printDistributions = async (screen: Screen, picture: () => Distributions): Promise<void> => {
+  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
   const { printHistograms } = await import("./histogram.ts");
   await printHistograms(screen, picture());
 };

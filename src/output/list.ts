@@ -1,88 +1,95 @@
 /** Prints lists and documents: JSON with every spelling kept, a table, tab-separated lines for other programs, or CSV (RFC 4180). */
 
-import { endOfString, type Spelled } from "../json/spelled.ts";
-import { textOf, wholeOf } from "../json/walk.ts";
-import { counted } from "../sentences.ts";
+import { endOfString, type RawJson } from "../json/raw-json.ts";
+import { rootSpan, sliceText } from "../json/walk.ts";
+import { pluralize } from "../sentences.ts";
 import type { Screen } from "./screen.ts";
 import {
   type Column,
-  inOrder,
+  enumerateRows,
   type ListView,
-  type Rows,
-  rowsOfPiece,
+  type RowSequence,
+  rowsPerPiece,
   type ShownColumn,
   type WireObjects,
-} from "./view.ts";
+} from "./views.ts";
 import {
-  compact,
-  fieldNamed,
-  jsonOfValues,
+  compactJson,
+  findValues,
+  formatValues,
+  formatValuesAsJson,
   type NamedColumn,
   openRows,
   openWire,
-  pickedJson,
-  textOfValues,
-  valuesAt,
+  pickFields,
+  resolveField,
   type WireRows,
 } from "./wire.ts";
 
-/** Prints a list in the form asked for. @throws Failure `option-value-wrong` for an unknown field */
+/** Prints a list in the form asked for. @throws Failure `invalid-option-value` for an unknown field */
 export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
   const { format, safe, width } = screen;
   const { columns, rows } = view;
   if (format === "json" || format === "jsonl")
-    return await printObjects(screen, view.wire ?? ownObjects(view), columns);
-  const shown = shownColumns(screen, view);
+    return await printObjects(screen, view.wire ?? makeWireObjects(view), columns);
+  const shown = selectColumns(screen, view);
   if (format !== "table") {
     const pieces = format === "csv" ? csvPieces(shown, rows, safe.text) : tsvPieces(shown, rows, screen);
     return await screen.print(pieces, { kind: "lines" });
   }
   // Only a terminal has tables, and what measures text is not loaded for a pipe.
   const { drawTable } = await import("./table.ts");
-  const { pieces, left } = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
+  const { pieces, omitted: left } = drawTable({
+    columns: shown,
+    rows,
+    width,
+    paint: await screen.paint(),
+    clean: safe.line,
+  });
   await screen.print(pieces, { kind: "lines" });
   if (left.length === 0) return;
-  const are = counted(left.length, "column is", "columns are");
+  const are = pluralize(left.length, "column is", "columns are");
   screen.notice(`${are} left out in ${width} columns of the terminal: ${left.join(", ")} (--fields picks them)`);
 };
 
 /** A list made by rollcall, as objects of its columns' names and values. */
-const ownObjects = <Row>({ columns, rows }: ListView<Row>) => {
+const makeWireObjects = <Row>({ columns, rows }: ListView<Row>) => {
   const valuesOf = (row: Row) => Object.fromEntries(columns.map(({ name, value }) => [name, value(row)]));
-  const data = Array.from(inOrder(rows), ([row]) => valuesOf(row));
+  const data = Array.from(enumerateRows(rows), ([row]) => valuesOf(row));
   return { bytes: Buffer.from(JSON.stringify({ data })), member: "data" };
 };
 
-/** The columns asked for. @throws Failure `option-value-wrong` */
-const shownColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly ShownColumn<Row>[] => {
+/** The columns asked for. @throws Failure `invalid-option-value` */
+const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly ShownColumn<Row>[] => {
   const { columns } = view;
   const { shown: rows, all } = view.wire === undefined ? {} : openWire(view.wire);
   if (fields === undefined) {
     return columns
-      .filter(({ name, onlyWhereSome = false }) => !onlyWhereSome || hasSome(rows, name))
-      .map((column) => shownColumn(column, rows));
+      .filter(({ name, onlyWhereSome = false }) => !onlyWhereSome || hasAnyValue(rows, name))
+      .map((column) => toShownColumn(column, rows));
   }
   return fields.map((name) => {
-    const field = fieldNamed(name, columns, all);
+    const field = resolveField(name, columns, all);
     const own = columns.find((column) => column.name === field);
-    if (own !== undefined) return { ...shownColumn(own, rows), rank: 0 };
+    if (own !== undefined) return { ...toShownColumn(own, rows), rank: 0 };
     const text = (_: Row, position: number) => wireText(rows, position, name) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
 
-const hasSome = (rows: WireRows | undefined, name: string): boolean =>
+const hasAnyValue = (rows: WireRows | undefined, name: string): boolean =>
   Array.from({ length: rows?.count ?? 0 }, (_, position) => wireText(rows, position, name)).some(Boolean);
 
-const shownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): ShownColumn<Row> => {
+const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): ShownColumn<Row> => {
   const { name, freeForm = false } = column;
   const text = (row: Row, position: number) =>
-    wireText(rows, position, name, freeForm ? jsonOfValues : textOfValues) ?? ownText(column.value(row), position);
+    wireText(rows, position, name, freeForm ? formatValuesAsJson : formatValues) ??
+    ownText(column.value(row), position);
   /** The text of a value that is not under its own name: that of the value around it, which came in place of an object or a list. */
   const ownText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = name.lastIndexOf(".");
-    return (dot < 0 ? undefined : wireText(rows, position, name.slice(0, dot))) ?? csvValue(value);
+    return (dot < 0 ? undefined : wireText(rows, position, name.slice(0, dot))) ?? formatCsvValue(value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
@@ -91,45 +98,48 @@ const wireText = (
   rows: WireRows | undefined,
   position: number,
   name: string,
-  format: (values: readonly Spelled[]) => string = textOfValues,
+  format: (values: readonly RawJson[]) => string = formatValues,
 ): string | undefined => {
-  const values = rows === undefined || position >= rows.count ? undefined : valuesAt(rows.at(position), name);
+  const values = rows === undefined || position >= rows.count ? undefined : findValues(rows.at(position), name);
   return values && format(values);
 };
 
 /** A value that rollcall made itself: lists joined with `;`, objects as JSON, nothing for an absent one. */
-const csvValue = (value: unknown): string => {
+const formatCsvValue = (value: unknown): string => {
   if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map(csvValue).join(";");
+  if (Array.isArray(value)) return value.map(formatCsvValue).join(";");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
 /** The lines of CSV, with the line ends of RFC 4180. */
 function* csvPieces<Row>(
   columns: readonly ShownColumn<Row>[],
-  rows: Rows<Row>,
+  rows: RowSequence<Row>,
   clean: (text: string) => string,
 ): Generator<string, void> {
   // Cleaned text has no CR: it is LF.
   const quoted = (value: string): string => (/[",\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const line = (values: readonly string[]): string => `${values.map((value) => quoted(clean(value))).join(",")}\r\n`;
   yield line(columns.map(({ name }) => name));
-  yield* pieces(rows, (row, position) => line(columns.map(({ text }) => text(row, position))));
+  yield* rowPieces(rows, (row, position) => line(columns.map(({ text }) => text(row, position))));
 }
 
 function* tsvPieces<Row>(
   columns: readonly ShownColumn<Row>[],
-  rows: Rows<Row>,
-  { safe, words }: Screen,
+  rows: RowSequence<Row>,
+  { safe, options: words }: Screen,
 ): Generator<string, void> {
   const line = (cells: readonly string[]): string => `${cells.map(safe.line).join("\t")}\n`;
   if (words.header) yield line(columns.map(({ heading }) => heading));
-  yield* pieces(rows, (row, position) => line(columns.map(({ cell }) => cell(row, position))));
+  yield* rowPieces(rows, (row, position) => line(columns.map(({ cell }) => cell(row, position))));
 }
 
-function* pieces<Row>(rows: Rows<Row>, line: (row: Row, position: number) => string): Generator<string, void> {
-  for (let from = 0; from < rows.length; from += rowsOfPiece) {
-    yield Array.from(inOrder(rows, from, from + rowsOfPiece), ([row, position]) => line(row, position)).join("");
+function* rowPieces<Row>(
+  rows: RowSequence<Row>,
+  line: (row: Row, position: number) => string,
+): Generator<string, void> {
+  for (let from = 0; from < rows.length; from += rowsPerPiece) {
+    yield Array.from(enumerateRows(rows, from, from + rowsPerPiece), ([row, position]) => line(row, position)).join("");
   }
 }
 
@@ -138,16 +148,16 @@ type JsonView = Pick<WireObjects, "bytes" | "kept"> & { readonly member?: string
 
 /**
  * Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean.
- * @throws Failure `option-value-wrong` for a field that no object has
+ * @throws Failure `invalid-option-value` for a field that no object has
  */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** The same for JSON bytes; `member` may also name one object. @throws Failure `option-value-wrong` */
+/** The same for JSON bytes; `member` may also name one object. @throws Failure `invalid-option-value` */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
   await printObjects(screen, { bytes, member });
 
-/** Prints the objects of a document, and the document around them. @throws Failure `option-value-wrong` */
+/** Prints the objects of a document, and the document around them. @throws Failure `invalid-option-value` */
 const printObjects = async (screen: Screen, view: JsonView, columns: readonly NamedColumn[] = []): Promise<void> =>
   await screen.print(jsonPieces(screen, view, columns), { kind: "json" });
 
@@ -155,30 +165,30 @@ function* jsonPieces(screen: Screen, view: JsonView, columns: readonly NamedColu
   const { bytes, member, kept } = view;
   const { format, fields, host } = screen;
   const wire = member === undefined ? undefined : openWire({ bytes, member, ...(kept && { kept }) });
-  const rows = wire?.shown ?? openRows(bytes, [wholeOf(bytes)]);
-  const picked = fields?.map((name) => fieldNamed(name, columns, wire?.all ?? rows));
-  const textOfObject = (object: Spelled): string =>
-    picked === undefined ? compact(object.json) : (pickedJson(object, picked) ?? "{}");
-  if (format === "jsonl") return yield* joined(rows, textOfObject, { between: "\n", end: "\n" });
+  const rows = wire?.shown ?? openRows(bytes, [rootSpan(bytes)]);
+  const picked = fields?.map((name) => resolveField(name, columns, wire?.all ?? rows));
+  const textOfObject = (object: RawJson): string =>
+    picked === undefined ? compactJson(object.json) : (pickFields(object, picked) ?? "{}");
+  if (format === "jsonl") return yield* joinRows(rows, textOfObject, { between: "\n", end: "\n" });
   const layOut = host.terminal.stdout ? openIndenter() : (piece: string) => piece;
-  const pieces = wire === undefined ? joined(rows, textOfObject) : documentPieces(bytes, wire, textOfObject);
+  const pieces = wire === undefined ? joinRows(rows, textOfObject) : documentPieces(bytes, wire, textOfObject);
   for (const piece of pieces) yield layOut(piece);
   yield "\n";
 }
 
 function* documentPieces(
   bytes: Uint8Array,
-  { around, holder, isList, shown }: ReturnType<typeof openWire>,
-  textOfObject: (object: Spelled) => string,
+  { otherMembers: around, holder, isList, shown }: ReturnType<typeof openWire>,
+  textOfObject: (object: RawJson) => string,
 ): Generator<string, void> {
   yield "{";
   for (const [at, one] of around.entries()) {
-    yield `${at === 0 ? "" : ","}${textOf(bytes, one.keySpan)}:`;
-    if (one !== holder) yield compact(textOf(bytes, one.value));
-    else if (!isList) yield* joined(shown, textOfObject);
+    yield `${at === 0 ? "" : ","}${sliceText(bytes, one.keySpan)}:`;
+    if (one !== holder) yield compactJson(sliceText(bytes, one.value));
+    else if (!isList) yield* joinRows(shown, textOfObject);
     else {
       yield "[";
-      yield* joined(shown, textOfObject, { between: "," });
+      yield* joinRows(shown, textOfObject, { between: "," });
       yield "]";
     }
   }
@@ -188,9 +198,9 @@ function* documentPieces(
 /** Characters of objects that are one piece; a longer object is a piece of its own, and never put together with others. */
 const pieceLength = 1 << 16;
 
-function* joined(
+function* joinRows(
   rows: WireRows,
-  textOfObject: (object: Spelled) => string,
+  textOfObject: (object: RawJson) => string,
   { between = "", end = "" }: { readonly between?: string; readonly end?: string } = {},
 ): Generator<string, void> {
   let piece = "";

@@ -1,7 +1,7 @@
 /** Prints pages: titled sections of labelled lines and blocks, folded to a terminal's width, whole in a pipe. */
 import type { Screen } from "./screen.ts";
-import { glyphsOf, type Paint } from "./style.ts";
-import type { Line, Page, Section } from "./view.ts";
+import { type Paint, selectGlyphs } from "./style.ts";
+import type { Line, Page, Section } from "./views.ts";
 
 /** Prints a page, through the pager if it is longer than the terminal. */
 export const printPage = async (screen: Screen, page: Page): Promise<void> =>
@@ -9,9 +9,9 @@ export const printPage = async (screen: Screen, page: Page): Promise<void> =>
 
 /** Prints pages that come one by one through one pager. */
 export const printPages = async (screen: Screen, pages: AsyncIterable<Page>): Promise<void> =>
-  await screen.print(textsOf(screen, pages), { kind: "lines" });
+  await screen.print(textOfPages(screen, pages), { kind: "lines" });
 
-async function* textsOf(screen: Screen, pages: AsyncIterable<Page>): AsyncGenerator<string, void> {
+async function* textOfPages(screen: Screen, pages: AsyncIterable<Page>): AsyncGenerator<string, void> {
   for await (const page of pages) yield* pageTexts(page, await layoutOf(screen, page));
 }
 
@@ -36,15 +36,15 @@ const ruleColumns = 80;
 /** Columns that a folded line keeps, however deep it is indented. */
 const minColumns = 16;
 
-const layoutOf = async ({ host, width, safe, paint }: Screen, { full }: Page): Promise<Layout> => {
-  const { rail, across } = glyphsOf(host);
+const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull: full }: Page): Promise<Layout> => {
+  const { rail, horizontal: across } = selectGlyphs(host);
   const look = { paint: await paint(), clean: safe.text, rail, rule: across.repeat(Math.min(width, ruleColumns)) };
   if (!host.terminal.stdout) {
     const [fold, widthOf] = [(line: string) => [line], (line: string) => line.length];
     return { ...look, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
   }
   // What measures text is not loaded for a pipe.
-  const { folded, widthOf } = await import("./width.ts");
+  const { foldLine: folded, measureWidth: widthOf } = await import("./width.ts");
   const fold: Layout["fold"] = (line, indent) =>
     folded(line.replaceAll("\t", "    "), Math.max(minColumns, width - indent));
   return { ...look, fold, widthOf, isBounded: full === false, width };
@@ -55,7 +55,7 @@ const pieceLength = 64 * 1024;
 
 /** The text of a page in pieces: sections with an empty line between them. */
 function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generator<string, void> {
-  const shown = layout.isBounded ? withoutMiddle(withoutMiddle([...sections], 2), 3) : sections;
+  const shown = layout.isBounded ? omitMiddleSections(omitMiddleSections([...sections], 2), 3) : sections;
   let text = isNext ? `\n${layout.paint("faint", layout.rule)}\n` : "";
   let isFirst = !isNext;
   for (const section of shown) {
@@ -76,9 +76,9 @@ function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generat
 
 function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
   const { title, level = 1, lines = [], block, note } = section;
-  const titleIndent = step.repeat(level - 1);
+  const titleIndent = indentStep.repeat(level - 1);
   // What a section holds is under its title, so that no text can pass for a title.
-  const indent = titleIndent + (title === undefined ? "" : step);
+  const indent = titleIndent + (title === undefined ? "" : indentStep);
   if (title !== undefined) yield titleLines(title, titleIndent, layout);
   yield labelledLines(lines, indent, layout);
   if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
@@ -86,7 +86,7 @@ function* sectionLines(section: Section, layout: Layout): Generator<readonly str
   if (note !== undefined) yield [indent + layout.paint("faint", `… ${note}`)];
 }
 
-const step = "  ";
+const indentStep = "  ";
 
 /** Characters of a title, or of a labelled text, if not all is shown. */
 const maxTitle = 300;
@@ -94,11 +94,11 @@ const maxText = 2000;
 
 /** A title is one line, whatever it is made of. */
 const titleLines = (title: string, indent: string, layout: Layout): readonly string[] => {
-  const line = shortened(layout.clean(title), maxTitle, layout).replaceAll("\n", " ");
+  const line = shorten(layout.clean(title), maxTitle, layout).replaceAll("\n", " ");
   return layout.fold(line, indent.length).map((part) => indent + layout.paint("strong", part));
 };
 
-const shortened = (text: string, most: number, { isBounded }: Layout): string =>
+const shorten = (text: string, most: number, { isBounded }: Layout): string =>
   isBounded && text.length > most ? `${text.slice(0, most)}… (${text.length} characters: --full)` : text;
 
 /** Labelled lines of a section, if not all are shown. */
@@ -119,11 +119,11 @@ const labelledLine = (
   { indent, label: labelWidth, ...layout }: Layout & { readonly indent: string; readonly label: number },
 ): readonly string[] => {
   const { paint, clean, fold } = layout;
-  const besideIndent = indent.length + labelWidth + 2;
+  const textIndent = indent.length + labelWidth + 2;
   const name = clean(label);
-  const shown = shortened(clean(text), maxText, layout);
-  const isBelow = isTorn(shown, besideIndent, layout);
-  const rest = isBelow ? indent + step + step : " ".repeat(besideIndent);
+  const shown = shorten(clean(text), maxText, layout);
+  const isBelow = isBetterBelow(shown, textIndent, layout);
+  const rest = isBelow ? indent + indentStep + indentStep : " ".repeat(textIndent);
   const lines = shown.split("\n").flatMap((line) => fold(line, rest.length));
   const own = isBelow
     ? [indent + paint("faint", name)]
@@ -132,33 +132,33 @@ const labelledLine = (
 };
 
 /** True if a word of a text is too long next to its label, and has room below it; next to a label that leaves no room every text is. */
-const isTorn = (text: string, indent: number, { width, widthOf }: Layout): boolean => {
+const isBetterBelow = (text: string, indent: number, { width, widthOf }: Layout): boolean => {
   if (indent + widthOf(text) <= width) return false;
   if (width - indent < minColumns) return true;
   const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
-  return indent + longest > width && 2 * step.length + longest <= width;
+  return indent + longest > width && 2 * indentStep.length + longest <= width;
 };
 
 /** Lines of a long block that are shown by default, and how many of them are its last. */
-const usualLines = 24;
-const lastLines = 4;
+const maxBlockLines = 24;
+const tailLines = 4;
 
 /** So few more lines are not worth folding. */
-const slack = 8;
+const minFoldedLines = 8;
 
 /** Characters of either end of a long block that are laid out: no terminal shows more of a few lines. */
-const maxLaidOut = 64 * 1024;
+const maxLayoutLength = 64 * 1024;
 
 /** The lines of a block, some at a time: those of 50 MB are never there as a whole. */
 function* blockLines(
-  { block = "", quoted = false, most = usualLines }: Section,
+  { block = "", quoted = false, maxBlockLines: most = maxBlockLines }: Section,
   indent: string,
   { clean, fold, paint, rail, isBounded }: Layout,
 ): Generator<readonly string[], void> {
   const taken = indent.length + (quoted ? 2 : 0);
   const linesOf = (text: string): readonly string[] =>
     text.split("\n").flatMap((line) => {
-      const own = ownIndent(line);
+      const own = leadingSpaces(line);
       return fold(line.slice(own.length), taken + own.length).map((part) => own + part);
     });
   const shown = (line: string): string => {
@@ -166,7 +166,7 @@ function* blockLines(
     return line.trim() === "" ? "" : indent + line;
   };
   const text = block.replace(/\n$/, "");
-  const isHuge = text.length > 2 * maxLaidOut;
+  const isHuge = text.length > 2 * maxLayoutLength;
   if (!isBounded) {
     // Made safe as a whole: nothing that is looked for is in two pieces.
     const whole = clean(text);
@@ -177,38 +177,38 @@ function* blockLines(
     }
     return;
   }
-  const head = linesOf(clean(isHuge ? text.slice(0, maxLaidOut) : text));
-  if (!isHuge && head.length <= most + slack) return yield head.map(shown);
-  const tail = isHuge ? linesOf(clean(text.slice(-maxLaidOut))) : head;
-  const note = indent + paint("faint", foldedNote(text));
-  yield [...head.slice(0, most - lastLines).map(shown), note, ...tail.slice(-lastLines).map(shown)];
+  const head = linesOf(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
+  if (!isHuge && head.length <= most + minFoldedLines) return yield head.map(shown);
+  const tail = isHuge ? linesOf(clean(text.slice(-maxLayoutLength))) : head;
+  const note = indent + paint("faint", formatFoldNote(text));
+  yield [...head.slice(0, most - tailLines).map(shown), note, ...tail.slice(-tailLines).map(shown)];
 }
 
 /** Widest indent that the rest of a folded line keeps: deeper ones would leave no room on a narrow terminal. */
-const maxOwnIndent = 16;
+const maxKeptIndent = 16;
 
-const ownIndent = (line: string): string => {
+const leadingSpaces = (line: string): string => {
   const own = /^ */.exec(line)?.[0] ?? "";
-  return own.length <= maxOwnIndent ? own : "";
+  return own.length <= maxKeptIndent ? own : "";
 };
 
-const foldedNote = (text: string): string => {
+const formatFoldNote = (text: string): string => {
   let lines = 1;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
-  const on = lines === 1 ? "" : ` on ${grouped(String(lines))} lines`;
-  return `… folded: ${grouped(String(text.length))} characters${on} (--full)`;
+  const on = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
+  return `… folded: ${groupDigits(String(text.length))} characters${on} (--full)`;
 };
 
 /** Digits in groups of three: `1,873`. Anything but a whole number of a readable length stays as it is. */
-export const grouped = (digits: string): string =>
+export const groupDigits = (digits: string): string =>
   /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;
 
 /** Sections under one section, if not all are shown: so many of its first and of its last. */
 const maxSections = 40;
-const keptSections = 15;
+const edgeSections = 15;
 
 /** Sections without those in the middle of too many of a level under one; a note is in their place. */
-const withoutMiddle = (sections: readonly Section[], level: 2 | 3): readonly Section[] => {
+const omitMiddleSections = (sections: readonly Section[], level: 2 | 3): readonly Section[] => {
   /** How many sections of the level each section above it has. */
   const counts: number[] = [];
   const places = sections.map((section) => {
@@ -222,8 +222,8 @@ const withoutMiddle = (sections: readonly Section[], level: 2 | 3): readonly Sec
   return sections.flatMap((section, at) => {
     const { parent, number } = places[at] ?? { parent: -1, number: 0 };
     const count = counts[parent] ?? 0;
-    if (count <= maxSections || number <= keptSections || number > count - keptSections) return [section];
-    const note = `${count - 2 * keptSections} more are left out here (--full)`;
-    return number === keptSections + 1 && section.level === level ? [{ level, note }] : [];
+    if (count <= maxSections || number <= edgeSections || number > count - edgeSections) return [section];
+    const note = `${count - 2 * edgeSections} more are left out here (--full)`;
+    return number === edgeSections + 1 && section.level === level ? [{ level, note }] : [];
   });
 };

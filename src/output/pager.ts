@@ -1,53 +1,58 @@
 /** Shows what is longer than the terminal through a pager, as git does. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { type Host, withoutSecrets } from "../host.ts";
+import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { openSink, type Pieces, type Sink } from "./sink.ts";
 
-interface Paging {
+interface PagedOutput {
   readonly host: Host;
   /** What is printed so far, and what is still to come. */
   readonly pieces: Pieces;
   /** Where it goes if there is no pager. */
-  readonly direct: Sink;
+  readonly fallback: Sink;
   /** Is told the command that can't be started, if a person named it. */
-  readonly missing: (command: string) => void;
+  readonly onMissing: (command: string) => void;
 }
 
 /** Prints through the pager once more has come than the terminal has room for. False if the reader left before the end. */
-export const printPaged = async ({ host, pieces, direct, missing }: Paging): Promise<boolean> => {
+export const printPaged = async ({
+  host,
+  pieces,
+  fallback: direct,
+  onMissing: missing,
+}: PagedOutput): Promise<boolean> => {
   const rest = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   const first: string[] = [];
   const isLong = await fillTerminal(first, rest, host);
   const pager = isLong ? await startPager(host, missing) : undefined;
   if (pager === undefined) return await writeAll(direct, first, rest);
-  let whole = false;
-  const giveBack = host.lendTerminal();
-  const end = () => pager.kill("SIGTERM");
-  host.signal.addEventListener("abort", end, { once: true });
+  let isComplete = false;
+  const restoreTerminal = host.lendTerminal();
+  const killPager = () => pager.kill("SIGTERM");
+  host.signal.addEventListener("abort", killPager, { once: true });
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
     if (pager.stdin !== null) {
-      whole = await writeAll(openSink({ stream: pager.stdin, signal: host.signal }), first, rest);
+      isComplete = await writeAll(openSink({ stream: pager.stdin, signal: host.signal }), first, rest);
     }
   } finally {
     pager.stdin?.end();
     await ended;
-    host.signal.removeEventListener("abort", end);
-    giveBack();
+    host.signal.removeEventListener("abort", killPager);
+    restoreTerminal();
   }
   host.signal.throwIfAborted();
-  return whole;
+  return isComplete;
 };
 
 type Rest = Iterator<string> | AsyncIterator<string>;
 
 const writeAll = async (sink: Sink, first: readonly string[], rest: Rest): Promise<boolean> => {
   for (const piece of first) await sink.write(piece);
-  for (let next = await rest.next(); next.done !== true && !sink.gone; next = await rest.next()) {
+  for (let next = await rest.next(); next.done !== true && !sink.isReaderGone; next = await rest.next()) {
     await sink.write(next.value);
   }
-  return !sink.gone;
+  return !sink.isReaderGone;
 };
 
 /** Takes pieces until they fill the terminal. True if they do. */
@@ -72,19 +77,20 @@ const linesOf = (text: string, columns: number): number =>
 
 /** The pager, running; undefined if there is none, or none is wanted. */
 const startPager = async (host: Host, missing: (command: string) => void): Promise<ChildProcess | undefined> => {
-  const { PAGER: asked, TERM, LESS = "FRX", LV = "-c" } = host.env;
-  const [command, ...args] = asked === undefined ? ["less"] : (splitCommandLine(asked, { windows: false }) ?? [asked]);
+  const { PAGER: wanted, TERM, LESS = "FRX", LV = "-c" } = host.env;
+  const [command, ...args] =
+    wanted === undefined ? ["less"] : (splitCommandLine(wanted, { windows: false }) ?? [wanted]);
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
     // What is shown comes from a service: the pager must not run commands or write files for it.
-    env: { ...withoutSecrets(host.env), LESS, LV, LESSSECURE: "1" },
+    env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   const started = await new Promise<boolean>((resolve) => {
     pager.once("spawn", () => resolve(true));
     pager.on("error", () => resolve(false));
   });
   if (started) return pager;
-  if (asked !== undefined) missing(command);
+  if (wanted !== undefined) missing(command);
   return undefined;
 };

@@ -1,27 +1,27 @@
 /** The texts of a problem, and its lines in a pipe and a log: what measures text is not loaded for them. */
-import type { Problem, Where } from "../failure.ts";
-import { oneLine } from "./safe.ts";
+import type { FailureLocation, Problem } from "../failure.ts";
+import { toOneLine } from "./cleaner.ts";
 import type { Paint } from "./style.ts";
 
 /** Makes text from outside fit to print. */
-export type Clean = (text: string) => string;
+export type TextCleaner = (text: string) => string;
 
 /** `file:line:column`, as far as known. */
-export const positionText = ({ file, line, column }: Pick<Where, "file" | "line" | "column">): string =>
+export const formatPosition = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   [file === "-" ? "standard input" : (file ?? "(input)"), line, column].filter((part) => part !== undefined).join(":");
 
 /** The texts of a problem; nothing in them is made safe yet. */
-export const problemTexts = (problem: Problem, cutMark: string) => {
+export const formatProblemParts = (problem: Problem, ellipsis: string) => {
   const { file, line, column, path = [], from, message, others } = problem;
   // A position in the file that was named already needs no name.
-  const short = (place: string): string =>
+  const shortenLocation = (place: string): string =>
     file !== undefined && place.startsWith(`${file}:`)
       ? place.slice(file.length)
       : place.replace(/^-(?=:|$)/, "standard input");
-  const places = others?.places.map(short) ?? [];
-  const left = others !== undefined && others.count > places.length ? `, ${cutMark}` : "";
+  const places = others?.places.map(shortenLocation) ?? [];
+  const left = others !== undefined && others.count > places.length ? `, ${ellipsis}` : "";
   return {
-    position: file === undefined && line === undefined ? "" : `${positionText(problem)}: `,
+    position: file === undefined && line === undefined ? "" : `${formatPosition(problem)}: `,
     severity: `${problem.severity}:`,
     tone: problem.severity === "error" ? ("bad" as const) : ("warning" as const),
     /** The field is named if no column says it, or if a service says only what it expects. */
@@ -33,16 +33,20 @@ export const problemTexts = (problem: Problem, cutMark: string) => {
 };
 
 /** A problem in a line or two, for a pipe and a log. */
-export const problemLines = (
+export const formatProblemLines = (
   problem: Problem,
-  { clean, paint, isSaid }: { readonly clean: Clean; readonly paint: Paint; readonly isSaid: boolean },
+  {
+    clean,
+    paint,
+    isSaid: isInMessage,
+  }: { readonly clean: TextCleaner; readonly paint: Paint; readonly isSaid: boolean },
 ): readonly string[] => {
-  const { position, severity, tone, message, rule, others } = problemTexts(problem, "…");
-  const line = (text: string): string => oneLine(clean(text));
-  const more = [others, isSaid ? undefined : problem.advice].flatMap((text) =>
+  const { position, severity, tone, message, rule, others } = formatProblemParts(problem, "…");
+  const line = (text: string): string => toOneLine(clean(text));
+  const more = [others, isInMessage ? undefined : problem.advice].flatMap((text) =>
     text === undefined ? [] : `  ${line(text)}`,
   );
-  if (isSaid) return more;
+  if (isInMessage) return more;
   const place = position === "" ? "" : `${line(position.slice(0, -2))}: `;
   return [`${place}${paint(tone, severity)} ${line(message)} ${paint("faint", rule)}`, ...more];
 };

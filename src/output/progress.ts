@@ -1,19 +1,19 @@
 /** How far a run is, on standard error: a spinner, a bar for a person, a line for each change in a build's log, events for a program. */
 
 import type { Host } from "../host.ts";
-import { counted } from "../sentences.ts";
+import { pluralize } from "../sentences.ts";
 
-export interface Progress {
+export interface ProgressIndicator {
   update(label: string): void;
   stop(): void;
 }
 
 /** Work that is done before this many milliseconds have passed needs no spinner, and loads none. */
-const patienceMs = 150;
+const spinnerDelayMs = 150;
 
-export const silent: Progress = { update: () => undefined, stop: () => undefined };
+export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
 
-interface Spinning {
+interface SpinnerOptions {
   readonly host: Host;
   readonly label: string;
   readonly color: boolean;
@@ -22,12 +22,12 @@ interface Spinning {
 }
 
 /** Starts a spinner unless it is stopped soon. */
-export const openProgress = ({ host, label, color, clean }: Spinning): Progress => {
+export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
   const end = new AbortController();
   let text = clean(label);
   let show: ((label: string) => void) | undefined;
   const start = async (): Promise<void> => {
-    await host.sleep(patienceMs, end.signal);
+    await host.sleep(spinnerDelayMs, end.signal);
     const { default: ora } = await import("ora");
     if (end.signal.aborted) return;
     // What is typed meanwhile belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
@@ -52,8 +52,8 @@ export const openProgress = ({ host, label, color, clean }: Spinning): Progress 
   return { update, stop };
 };
 
-export const meterForms = ["bar", "lines", "json", "none"] as const;
-export type MeterForm = (typeof meterForms)[number];
+export const meterFormats = ["bar", "lines", "json", "none"] as const;
+export type MeterFormat = (typeof meterFormats)[number];
 
 interface MeterState {
   /** In a person's words: `checking`, `sending`. */
@@ -75,27 +75,27 @@ interface MeterEvent {
 
 export interface Meter {
   show(state: MeterState): void;
-  tell(event: MeterEvent): void;
+  report(event: MeterEvent): void;
   stop(): void;
 }
 
 interface MeterOptions {
-  readonly form: MeterForm;
+  readonly format: MeterFormat;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
   /** Columns that a bar's text may take. */
   readonly columns: number;
   /** Opens the spinner in front of a bar's text. */
-  readonly spinner: (label: string) => Progress;
+  readonly spinner: (label: string) => ProgressIndicator;
   readonly line: (text: string) => void;
 }
 
 /** The least time between two events that only say how far a run is. */
-const eventEveryMs = 1000;
+const minEventIntervalMs = 1000;
 
 /** Opens a meter. Nothing is shown before something is known. */
-export const openMeter = ({ form, elapsed, columns, spinner, line }: MeterOptions): Meter => {
-  let running: Progress | undefined;
+export const openMeter = ({ format: form, elapsed, columns, spinner, line }: MeterOptions): Meter => {
+  let running: ProgressIndicator | undefined;
   let phase = "";
   let since = 0;
   const show = (state: MeterState): void => {
@@ -104,19 +104,19 @@ export const openMeter = ({ form, elapsed, columns, spinner, line }: MeterOption
     const { bytes, ofBytes = null, groups = null } = state;
     if (form === "bar") {
       if (isNew) since = elapsed();
-      const text = barText(state, { ms: elapsed() - since, columns });
+      const text = formatBar(state, { ms: elapsed() - since, columns });
       if (running === undefined) running = spinner(text);
       else running.update(text);
-    } else if (form === "json" && (isNew || elapsed() - since >= eventEveryMs)) {
+    } else if (form === "json" && (isNew || elapsed() - since >= minEventIntervalMs)) {
       since = elapsed();
       line(JSON.stringify({ event: phase, bytes, of_bytes: ofBytes, groups }));
     } else if (form === "lines" && isNew) {
-      line(ofBytes === null ? phase : `${phase} ${megabytes(ofBytes)}`);
+      line(ofBytes === null ? phase : `${phase} ${formatMegabytes(ofBytes)}`);
     }
   };
   return {
     show,
-    tell: ({ event, text, facts }) => {
+    report: ({ event, text, facts }) => {
       if (form === "lines") line(text);
       else if (form === "json") line(JSON.stringify({ event, ...facts }));
     },
@@ -129,22 +129,25 @@ const maxCells = 20;
 const minCells = 5;
 
 /** The text of a bar: the bar, bytes, groups, rate and the time left; each part is whole or left out. */
-export const barText = (
+export const formatBar = (
   { phase, bytes, ofBytes, groups }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
 ): string => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
-  const hasEnd = share !== undefined && share > 0 && rate > 0;
+  const hasEstimate = share !== undefined && share > 0 && rate > 0;
   // Those of the highest rank are left out first.
   const parts = [
     { text: phase, rank: 0 },
     { text: share === undefined ? "" : `${Math.floor(share * 100)}%`, rank: 1 },
-    { text: ofBytes === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(ofBytes)}`, rank: 3 },
-    { text: groups === undefined ? "" : counted(groups, "group"), rank: 5 },
+    {
+      text: ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
+      rank: 3,
+    },
+    { text: groups === undefined ? "" : pluralize(groups, "group"), rank: 5 },
     // The rate of a file that is still written is that of its writer.
-    { text: rate > 0 && ofBytes !== undefined ? `${megabytes(rate)}/s` : "", rank: 4 },
-    { text: hasEnd ? `${timeText(((ofBytes ?? 0) - bytes) / rate)} left` : "", rank: 2 },
+    { text: rate > 0 && ofBytes !== undefined ? `${formatMegabytes(rate)}/s` : "", rank: 4 },
+    { text: hasEstimate ? `${formatDuration(((ofBytes ?? 0) - bytes) / rate)} left` : "", rank: 2 },
   ].filter(({ text }) => text !== "");
   const textOf = (rank: number): readonly string[] => parts.filter((part) => part.rank <= rank).map(({ text }) => text);
   const fits = [5, 4, 3, 2, 1].find((rank) => textOf(rank).join(" ").length <= columns) ?? 0;
@@ -155,12 +158,12 @@ export const barText = (
   return [first, "█".repeat(filled) + "░".repeat(cells - filled), ...rest].join(" ");
 };
 
-const megabytes = (bytes: number): string => {
+const formatMegabytes = (bytes: number): string => {
   if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
   return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
 };
 
-const timeText = (seconds: number): string => {
+const formatDuration = (seconds: number): string => {
   const whole = Math.ceil(seconds);
   if (whole < 60) return `${whole} s`;
   return whole < 3600 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;

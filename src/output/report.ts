@@ -1,16 +1,16 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
 import { readFileSync, statSync } from "node:fs";
 import { Failure, type Problem } from "../failure.ts";
-import { codeOf, writeWhole } from "../files.ts";
+import { getErrorCode, writeFileAtomically } from "../files.ts";
 import { reportExists, reportUnwritable } from "./failures.ts";
-import type { Clean } from "./problem.ts";
+import type { TextCleaner } from "./problem.ts";
 import type { Screen } from "./screen.ts";
 
-export const reportForms = ["github", "junit"] as const;
-export type ReportForm = (typeof reportForms)[number];
+export const reportFormats = ["github", "junit"] as const;
+export type ReportFormat = (typeof reportFormats)[number];
 
 export interface Report {
-  readonly form: ReportForm;
+  readonly form: ReportFormat;
   /** Name of the JUnit suites. Default: `rollcall check`. */
   readonly title?: string;
   /** Default: standard output. */
@@ -27,16 +27,16 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
   // Its own commands are what the GitHub form is for; texts, and JUnit's XML, may contain no others.
-  const clean: Clean = (own) => safe.lines(safe.text(own));
+  const clean: TextCleaner = (own) => safe.breakCommands(safe.text(own));
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
-  if (file === undefined) return await screen.print([text], { kind: "verbatim", paged: false });
-  requireReportPlace(file, []);
-  writing(file, () => writeWhole(file, [text], mode));
+  if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
+  requireReportFile(file, []);
+  wrapWriteErrors(file, () => writeFileAtomically(file, [text], mode));
 };
 
 /** Makes sure that a file is free, or a report of rollcall's own, and not an input. @throws Failure `report-exists`, `report-unwritable` */
-export const requireReportPlace = (file: string, inputs: readonly string[]): void =>
-  writing(file, () => {
+export const requireReportFile = (file: string, inputs: readonly string[]): void =>
+  wrapWriteErrors(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isFile()) return;
     const isInput = inputs.some((input) => {
@@ -49,18 +49,18 @@ export const requireReportPlace = (file: string, inputs: readonly string[]): voi
     if (isInput || !isReport) throw reportExists(file);
   });
 
-const writing = (file: string, run: () => void): void => {
+const wrapWriteErrors = (file: string, run: () => void): void => {
   try {
     run();
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : reportUnwritable(file, codeOf(thrown));
+    throw thrown instanceof Failure ? thrown : reportUnwritable(file, getErrorCode(thrown));
   }
 };
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
 /** Errors first: GitHub shows ten of each kind. */
-const githubText = (problems: readonly Problem[], clean: Clean): string => {
+const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
   // As GitHub's runner unescapes a command.
   const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   const property = (name: string, value: string | number | undefined): readonly string[] =>
@@ -90,7 +90,7 @@ const problemText = ({ message, advice, others }: Problem): string =>
 const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** One suite for each input, and one for problems of none. Each problem is a test; an input without errors passes one. */
-const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: Clean): string => {
+const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
   const suites = [
@@ -113,7 +113,7 @@ const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean
   ].join("\n");
 };
 
-const suiteOf = (input: string, problems: readonly Problem[], clean: Clean) => {
+const suiteOf = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
   const name = attribute(clean(input));
   const failures = problems.filter(isError).length;
   const tests = problems.length + (failures > 0 ? 0 : 1);
@@ -136,10 +136,10 @@ const suiteOf = (input: string, problems: readonly Problem[], clean: Clean) => {
 };
 
 /** Characters that XML 1.0 can't hold, in any spelling. */
-const notXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 const xmlText = (text: string): string =>
-  text.replace(notXml, "\ufffd").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  text.replace(nonXmlCharacters, "\ufffd").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 const attribute = (text: string): string =>
   xmlText(text).replaceAll('"', "&quot;").replaceAll("\n", "&#10;").replaceAll("\r", "&#13;").replaceAll("\t", "&#9;");

@@ -1,15 +1,15 @@
 /** How things look: color that means something, and the characters that frames and pictures are drawn with. */
 import type { Host } from "../host.ts";
-import type { ColorWhen } from "./screen.ts";
-import type { Tone } from "./view.ts";
+import type { ColorMode } from "./screen.ts";
+import type { Tone } from "./views.ts";
 
 /** Puts a color on text, or leaves it as it is. */
 export type Paint = (tone: Tone | undefined, text: string) => string;
 
-export const plain: Paint = (_, text) => text;
+export const plainPaint: Paint = (_, text) => text;
 
 /** True if a stream gets color: `--color` decides, then `FORCE_COLOR`, then `NO_COLOR`, then whether a terminal reads it. */
-export const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ColorWhen): boolean => {
+export const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ColorMode): boolean => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
   if (forced !== "") return forced !== "0" && forced !== "false";
@@ -17,8 +17,8 @@ export const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", c
 };
 
 /** Loads the colors. Sixteen are enough, and every terminal's owner has chosen them. */
-export const openPaint = async (wanted: boolean): Promise<Paint> => {
-  if (!wanted) return plain;
+export const loadPaint = async (wanted: boolean): Promise<Paint> => {
+  if (!wanted) return plainPaint;
   const { Chalk } = await import("chalk");
   const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
   const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };
@@ -27,45 +27,45 @@ export const openPaint = async (wanted: boolean): Promise<Paint> => {
 
 export interface Glyphs {
   /** In place of text that was left out. */
-  readonly cut: string;
+  readonly ellipsis: string;
   /** The line next to a frame. */
   readonly rail: string;
   /** A full cell, then parts of one from nearly full to nearly empty. */
   readonly cells: string;
   /** The rest of a bar. */
-  readonly rest: string;
+  readonly emptyCell: string;
   /** Heights from low to full. */
   readonly heights: string;
-  readonly across: string;
+  readonly horizontal: string;
   /** Between the ends of a range, and between a mean and its spread. */
-  readonly to: string;
-  readonly spread: string;
+  readonly rangeDash: string;
+  readonly plusMinus: string;
 }
 
 const unicode: Glyphs = {
-  cut: "…",
+  ellipsis: "…",
   rail: "│",
   cells: "█▉▊▋▌▍▎▏",
-  rest: "░",
+  emptyCell: "░",
   heights: "▁▂▃▄▅▆▇█",
-  across: "─",
-  to: "–",
-  spread: "±",
+  horizontal: "─",
+  rangeDash: "–",
+  plusMinus: "±",
 };
 
 const ascii: Glyphs = {
-  cut: "...",
+  ellipsis: "...",
   rail: "|",
   cells: "#",
-  rest: ".",
+  emptyCell: ".",
   heights: "_.-=+*%#",
-  across: "-",
-  to: "-",
-  spread: "+-",
+  horizontal: "-",
+  rangeDash: "-",
+  plusMinus: "+-",
 };
 
 /** What a terminal can draw: ASCII if it says that it is dumb, or the locale names an encoding that is not UTF-8. */
-export const glyphsOf = ({ env }: Pick<Host, "env">): Glyphs => {
+export const selectGlyphs = ({ env }: Pick<Host, "env">): Glyphs => {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   return env.TERM === "dumb" || (locale !== "" && !/utf-?8/i.test(locale)) ? ascii : unicode;
 };

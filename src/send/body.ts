@@ -4,8 +4,8 @@ import * as zlib from "node:zlib";
 import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
 import { comma as commaByte } from "../json/walk.ts";
-import { compressionMissing } from "./failures.ts";
-import type { Frame, PlannedRequest } from "./plan.ts";
+import { compressionUnsupported } from "./failures.ts";
+import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
 /** Bytes of a chunk: few writes, and all of it is still in the processor's cache. */
 const chunkBytes = 2 ** 19;
@@ -14,15 +14,15 @@ const chunkBytes = 2 ** 19;
 const maxGapBytes = 2 ** 14;
 
 /** After so many bytes other work gets its turn: signals, answers, the socket. A read counts as some more. */
-const bytesBetweenTurns = 2 ** 20;
-const bytesOfRead = 2 ** 15;
+const maxBytesBetweenTurns = 2 ** 20;
+const readCostBytes = 2 ** 15;
 
 /** The contents of a body. */
 interface BodyContents {
-  readonly frame: Frame;
+  readonly frame: RequestEnvelope;
   readonly request: PlannedRequest;
   /** Size of the largest chunk in bytes. */
-  readonly room?: number;
+  readonly maxChunkBytes?: number;
 }
 
 /**
@@ -30,15 +30,15 @@ interface BodyContents {
  * All of a part is read before its last byte is given, so that a changed file cannot be sent completely.
  * @throws Failure `input-changed` if the bytes are not those that were checked
  */
-export async function* chunksOf(
+export async function* readBody(
   reading: Reading,
-  { frame, request, room = chunkBytes }: BodyContents,
+  { frame, request, maxChunkBytes: room = chunkBytes }: BodyContents,
 ): AsyncGenerator<Uint8Array, void> {
   const { parts } = reading.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(room, request.bytes));
-  const reader = openReader(reading, chunk);
+  const reader = openPartReader(reading, chunk);
   let filled = 0;
-  for (const piece of piecesOf(reading, { frame, request })) {
+  for (const piece of listPieces(reading, { frame, request })) {
     const isPart = typeof piece === "number";
     const length = isPart ? parts.columns.length.at(piece) : piece.length;
     if (filled + length > chunk.length && filled > 0) {
@@ -60,9 +60,9 @@ export async function* chunksOf(
 }
 
 /** Compares the parts of a source with its bytes, whatever its times say. @throws Failure `input-changed` */
-export const checkSource = async (reading: Reading, source: number): Promise<void> => {
+export const verifySource = async (reading: Reading, source: number): Promise<void> => {
   const { parts } = reading.found;
-  const reader = openReader(reading, Buffer.allocUnsafeSlow(chunkBytes));
+  const reader = openPartReader(reading, Buffer.allocUnsafeSlow(chunkBytes));
   for (let part = 0; part < parts.count; part++) {
     if (parts.columns.source.at(part) !== source) continue;
     const pieces = reader.readLarge(part);
@@ -73,7 +73,7 @@ export const checkSource = async (reading: Reading, source: number): Promise<voi
 const comma = Buffer.of(commaByte);
 
 /** The pieces of a body: bytes, and positions of parts. */
-function* piecesOf(
+function* listPieces(
   { groups, found: { parts } }: Reading,
   { frame, request }: Pick<BodyContents, "frame" | "request">,
 ): Generator<Uint8Array | number, void> {
@@ -99,7 +99,7 @@ function* piecesOf(
 }
 
 /** Opens a reader of parts, which has a chunk of memory. */
-const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
+const openPartReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
   /** Parts that are not read yet, and their positions in the chunk. */
   const added: number[] = [];
@@ -111,9 +111,9 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
   /** Reads bytes of a part's source. They were checked a short time ago: a synchronous read from memory is faster. */
   const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
     const source = sources[sourceOf.at(part)];
-    if (source === undefined || source.bytes.readNow(into, from) < into.length) throw changed(part);
-    bytesSinceTurn += into.length + bytesOfRead;
-    if (bytesSinceTurn < bytesBetweenTurns) return;
+    if (source === undefined || source.bytes.readSync(into, from) < into.length) throw changed(part);
+    bytesSinceTurn += into.length + readCostBytes;
+    if (bytesSinceTurn < maxBytesBetweenTurns) return;
     bytesSinceTurn = 0;
     await new Promise((resolve) => setImmediate(resolve));
   };
@@ -123,7 +123,7 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
    * Finds the added parts that can be read together, from one on. They are a row if one byte is between them in the
    * source and in the chunk, where it is a comma: then they are read to their positions.
    */
-  const runFrom = (first: number) => {
+  const findReadableRange = (first: number) => {
     const part = added[first] ?? 0;
     const [source, start] = [sourceOf.at(part), startOf.at(part)];
     let isRow = true;
@@ -148,7 +148,7 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
     /** Reads all added parts. @throws Failure `input-changed` */
     readAdded: async (): Promise<void> => {
       for (let first = 0; first < added.length; ) {
-        const { part, end, start, after, isRow } = runFrom(first);
+        const { part, end, start, after, isRow } = findReadableRange(first);
         if (!isRow) scattered ??= Buffer.allocUnsafeSlow(chunk.length);
         const memory = (isRow ? undefined : scattered) ?? chunk;
         const base = isRow ? (positions[first] ?? 0) : 0;
@@ -186,17 +186,17 @@ const openReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
 /** How requests are compressed: the names of `Content-Encoding`. */
 export type Compression = "gzip" | "zstd";
 
-const makers = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
+const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
 
 /** Largest piece of compressed bytes. */
 const maxPieceBytes = 2 ** 18;
 
-/** Opens a compressor. @throws Failure `compression-missing` if this version of Node lacks it */
+/** Opens a compressor. @throws Failure `compression-unsupported` if this version of Node lacks it */
 export const openCompressor = (form: Compression): Transform => {
   // Node 22.15, 23.8 and newer have zstd; the types are those of the oldest Node that is supported.
-  const make: unknown = Reflect.get(zlib, makers[form]);
+  const make: unknown = Reflect.get(zlib, compressorNames[form]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
-  if (!(compressor instanceof Transform)) throw compressionMissing(form);
+  if (!(compressor instanceof Transform)) throw compressionUnsupported(form);
   return compressor;
 };
 

@@ -1,22 +1,22 @@
 /** Delivers what was read of whole files, and writes what is not valid of it to a file. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
-import { optionValueWrong } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { assignDedupKeys, firstFileOf, invalidInput, type Reading } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { EarlierRuns, nothingWritten, openRunLedger, type RunLedger } from "../ledger/index.ts";
-import { chunksOf, compress } from "./body.ts";
-import { type Delivery, openDelivery, rejectsPath } from "./delivery.ts";
+import { compress, readBody } from "./body.ts";
+import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
+import { GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import type { DeliverOptions } from "./options.ts";
-import { GroupOutcomes, rejectInvalid } from "./outcomes.ts";
 import { cutRequests, planRequests } from "./plan.ts";
-import { checkRejectsFree, type Rejected, writeRejects } from "./rejects.ts";
-import { filesOf, type LogResult, logResult } from "./result.ts";
+import { type RejectedGroup, requireWritableRejects, writeRejects } from "./rejects.ts";
+import { type LogResult, listInputNames, logResult } from "./result.ts";
+import { emptySendResult, type SendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
-import { nothingSent, type SendResult } from "./sent.ts";
 
-/** As `deliverReading` of the module. */
-export const deliverReading = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
+/** As `deliverGroups` of the module. */
+export const deliverGroups = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
   const outcomes = requireValid(reading, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
   const file = firstFileOf(reading);
@@ -24,18 +24,18 @@ export const deliverReading = async (reading: Reading, options: DeliverOptions):
   let runLedger: RunLedger | undefined;
   try {
     runLedger = await openRunLedger(options, { destination, input });
-    await runLedger.hold();
+    await runLedger.acquire();
     const dedupKeys = assignDedupKeys(reading.groups);
     const { resendLogged } = options;
     const earlier = new EarlierRuns({ numberOf: dedupKeys.find, input, resendLogged });
     const state = { file, runLedger, outcomes, dedupKeys, earlier, numberOf: (group: number) => group };
     const delivery = openDelivery(reading, { ...options, ...state });
-    await delivery.takeEarlier();
-    return await deliver(reading, delivery);
+    await delivery.readPriorOutcomes();
+    return await sendAndReport(reading, delivery);
   } catch (thrown) {
-    if (!isFailure(thrown, "interrupted")) throw unsent(thrown);
+    if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
     // A signal came while another run was waited for: nothing was sent, and that is a result too.
-    return logResult(reading, { ...options, outcomes, sent: nothingSent(thrown), ledger: null });
+    return logResult(reading, { ...options, outcomes, sent: emptySendResult(thrown), ledger: null });
   } finally {
     await runLedger?.close();
   }
@@ -46,54 +46,54 @@ export const writeRejected = async (
   reading: Reading,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
-  const path = rejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
-  const rejected = rejectedOf(requireValid(reading, { skips: true, sends: false }), undefined);
-  await checkRejectsFree(path, { written: nothingWritten, needed: true });
+  const path = resolveRejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
+  const rejected = listRejected(requireValid(reading, { skips: true, sends: false }), undefined);
+  await requireWritableRejects(path, { written: nothingWritten, needed: true });
   await writeRejects(reading, { path, rejected, written: nothingWritten, redact });
   return path;
 };
 
 /** Adds to a failure of the ledger before the first request that nothing was sent. */
-export const unsent = (thrown: unknown): unknown =>
-  thrown instanceof Failure && thrown.code === "storage" ? thrown.also({ unsent: true }) : thrown;
+export const markUnsent = (thrown: unknown): unknown =>
+  thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
 
-const deliver = async (reading: Reading, delivery: Delivery): Promise<LogResult> => {
+const sendAndReport = async (reading: Reading, delivery: Delivery): Promise<LogResult> => {
   const { options, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = reading;
   // What the service will refuse is not known before.
-  const isNeeded = options.onRefused === "skip" || outcomes.which("rejected").length > 0;
-  if (!dryRun) await delivery.checkRejects(isNeeded);
+  const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
+  if (!dryRun) await delivery.requireWritableRejects(isNeeded);
   const { errors } = problems;
-  const resent = compareWithEarlier(reading, delivery);
-  if (resent.length > 0 && options.onUnknown !== "resend") options.onSettling(resent.length);
+  const resent = applyPriorOutcomes(reading, delivery);
+  if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
   const requests = planRequests(reading, {
     frame: delivery.frame(),
-    groups: outcomes.which("not_sent"),
+    groups: outcomes.groupsWith("not_sent"),
     // An address may take now what it refused before: one request is tried as it is.
-    limit: oneRequest ? { bytes: maxRequestBytes, isFound: false } : delivery.limit(),
+    limit: oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : delivery.limit(),
     oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
-  if (problems.errors > errors) throw invalidInput(problems, filesOf(reading), { unsent: true });
+  if (problems.errors > errors) throw invalidInput(problems, listInputNames(reading), { unsent: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
     await writeBody(reading, { delivery, jobs });
     const planned = jobs.map((job) => {
       const { groups, bytes } = job.request;
-      return { groups: groups.length, bytes, key: delivery.keyOf(job) };
+      return { groups: groups.length, bytes, key: delivery.findKey(job) };
     });
-    return logResult(reading, { ...options, planned, sent: undefined, ledger: runLedger.facts });
+    return logResult(reading, { ...options, planned, sent: undefined, ledger: runLedger.resultFacts });
   }
   const sent = jobs.length === 0 ? undefined : await send(reading, { delivery, jobs });
   const replaced: string[] = [];
   if (sent !== undefined) {
-    for (const source of reading.sources) if (await source.replaced?.()) replaced.push(source.name);
+    for (const source of reading.sources) if (await source.isReplaced?.()) replaced.push(source.name);
   }
-  await delivery.takeBackRefused();
-  const rejected = rejectedOf(outcomes, sent);
+  await delivery.subtractRefused();
+  const rejected = listRejected(outcomes, sent);
   // What keeps the file from being written is no reason to hide what was logged.
-  const written = await delivery.reject(rejected).catch((thrown: unknown) => {
+  const written = await delivery.appendRejected(rejected).catch((thrown: unknown) => {
     if (thrown instanceof Failure) return thrown;
     throw thrown;
   });
@@ -104,26 +104,26 @@ const deliver = async (reading: Reading, delivery: Delivery): Promise<LogResult>
     replaced,
     rejectsFile: rejected.length > 0 && unwritten === undefined ? rejectsFile : undefined,
     rejectsEmpty: written === 0,
-    unwritten,
-    ledger: runLedger.facts,
+    rejectsFailure: unwritten,
+    ledger: runLedger.resultFacts,
   });
 };
 
-interface Sending {
+interface DeliveryJobs {
   readonly delivery: Delivery;
   readonly jobs: readonly Job[];
 }
 
-/** Writes the body that was asked for. @throws Failure `option-value-wrong` if there is no such request */
-const writeBody = async (reading: Reading, { delivery, jobs }: Sending): Promise<void> => {
-  const { body, compress: form } = delivery.options;
+/** Writes the body that was asked for. @throws Failure `invalid-option-value` if there is no such request */
+const writeBody = async (reading: Reading, { delivery, jobs }: DeliveryJobs): Promise<void> => {
+  const { body, compression: form } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
     const wanted = jobs.length === 0 ? "nothing: there is no request to send" : `a number from 1 to ${jobs.length}`;
-    throw optionValueWrong({ option: "--body", value: String(body.number), wanted });
+    throw invalidOptionValue({ option: "--body", value: String(body.number), wanted });
   }
-  const chunks = chunksOf(reading, { frame: delivery.frame(), request });
+  const chunks = readBody(reading, { frame: delivery.frame(), request });
   for await (const piece of form === undefined ? chunks : await compress(chunks, form)) await body.write(piece);
 };
 
@@ -131,23 +131,23 @@ const writeBody = async (reading: Reading, { delivery, jobs }: Sending): Promise
 const maxPauseMs = 2000;
 
 /** Sends all jobs, waits for what other runs make of groups that they have, and sends those that are left. */
-const send = async (reading: Reading, { delivery, jobs }: Sending): Promise<SendResult> => {
+const send = async (reading: Reading, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs } = delivery.options;
-  const sender = await delivery.send(jobs);
+  const sender = await delivery.sendJobs(jobs);
   let since = host.elapsed();
-  let left = sender.takeElsewhere();
+  let left = sender.removeTakenGroups();
   while (left.length > 0 && sender.result().stop === undefined) {
     try {
-      await runLedger.hold();
-      await delivery.takeEarlier();
-      const groups = Uint32Array.from(delivery.compare(left).unsent);
+      await runLedger.acquire();
+      await delivery.readPriorOutcomes();
+      const groups = Uint32Array.from(delivery.compareGroups(left).unsent);
       if (groups.length === 0) break;
       const waitedMs = host.elapsed() - since;
-      if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.facts?.path ?? "", waitedMs);
+      if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(reading, { frame: delivery.frame(), groups, limit: delivery.limit().bytes });
-      await delivery.send(requests.map((request) => ({ request })));
-      left = sender.takeElsewhere();
+      await delivery.sendJobs(requests.map((request) => ({ request })));
+      left = sender.removeTakenGroups();
       if (left.length < groups.length) since = host.elapsed();
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
@@ -157,7 +157,7 @@ const send = async (reading: Reading, { delivery, jobs }: Sending): Promise<Send
   return sender.result();
 };
 
-/** Marks groups with errors as rejected, if they are skipped. @throws Failure `input-invalid` */
+/** Marks groups with errors as rejected, if they are skipped. @throws Failure `invalid-input` */
 const requireValid = (
   reading: Reading,
   { skips, sends }: { readonly skips: boolean; readonly sends: boolean },
@@ -165,30 +165,30 @@ const requireValid = (
   const { problems, groups } = reading;
   if (problems.errors === 0) return new GroupOutcomes(groups.count);
   const outcomes = rejectInvalid(reading);
-  const valid = problems.breaksInput ? 0 : groups.count - outcomes.which("rejected").length;
+  const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
-  throw invalidInput(problems, filesOf(reading), { unsent: sends, valid });
+  throw invalidInput(problems, listInputNames(reading), { unsent: sends, valid });
 };
 
 /** Takes over what became of groups in earlier runs; returns the requests of unknown outcome that are sent again. */
-const compareWithEarlier = (reading: Reading, delivery: Delivery): readonly Job[] => {
+const applyPriorOutcomes = (reading: Reading, delivery: Delivery): readonly Job[] => {
   const { outcomes, earlier } = delivery.options;
   const { problems } = reading;
-  if (!earlier.isEmpty) delivery.compare(outcomes.which("not_sent"));
-  delivery.reportEarlier(() => true);
-  const { jobs, broken } = delivery.unknownRequests();
+  if (!earlier.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
+  delivery.reportPriorRuns(() => true);
+  const { jobs, broken } = delivery.planResends();
   for (const [id, lacks] of broken) problems.report("resend-impossible", { id, lacks }, () => ({}));
   const left = earlier.unknownEntries.length - jobs.length;
   if (left > 0) {
     const resent = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
-    const groups = Math.max(outcomes.which("unknown").length - resent, 0);
+    const groups = Math.max(outcomes.groupsWith("unknown").length - resent, 0);
     problems.report("unresolved-requests", { requests: left, groups }, () => ({}));
   }
   return jobs;
 };
 
 /** Each rejected group, in the order of the input. */
-const rejectedOf = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly Rejected[] => {
+const listRejected = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly RejectedGroup[] => {
   const said = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
-  return Array.from(outcomes.which("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
+  return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
 };

@@ -3,36 +3,36 @@ import { isFailure } from "../failure.ts";
 import { dedupKeyBytes, type Reading, takeBackGroups } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
 import type { Entry } from "../ledger/index.ts";
-import { rejectsNeeded } from "./failures.ts";
+import { rejectsPathMissing } from "./failures.ts";
 import type { DeliverOptions, DeliveryState } from "./options.ts";
-import { type Frame, frameOf, type Limit, requestOf } from "./plan.ts";
-import { checkRejectsFree, noRejects, type Rejected, writeRejects } from "./rejects.ts";
-import { mayResend } from "./request.ts";
-import { dedupKeysOf, type Job, openSender, type Sender } from "./sender.ts";
-import type { SendResult } from "./sent.ts";
+import { type BodyLimit, makeEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
+import { emptyRejects, type RejectedGroup, requireWritableRejects, writeRejects } from "./rejects.ts";
+import { canResend } from "./request.ts";
+import type { SendResult } from "./send-result.ts";
+import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
 
 /** The groups of a reading on their way to the service. */
 export type Delivery = ReturnType<typeof openDelivery>;
 
-/** Opens a delivery. @throws Failure `rejects-needed` */
+/** Opens a delivery. @throws Failure `rejects-path-missing` */
 export const openDelivery = (reading: Reading, options: DeliverOptions & DeliveryState) => {
   const { runLedger, earlier, outcomes, dedupKeys, numberOf } = options;
-  const { written } = runLedger;
+  const { writtenFiles: written } = runLedger;
   const { problems } = reading;
-  const rejectsFile = rejectsPath(options.file, options);
-  const rejects = noRejects();
+  const rejectsFile = resolveRejectsPath(options.file, options);
+  const rejects = emptyRejects();
   let sender: Sender | undefined;
-  const frame = (): Frame => frameOf(reading, options.split);
+  const frame = (): RequestEnvelope => makeEnvelope(reading, options.split);
 
   /** The request of an entry: the same groups in the same order, and the same bytes; else, what of it was not read. */
-  const jobOf = ({ id, key, firstTried, marks, ...entry }: Entry): Job | "groups" | "keys" => {
+  const toJob = ({ id, key, firstTried, marks, ...entry }: Entry): Job | "groups" | "keys" => {
     const groups = new Uint32Array(marks.length / dedupKeyBytes);
     for (let at = 0; at < groups.length; at++) {
       const group = dedupKeys.find(marks, at * dedupKeyBytes);
       if (group < 0) return "groups";
       groups[at] = group;
     }
-    const request = requestOf(reading, { frame: frame(), groups });
+    const request = planRequest(reading, { frame: frame(), groups });
     const isSame = request.bytes === entry.bytes && request.frame === entry.frame;
     return isSame ? { request, recorded: { id, key, firstTried } } : "keys";
   };
@@ -45,20 +45,20 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
     /** Returns what sending came to so far; undefined if nothing was sent. */
     sent: (): SendResult | undefined => sender?.result(),
     /** Returns how many lines the rejects file has so far. */
-    rejectedLines: () => rejects.lines,
+    countRejectedLines: () => rejects.lines,
 
     /** Returns the largest body: the given size, or what the address was found to take. */
-    limit(): Limit {
-      const { maxBytes = options.maxRequestBytes } = runLedger;
+    limit(): BodyLimit {
+      const { maxBodyBytes: maxBytes = options.maxRequestBytes } = runLedger;
       const bytes = Math.min(options.maxRequestBytes, maxBytes);
-      return { bytes, isFound: maxBytes < options.maxRequestBytes };
+      return { bytes, isDiscovered: maxBytes < options.maxRequestBytes };
     },
 
     /** Takes over what other runs did since it was last asked. */
-    takeEarlier: async () => await earlier.take(runLedger.entries()),
+    readPriorOutcomes: async () => await earlier.addEntries(runLedger.entries()),
 
     /** Compares groups with other runs; returns those to be sent, and those with an unknown outcome. */
-    compare(groups: Iterable<number>) {
+    compareGroups(groups: Iterable<number>) {
       const unsent: number[] = [];
       const unknown: number[] = [];
       for (const group of groups) {
@@ -71,43 +71,43 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
     },
 
     /** Returns requests of other runs with an unknown outcome: those that are sent again, and those that cannot be. */
-    unknownRequests() {
+    planResends() {
       const jobs: Job[] = [];
-      const broken = new Map<string, "groups" | "keys">();
+      const unsendable = new Map<string, "groups" | "keys">();
       for (const entry of earlier.unknownEntries) {
-        if (!mayResend(entry, options)) continue;
-        const job = jobOf(entry);
-        if (typeof job === "string") broken.set(entry.id, job);
+        if (!canResend(entry, options)) continue;
+        const job = toJob(entry);
+        if (typeof job === "string") unsendable.set(entry.id, job);
         else jobs.push(job);
       }
-      return { jobs, broken };
+      return { jobs, broken: unsendable };
     },
 
     /** Returns the key that a request would have; null if it has none, or another in every run. */
-    keyOf: ({ request, recorded }: Job): string | null =>
-      recorded?.key ?? runLedger.keyFor(dedupKeysOf(request, dedupKeys)),
+    findKey: ({ request, recorded }: Job): string | null =>
+      recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
 
     /** Sends requests. @param isLast true if a signal left these to do: each is tried once */
-    async send(jobs: readonly Job[], isLast = false): Promise<Sender> {
+    async sendJobs(jobs: readonly Job[], isLast = false): Promise<Sender> {
       sender ??= openSender(reading, { ...options, client: await options.client(), frame: frame() });
       await sender.send(jobs, isLast);
       return sender;
     },
 
     /** Checks that the rejects file can be written. @param needed true if something will be rejected, as far as is known */
-    async checkRejects(needed: boolean): Promise<void> {
-      if (rejectsFile !== undefined) await checkRejectsFree(rejectsFile, { written, needed });
+    async requireWritableRejects(needed: boolean): Promise<void> {
+      if (rejectsFile !== undefined) await requireWritableRejects(rejectsFile, { written, needed });
     },
 
     /** Adds groups to the rejects file; returns its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
-    async reject(rejected: readonly Rejected[]): Promise<number> {
+    async appendRejected(rejected: readonly RejectedGroup[]): Promise<number> {
       if (rejectsFile === undefined || rejected.length === 0) return rejects.lines;
       const { redact } = options;
       return await writeRejects(reading, { path: rejectsFile, rejected, written, redact, soFar: rejects });
     },
 
     /** Takes what the service refused out of the metrics; what cannot be read again stays in them. */
-    async takeBackRefused(): Promise<void> {
+    async subtractRefused(): Promise<void> {
       const refused = sender?.result().refused.map(({ group }) => group) ?? [];
       await takeBackGroups(reading, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
@@ -115,7 +115,7 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
     },
 
     /** Reports groups that were logged from an input of another name, and a ledger that knows of no earlier run. */
-    reportEarlier(isCounted: (group: number) => boolean): void {
+    reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
       for (let group = 0; group < outcomes.count && !earlier.isEmpty; group++) {
         if (isCounted(group) && earlier.wasLoggedElsewhere(numberOf(group))) elsewhere++;
@@ -124,7 +124,7 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
         const at = new Date(earlier.loggedElsewhereAt).toISOString();
         problems.report("logged-before", { groups: elsewhere, at }, () => ({}));
       }
-      const { facts } = runLedger;
+      const { resultFacts: facts } = runLedger;
       if (facts?.created === true && options.host.env.CI) {
         problems.report("new-ledger", { path: facts.path }, () => ({}));
       }
@@ -132,13 +132,13 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
   };
 };
 
-/** Returns where rejected lines go; undefined if nothing is rejected. @throws Failure `rejects-needed` */
-export const rejectsPath = (
+/** Returns where rejected lines go; undefined if nothing is rejected. @throws Failure `rejects-path-missing` */
+export const resolveRejectsPath = (
   input: string,
   { rejects, onInvalid, onRefused }: Pick<DeliverOptions, "rejects" | "onInvalid" | "onRefused">,
 ): string | undefined => {
   if (onInvalid === "stop" && onRefused === "stop") return undefined;
   const remote = isRemote(input);
-  if (rejects === undefined && (input === "-" || remote)) throw rejectsNeeded(remote);
+  if (rejects === undefined && (input === "-" || remote)) throw rejectsPathMissing(remote);
   return rejects ?? `${input}.rejected`;
 };

@@ -5,15 +5,15 @@ import type { Compression } from "./body.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
 export type { DeliverOptions, OnUnknown, StopOrSkip } from "./options.ts";
-export { type CheckResult, checkResult, type LogResult, unreadResult } from "./result.ts";
-export type { SendProgress } from "./sent.ts";
+export { type CheckResult, checkResult, emptyResult as unreadResult, type LogResult } from "./result.ts";
+export type { SendProgress } from "./send-result.ts";
 
 type DeliverModule = typeof import("./deliver.ts");
 type FollowModule = typeof import("./follow/follow.ts");
 
 /** Delivers what was read. The result has what the network and the service did. @throws Failure before that */
-export const deliverReading: DeliverModule["deliverReading"] = async (reading, options) =>
-  await (await import("./deliver.ts")).deliverReading(reading, options);
+export const deliverReading: DeliverModule["deliverGroups"] = async (reading, options) =>
+  await (await import("./deliver.ts")).deliverGroups(reading, options);
 
 /** Writes what is not valid to a new file, and the reasons to another; returns the file. @throws Failure `rejects-…` */
 export const writeRejected: DeliverModule["writeRejected"] = async (reading, options) =>
@@ -23,7 +23,7 @@ export const writeRejected: DeliverModule["writeRejected"] = async (reading, opt
 export const followFile: FollowModule["followFile"] = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 
-/** Checks that requests can be compressed. @throws Failure `compression-missing` */
+/** Checks that requests can be compressed. @throws Failure `compression-unsupported` */
 export const checkCompression = async (form: Compression | undefined): Promise<void> => {
   if (form !== undefined) (await import("./body.ts")).openCompressor(form).destroy();
 };

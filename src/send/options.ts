@@ -3,9 +3,9 @@ import type { Client } from "../client/index.ts";
 import type { DedupKeys } from "../groups/index.ts";
 import type { EarlierRuns, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
 import type { Compression } from "./body.ts";
-import type { GroupOutcomes } from "./outcomes.ts";
-import type { Frame } from "./plan.ts";
-import type { SendProgress } from "./sent.ts";
+import type { GroupOutcomes } from "./group-outcomes.ts";
+import type { RequestEnvelope } from "./plan.ts";
+import type { SendProgress } from "./send-result.ts";
 
 /** What stops a run, and what it skips. */
 export type StopOrSkip = "stop" | "skip";
@@ -30,14 +30,14 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Redacts secrets in JSON that is written to a file. */
   readonly redact: (json: string) => string;
   /** Undefined if requests are not compressed. */
-  readonly compress: Compression | undefined;
+  readonly compression: Compression | undefined;
   /** Which body, from 1, is written instead of being sent; each piece is valid until it was written. */
   readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
   /** Called once if the first request took long and more follow, one after the other. */
   readonly onSlow: (ms: number, left: number) => void;
   readonly onProgress: (progress: SendProgress) => void;
   /** Called with the number of unknown requests that are sent again because the service honors their keys. */
-  readonly onSettling: (requests: number) => void;
+  readonly onResend: (requests: number) => void;
 }
 
 /** What a delivery knows of groups. */
@@ -55,5 +55,5 @@ export interface DeliveryState {
 /** How requests are sent. */
 export interface SendOptions extends Omit<DeliverOptions, "client">, DeliveryState {
   readonly client: Client;
-  readonly frame: Frame;
+  readonly frame: RequestEnvelope;
 }

@@ -15,22 +15,22 @@ export interface PlannedRequest {
 }
 
 /** The envelope of each body: the bytes before and after the groups, which are separated by commas. */
-export interface Frame {
+export interface RequestEnvelope {
   readonly opening: Buffer;
   readonly closing: Buffer;
   readonly digest: string;
 }
 
 /** The largest body. */
-export interface Limit {
+export interface BodyLimit {
   readonly bytes: number;
   /** True if the service was found to have it. */
-  readonly isFound: boolean;
+  readonly isDiscovered: boolean;
 }
 
 /** Groups, by their positions, and their envelope. */
-interface Framed {
-  readonly frame: Frame;
+interface EnvelopedGroups {
+  readonly frame: RequestEnvelope;
   readonly groups: Uint32Array;
 }
 
@@ -41,34 +41,34 @@ interface Framed {
  */
 export const planRequests = (
   reading: Reading,
-  { limit, oneRequest, ...framed }: Framed & { readonly limit: Limit; readonly oneRequest: boolean },
+  { limit, oneRequest, ...framed }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
 ): readonly PlannedRequest[] => {
   const requests = cutRequests(reading, { ...framed, limit: limit.bytes });
   if (requests.length > 1 && oneRequest) {
-    const { bytes } = requestOf(reading, framed);
+    const { bytes } = planRequest(reading, framed);
     throw oneRequestTooLarge({ bytes, limit: limit.bytes, requests: requests.length });
   }
   if (requests.length > 1) {
-    reading.problems.report("split-requests", { requests: requests.length, tooLarge: limit.isFound }, () => ({}));
+    reading.problems.report("split-requests", { requests: requests.length, tooLarge: limit.isDiscovered }, () => ({}));
   }
-  reportOversized(reading, { requests, limit });
+  reportOversizedRequests(reading, { requests, limit });
   return requests;
 };
 
 /** Reports each request that is over a limit: a group that cannot be divided. */
-export const reportOversized = (
+export const reportOversizedRequests = (
   reading: Reading,
-  { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: Limit },
+  { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
 ): void => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit.bytes) continue;
-    const data = { bytes, limit: limit.bytes, tooLarge: limit.isFound };
+    const data = { bytes, limit: limit.bytes, tooLarge: limit.isDiscovered };
     reading.problems.report("group-over-limit", data, () => spotOfGroup(reading, groups[0] ?? 0));
   }
 };
 
 /** The envelope of the groups in each request of a run. */
-export const frameOf = ({ ownKeys }: Pick<Reading, "ownKeys">, split: string): Frame => {
+export const makeEnvelope = ({ ownKeys }: Pick<Reading, "ownKeys">, split: string): RequestEnvelope => {
   const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
   const closing = Buffer.from(`]${own}}`);
@@ -76,21 +76,21 @@ export const frameOf = ({ ownKeys }: Pick<Reading, "ownKeys">, split: string): F
 };
 
 /** A request of exactly these groups. */
-export const requestOf = (reading: Reading, { frame, groups }: Framed): PlannedRequest => ({
+export const planRequest = (reading: Reading, { frame, groups }: EnvelopedGroups): PlannedRequest => ({
   groups,
-  bytes: sizesOf(reading, { frame, groups }).bytesOf(0, groups.length),
+  bytes: measureBodies(reading, { frame, groups }).bytesOf(0, groups.length),
   frame: frame.digest,
 });
 
 /** Cuts groups into as few requests within a limit as possible: near-equal, or all but the last as full as possible. */
 export const cutRequests = (
   reading: Reading,
-  { frame, groups, limit, areFull = false }: Framed & { readonly limit: number; readonly areFull?: boolean },
+  { frame, groups, limit, areFull = false }: EnvelopedGroups & { readonly limit: number; readonly areFull?: boolean },
 ): readonly PlannedRequest[] => {
-  const sizes = sizesOf(reading, { frame, groups });
-  const fewest = fillRequests(sizes, limit);
+  const sizes = measureBodies(reading, { frame, groups });
+  const fewest = cutAtLimit(sizes, limit);
   const isEven = !areFull && fewest.length > 2;
-  const cuts = isEven ? fillRequests(sizes, smallestLimit(sizes, limit, fewest.length)) : fewest;
+  const cuts = isEven ? cutAtLimit(sizes, findSmallestLimit(sizes, limit, fewest.length)) : fewest;
   return cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
     return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), frame: frame.digest };
@@ -98,9 +98,9 @@ export const cutRequests = (
 };
 
 /** Sizes of bodies with adjacent groups. */
-type Sizes = ReturnType<typeof sizesOf>;
+type BodySizes = ReturnType<typeof measureBodies>;
 
-const sizesOf = (reading: Reading, { frame, groups }: Framed) => {
+const measureBodies = (reading: Reading, { frame, groups }: EnvelopedGroups) => {
   const around = frame.opening.length + frame.closing.length;
   /** Bytes of the groups before each, with a comma after each: a request of several is one comma shorter. */
   const before = new Float64Array(groups.length + 1);
@@ -113,7 +113,7 @@ const sizesOf = (reading: Reading, { frame, groups }: Framed) => {
 };
 
 /** Returns where to cut so that each request is as full as possible, 0 and the end included. */
-const fillRequests = ({ count, bytesOf }: Sizes, limit: number): readonly number[] => {
+const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly number[] => {
   const cuts = [0];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
@@ -128,12 +128,12 @@ const fillRequests = ({ count, bytesOf }: Sizes, limit: number): readonly number
 };
 
 /** The smallest limit that needs no more cuts: the requests are then as equal as possible. */
-const smallestLimit = (sizes: Sizes, limit: number, cuts: number): number => {
+const findSmallestLimit = (sizes: BodySizes, limit: number, cuts: number): number => {
   let low = 1;
   let high = limit;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (fillRequests(sizes, middle).length <= cuts) high = middle;
+    if (cutAtLimit(sizes, middle).length <= cuts) high = middle;
     else low = middle + 1;
   }
   return low;

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Problems, problemOf } from "../check/rules/problems.ts";
-import type { Judgement } from "../check/rules/rules.ts";
+import { createProblem, Problems } from "../check/rules/problems.ts";
+import type { Strictness } from "../check/rules/rules.ts";
 import { Scan } from "../check/scan.ts";
-import { Failure, isFailure, type Problem, problemFacts } from "../failure.ts";
-import { clearDrafts, codeOf, type Draft, openDraft } from "../files.ts";
+import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
+import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import {
   type GroupPart,
   groupClosing,
@@ -19,19 +19,19 @@ import {
   Window,
 } from "../groups/index.ts";
 import { memoryBytes, modeOf, placeOfLine, type Source } from "../input/index.ts";
-import { memberAt, parsedAt, rootOf } from "../json/table.ts";
+import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import { endOfLine, newline, skipWhite } from "../json/walk.ts";
 import type { Written } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 /** A group that was rejected, and the reasons that are not among the problems of reading. */
-export interface Rejected {
+export interface RejectedGroup {
   readonly group: number;
   readonly problems: readonly Problem[];
 }
 
 /** What a rejects file has so far: what is rejected later follows. */
-interface RejectsSoFar {
+interface RejectsState {
   lines: number;
   /** True if the last line has its end. */
   isEnded: boolean;
@@ -40,62 +40,62 @@ interface RejectsSoFar {
 }
 
 /** A rejects file without lines. */
-export const noRejects = (): RejectsSoFar => ({ lines: 0, isEnded: true, keys: new Map() });
+export const emptyRejects = (): RejectsState => ({ lines: 0, isEnded: true, keys: new Map() });
 
 /** The file of the reasons for a rejects file. */
-const reasonsFile = (path: string): string => `${path}.reasons`;
+const toReasonsPath = (path: string): string => `${path}.reasons`;
 
 /** The name by which a file is remembered before it is written. */
-const upcoming = (path: string): string => `${path}.new`;
+const pendingName = (path: string): string => `${path}.new`;
 
-const unwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, codeOf(thrown), thrown);
+const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, getErrorCode(thrown), thrown);
 
 /**
  * Checks that both files can be written: only files that rollcall wrote itself are replaced.
  * @param needed whether something will be written, or may be: if not, the folder may be read-only
  * @throws Failure `rejects-exist`, `rejects-unwritable`: nothing was sent then
  */
-export const checkRejectsFree = async (
+export const requireWritableRejects = async (
   path: string,
   { written, needed }: { readonly written: Written; readonly needed: boolean },
 ): Promise<void> => {
   try {
-    for (const file of [path, reasonsFile(path)]) await checkFree(file, written);
+    for (const file of [path, toReasonsPath(path)]) await requireReplaceable(file, written);
     await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
-      throw unwritable(path, thrown);
+      throw toUnwritable(path, thrown);
     });
   } catch (thrown) {
     if (!isFailure(thrown, "rejects-unwritable")) throw thrown;
-    if (needed) throw thrown.also({ unsent: true });
+    if (needed) throw thrown.withDetails({ unsent: true });
   }
 };
 
-const checkFree = async (file: string, written: Written): Promise<void> => {
-  const digest = await digestOfFile(file);
+const requireReplaceable = async (file: string, written: Written): Promise<void> => {
+  const digest = await hashFile(file);
   // A run that was killed between the two may have remembered what it did not write.
-  const known = [await written.digest(file), await written.digest(upcoming(file))];
+  const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
 /** How rejected groups are written. */
 interface RejectsOptions {
   readonly path: string;
-  readonly rejected: readonly Rejected[];
+  readonly rejected: readonly RejectedGroup[];
   readonly written: Written;
   /** Redacts secrets in the reasons; rejected lines stay byte for byte. */
   readonly redact: (json: string) => string;
-  readonly soFar?: RejectsSoFar;
+  readonly soFar?: RejectsState;
 }
 
 /** Adds to both files, or writes them; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
 export const writeRejects = async (reading: Reading, options: RejectsOptions): Promise<number> => {
-  const { path, rejected, written, redact, soFar = noRejects() } = options;
+  const { path, rejected, written, redact, soFar = emptyRejects() } = options;
   const reasons: string[] = [];
   // Nobody knows who else could read a pipe.
   const own = { written, mode: modeOf(reading.sources, 0o600), isBegun: soFar.lines > 0 };
-  const pieces = rejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
-  await rewrite(path, { ...own, pieces });
-  await rewrite(reasonsFile(path), { ...own, pieces: [Buffer.from(redact(reasons.join("")))] });
+  const pieces = readRejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
+  await replaceFile(path, { ...own, pieces });
+  await replaceFile(toReasonsPath(path), { ...own, pieces: [Buffer.from(redact(reasons.join("")))] });
   return soFar.lines;
 };
 
@@ -106,7 +106,7 @@ const abandonedMs = 2000;
 const chunkBytes = 2 ** 16;
 
 /** What is written to a file. */
-interface Content {
+interface ReplacedContent {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
   /** True if the pieces follow the present content. */
   readonly isBegun: boolean;
@@ -115,11 +115,11 @@ interface Content {
 }
 
 /** Writes a file again, so that it is complete at any time. @throws Failure `rejects-exist`, `rejects-unwritable` */
-const rewrite = async (path: string, { pieces, isBegun, written, mode }: Content): Promise<void> => {
+const replaceFile = async (path: string, { pieces, isBegun, written, mode }: ReplacedContent): Promise<void> => {
   let draft: Draft | undefined;
   try {
     draft = openDraft(path, mode);
-    clearDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
+    removeDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
     const hash = createHash("sha256");
     let gathered: Buffer[] = [];
     let length = 0;
@@ -139,55 +139,55 @@ const rewrite = async (path: string, { pieces, isBegun, written, mode }: Content
     }
     flush();
     const digest = hash.digest("hex");
-    await checkFree(path, written);
-    await written.remember(upcoming(path), digest);
+    await requireReplaceable(path, written);
+    await written.recordDigest(pendingName(path), digest);
     draft.commit();
-    await written.remember(path, digest);
+    await written.recordDigest(path, digest);
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : unwritable(path, thrown);
+    throw thrown instanceof Failure ? thrown : toUnwritable(path, thrown);
   } finally {
     draft?.discard();
   }
 };
 
-const digestOfFile = async (path: string): Promise<string | undefined> => {
+const hashFile = async (path: string): Promise<string | undefined> => {
   try {
     if (!(await stat(path)).isFile()) return "";
     const hash = createHash("sha256");
     for await (const chunk of createReadStream(path)) hash.update(chunk);
     return hash.digest("hex");
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw unwritable(path, thrown);
+    if (getErrorCode(thrown) === "ENOENT") return undefined;
+    throw toUnwritable(path, thrown);
   }
 };
 
-interface RejectedLines extends Required<Pick<RejectsOptions, "rejected" | "soFar">> {
+interface RejectedLinesOptions extends Required<Pick<RejectsOptions, "rejected" | "soFar">> {
   readonly onReason: (line: string) => void;
 }
 
 /** The lines of rejected groups after those so far; each reason is a line of JSON. @throws Failure `input-changed` */
-async function* rejectedLines(
+async function* readRejectedLines(
   reading: Reading,
-  { rejected, soFar, onReason }: RejectedLines,
+  { rejected, soFar, onReason }: RejectedLinesOptions,
 ): AsyncGenerator<Buffer, void> {
-  const errors = errorsByLine(reading);
-  const recheck = openRecheck(reading.problems.judgement);
+  const errors = indexErrorsByLine(reading);
+  const recheck = openRecheck(reading.problems.strictness);
   const window = new Window();
   for (const { group, problems } of rejected) {
     const parts = partsOf(reading, group);
     const [first] = parts;
-    const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(lineKeyOf(part)));
-    const isJoined = reading.sources.length > 1 && (await isAmbiguous(parts, { keys: soFar.keys, window }));
+    const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(partLineKey(part)));
+    const isJoined = reading.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys: soFar.keys, window }));
     /** Lines of the rejects file by lines of the input. */
     const lines = new Map<string, number>();
     const again: Problem[] = [];
-    for await (const { bytes, part, beginsLine, isWhole = false } of copiesOf(parts, { isJoined, window })) {
+    for await (const { bytes, part, beginsLine, isWhole = false } of copyParts(parts, { isJoined, window })) {
       if (beginsLine) soFar.lines++;
-      if (beginsLine && !soFar.isEnded) yield end;
+      if (beginsLine && !soFar.isEnded) yield newlineBytes;
       // An element of a pretty-printed list goes over several lines.
-      const more = part?.source.origin === undefined ? lineEndsIn(bytes) : 0;
-      for (let line = 0; part !== undefined && line <= more; line++) lines.set(lineKeyOf(part, line), soFar.lines);
+      const more = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
+      for (let line = 0; part !== undefined && line <= more; line++) lines.set(partLineKey(part, line), soFar.lines);
       if (part !== undefined && part.source.origin === undefined && isUnexplained && more === 0) {
         again.push(...recheck(part, { bytes, isWhole }));
       }
@@ -196,30 +196,31 @@ async function* rejectedLines(
       soFar.isEnded = bytes.at(-1) === newline;
     }
     const own = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...again, ...problems];
-    const unknown = () => problemOf("group-rejected", undefined, first && placeOfLine(first.source, first.part.line));
+    const unknown = () =>
+      createProblem("group-rejected", undefined, first && placeOfLine(first.source, first.part.line));
     for (const problem of own.length > 0 ? own : [unknown()]) {
-      const rejects_line = lines.get(inputLineOf(problem)) ?? lines.values().next().value ?? 1;
-      onReason(`${JSON.stringify({ ...problemFacts(problem), rejects_line })}\n`);
+      const rejects_line = lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
+      onReason(`${JSON.stringify({ ...toProblemDocument(problem), rejects_line })}\n`);
     }
   }
 }
 
-const end = Buffer.from("\n");
-const comma = Buffer.from(",");
+const newlineBytes = Buffer.from("\n");
+const commaBytes = Buffer.from(",");
 
 /** The line of the input that a part, or a problem, is on; or one of the part's next lines. */
-const lineKeyOf = ({ source, part }: GroupPart, next = 0): string => `${source.name}:${part.line + next}`;
-const inputLineOf = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
+const partLineKey = ({ source, part }: GroupPart, next = 0): string => `${source.name}:${part.line + next}`;
+const problemLineKey = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
 
 /** The line ends in bytes before the last byte. */
-const lineEndsIn = (bytes: Buffer): number => {
+const countLineEnds = (bytes: Buffer): number => {
   let count = 0;
   for (let at = bytes.indexOf(newline); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(newline, at + 1)) count++;
   return count;
 };
 
 /** Bytes that are copied, and the part that they are the first of. */
-interface Copied {
+interface CopiedBytes {
   readonly bytes: Buffer;
   readonly beginsLine: boolean;
   readonly part?: GroupPart;
@@ -228,37 +229,37 @@ interface Copied {
 }
 
 /** Copies the parts of a group: as the lines that they were, or joined to a group on one line. */
-async function* copiesOf(
+async function* copyParts(
   parts: readonly GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: Window },
-): AsyncGenerator<Copied, void> {
+): AsyncGenerator<CopiedBytes, void> {
   if (isJoined) yield { bytes: groupOpening, beginsLine: true };
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
     if (origin !== undefined) {
       for (const [index, record] of (await origin.recordsOf(part.part.line)).entries()) {
-        yield { bytes: Buffer.concat([record, end]), beginsLine: true, ...(index === 0 ? { part } : {}) };
+        yield { bytes: Buffer.concat([record, newlineBytes]), beginsLine: true, ...(index === 0 ? { part } : {}) };
       }
     } else if (isJoined) {
-      if (at > 0) yield { bytes: comma, beginsLine: false };
-      yield { bytes: await window.of(part), beginsLine: false, part };
-    } else yield { ...(await lineOf(part, window)), beginsLine: true, part };
+      if (at > 0) yield { bytes: commaBytes, beginsLine: false };
+      yield { bytes: await window.readPart(part), beginsLine: false, part };
+    } else yield { ...(await readLine(part, window)), beginsLine: true, part };
   }
-  if (isJoined) yield { bytes: Buffer.concat([groupClosing, end]), beginsLine: false };
+  if (isJoined) yield { bytes: Buffer.concat([groupClosing, newlineBytes]), beginsLine: false };
 }
 
 /**
  * True if lines that are a group by their `group_id` would be taken for one with those of another file, which counts
  * from the start again: they are then written as the group, on one line.
  */
-const isAmbiguous = async (
+const hasAmbiguousGroupId = async (
   parts: readonly GroupPart[],
   { keys, window }: { readonly keys: Map<string, Source>; readonly window: Window },
 ): Promise<boolean> => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
-  const value = memberAt(rootOf(await window.of(first)), "group_id");
-  const id = value === undefined ? null : parsedAt(value);
+  const value = memberAt(readRoot(await window.readPart(first)), "group_id");
+  const id = value === undefined ? null : parseValue(value);
   if (id === null) return false;
   const key = JSON.stringify(id);
   const source = keys.get(key) ?? first.source;
@@ -267,29 +268,29 @@ const isAmbiguous = async (
 };
 
 /** The errors that were kept, by file and line. */
-const errorsByLine = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
+const indexErrorsByLine = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted(sources.map(({ name }) => name))) {
     if (problem.severity !== "error") continue;
-    const own = byLine.get(inputLineOf(problem)) ?? [];
-    byLine.set(inputLineOf(problem), own);
+    const own = byLine.get(problemLineKey(problem)) ?? [];
+    byLine.set(problemLineKey(problem), own);
     own.push(problem);
   }
   return byLine;
 };
 
 /** Opens a second check of one line: of a rule that was broken thousands of times, not every problem was kept. */
-const openRecheck = (judgement: Judgement) => {
+const openRecheck = (judgement: Strictness) => {
   // Nobody needs the rest of what is found, but making it for each line takes longer than the check.
-  const found = nothingFound(judgement, { isMarked: false });
+  const found = nothingFound(judgement, { hasDigests: false });
   return (
     { source: { name }, part: { line } }: GroupPart,
     { bytes, isWhole }: { readonly bytes: Buffer; readonly isWhole: boolean },
   ): readonly Problem[] => {
     const problems = new Problems(judgement);
     const source = { name, bytes: memoryBytes([]), touched: async () => false };
-    const scan = new Scan(source, { index: 0, groupBy: undefined, found: { ...found, problems } });
-    scan.takeLines({ kind: "lines", bytes, start: 0, last: false });
+    const scan = new Scan(source, { index: 0, groupBy: undefined, result: { ...found, problems } });
+    scan.scanLines({ kind: "lines", bytes, start: 0, last: false });
     const errors = problems.sorted([name]).filter(({ severity }) => severity === "error");
     // Columns are those of the file only if the bytes are the whole line.
     return errors.map(({ column, ...problem }) => ({
@@ -304,20 +305,21 @@ const openRecheck = (judgement: Judgement) => {
 const marginBytes = 4096;
 
 /** The line that a part is all of, with its end; of a part of a longer text, its bytes on a line of their own. */
-const lineOf = async (own: GroupPart, window: Window): Promise<Pick<Copied, "bytes" | "isWhole">> => {
+const readLine = async (own: GroupPart, window: Window): Promise<Pick<CopiedBytes, "bytes" | "isWhole">> => {
   const { source, part } = own;
   const start = Math.min(part.start, marginBytes);
-  const bytes = await window.at(source, part.start - start, start + part.length + marginBytes);
+  const bytes = await window.read(source, part.start - start, start + part.length + marginBytes);
   const value = unchanged(bytes.subarray(start, start + part.length), own);
   const after = start + part.length;
   const lineEnd = endOfLine(bytes, after);
-  const lineStart = startOfLine(bytes, start);
-  if (lineStart === undefined || skipWhite(bytes, after) < lineEnd) return { bytes: Buffer.concat([value, end]) };
+  const lineStart = findLineStart(bytes, start);
+  if (lineStart === undefined || skipWhite(bytes, after) < lineEnd)
+    return { bytes: Buffer.concat([value, newlineBytes]) };
   return { bytes: bytes.subarray(lineStart, lineEnd + 1), isWhole: true };
 };
 
 /** The start of the line whose first value is at `at`; undefined if something is before it. */
-const startOfLine = (bytes: Buffer, at: number): number | undefined => {
+const findLineStart = (bytes: Buffer, at: number): number | undefined => {
   const start = at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1;
   const text = bytes.toString("latin1", start, at);
   if (/^[ \t\r]*$/.test(text)) return start;

@@ -1,14 +1,14 @@
 /** One request: it is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
-import type { Attempt, Patience } from "../client/index.ts";
+import type { Attempt, RetryBudget } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
 import type { Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
-import { chunksOf, compress } from "./body.ts";
+import { compress, readBody } from "./body.ts";
 import type { OnUnknown, SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { callsTextOf, noCalls } from "./sent.ts";
+import { emptyCallList, findCallList } from "./send-result.ts";
 
 /**
  * What became of a request.
@@ -18,9 +18,9 @@ import { callsTextOf, noCalls } from "./sent.ts";
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
 /** The outcome of an attempt (guarantees.md). A status line decides, even if sending broke. */
-export const outcomeOf = (attempt: Attempt): Outcome => {
-  if (attempt.kind === "broken") return attempt.bodySent ? "unknown" : "not-sent";
-  const { status, bodySent, retryAfterMs } = attempt;
+export const classifyAttempt = (attempt: Attempt): Outcome => {
+  if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
+  const { status, isBodySent: bodySent, retryAfterMs } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
   // Assumed: a 503 that says when to come back is from a proxy before the service.
@@ -30,10 +30,10 @@ export const outcomeOf = (attempt: Attempt): Outcome => {
 };
 
 /** True if no other attempt can change the outcome. */
-export const isFinal = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
+export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
 /** How long rollcall itself may resend an unknown request if the service honors its key (guarantees.md). */
-const honoredMs = 24 * 60 * 60 * 1000;
+const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 /** What decides if the service honors a request's key. */
 interface KeyFacts {
@@ -44,20 +44,20 @@ interface KeyFacts {
 }
 
 /** True if the service is known to answer a second attempt of the same request without logging it again. */
-export const isHonored = (
+export const isKeyHonored = (
   { key, firstTried }: Pick<RecordedRequest, "key" | "firstTried">,
   { host, runLedger, idempotency }: KeyFacts,
 ): boolean => {
   const ageMs = host.now() - firstTried;
   // An attempt in the future was made before the clock was set back: nobody knows how long ago.
-  return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < honoredMs;
+  return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
 /** True if an unknown request is sent again: a person said so, or the service is known to honor its key. */
-export const mayResend = (
+export const canResend = (
   entry: Pick<RecordedRequest, "key" | "firstTried">,
   { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
-): boolean => !resendLogged && (onUnknown === "resend" || isHonored(entry, facts));
+): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
 /** A request that is recorded, and what is known of its attempts. */
 export interface SentRequest {
@@ -66,51 +66,51 @@ export interface SentRequest {
   readonly number: number;
   readonly recorded: RecordedRequest;
   /** True if an attempt may have been logged: then only a success tells what became of it. */
-  isUncertain: boolean;
+  mayBeLogged: boolean;
   /** How that attempt ended, if it was one of this run. */
-  doubt: Failure | undefined;
+  unknownFailure: Failure | undefined;
   /** The result of the last attempt. */
-  last: Omit<Settlement, "state">;
+  lastOutcome: Omit<Settlement, "state">;
 }
 
 /** The run that a request is part of. */
-interface RequestRun extends SendOptions {
+interface RequestContext extends SendOptions {
   /** What ends a wait, and what ends an attempt at once. */
-  readonly until: Pick<Host, "signal" | "urgent">;
-  readonly patience: Patience;
+  readonly signals: Pick<Host, "signal" | "urgent">;
+  readonly patience: RetryBudget;
   /** True if something else ended the run in the meantime. */
   readonly isOver: () => boolean;
   /** Called before the wait for another attempt. */
-  readonly onAgain: (attempt: Attempt, outcome: Outcome) => void;
+  readonly onRetry: (attempt: Attempt, outcome: Outcome) => void;
   /** Called with the bytes that were handed over, and with a negative number for those that no longer count. */
-  readonly onBytes: (bytes: number) => void;
+  readonly onBytesSent: (bytes: number) => void;
 }
 
 /** Attempts a request until it has an outcome, and records attempts that are not final. */
-export const attemptUntilKnown = async (reading: Reading, sent: SentRequest, run: RequestRun): Promise<Attempt> => {
-  const { host, runLedger, frame, compress: form } = run;
+export const sendUntilResolved = async (reading: Reading, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
+  const { host, runLedger, frame, compression: form } = run;
   const { request, recorded } = sent;
-  const chunks = () => chunksOf(reading, { frame, request });
+  const chunks = () => readBody(reading, { frame, request });
   const pieces = form === undefined ? undefined : await compress(chunks(), form);
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
   let firstEndMs: number | undefined;
   for (;;) {
     const attempt = await attemptOnce(sent, { ...run, length, chunks: () => pieces ?? chunks() });
-    const outcome = outcomeOf(attempt);
-    sent.last = settlementOf(attempt);
+    const outcome = classifyAttempt(attempt);
+    sent.lastOutcome = toRecordedOutcome(attempt);
     if (outcome === "unknown") {
-      sent.isUncertain = true;
-      sent.doubt = attempt.failure;
+      sent.mayBeLogged = true;
+      sent.unknownFailure = attempt.failure;
     }
-    if (isFinal(outcome)) return attempt;
-    await recordAttempt(runLedger, { sent, attempt, state: sent.isUncertain ? "unknown" : "not_sent" });
+    if (isFinalOutcome(outcome)) return attempt;
+    await recordAttempt(runLedger, { sent, attempt, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
-    const may = outcome !== "unknown" || run.onUnknown === "resend" || isHonored(recorded, run);
+    const may = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
     const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!may || isLate) return attempt;
     const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    if (!(await run.patience.wait(askedMs, () => run.onAgain(attempt, outcome)))) return attempt;
-    if (!(await runLedger.again(recorded))) return attempt;
+    if (!(await run.patience.wait(askedMs, () => run.onRetry(attempt, outcome)))) return attempt;
+    if (!(await runLedger.recordRetry(recorded))) return attempt;
   }
 };
 
@@ -123,30 +123,30 @@ export const recordAttempt = async (
     state,
   }: { readonly sent: SentRequest; readonly attempt: Attempt; readonly state: Settlement["state"] },
 ): Promise<void> => {
-  const { recorded, last } = sent;
-  await runLedger.settle(recorded, { ...last, state });
+  const { recorded, lastOutcome: last } = sent;
+  await runLedger.recordOutcome(recorded, { ...last, state });
   const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
-  if (echoes && !runLedger.echoesKey) await runLedger.rememberEcho();
+  if (echoes && !runLedger.echoesKey) await runLedger.recordKeyEcho();
 };
 
-const settlementOf = (attempt: Attempt): Omit<Settlement, "state"> => {
-  if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: noCalls };
-  const calls = attempt.failure === undefined ? callsTextOf(attempt.body) : noCalls;
+const toRecordedOutcome = (attempt: Attempt): Omit<Settlement, "state"> => {
+  if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: emptyCallList };
+  const calls = attempt.failure === undefined ? findCallList(attempt.body) : emptyCallList;
   return { status: attempt.status, cause: null, calls };
 };
 
 /** A body, as it is sent. */
-interface Contents {
+interface RequestBody {
   readonly length: number;
   readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, ...run }: RequestRun & Contents,
+  { length, chunks, ...run }: RequestContext & RequestBody,
 ): Promise<Attempt> => {
-  const { client, modelId, idempotency, onBytes, compress: form, runLedger } = run;
-  const grace = openGrace(run.until);
+  const { client, modelId, idempotency, onBytesSent: onBytes, compression: form, runLedger } = run;
+  const grace = openGracePeriod(run.signals);
   let handedOver = 0;
   const body = {
     length,
@@ -178,7 +178,10 @@ const attemptOnce = async (
 export const graceMs = 5000;
 
 /** Opens a signal that aborts some time after the host's, or at once at the second signal. */
-const openGrace = ({ signal, urgent }: RequestRun["until"]): { readonly signal: AbortSignal; end(): void } => {
+const openGracePeriod = ({
+  signal,
+  urgent,
+}: RequestContext["signals"]): { readonly signal: AbortSignal; end(): void } => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const stop = () => abort.abort(signal.reason);

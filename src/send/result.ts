@@ -1,27 +1,27 @@
 /** What a run of `log` or `check` came to: one value, which the screen prints. */
-import { lineText } from "../check/rules/places.ts";
-import { problemOf } from "../check/rules/problems.ts";
+import { formatLine } from "../check/rules/positions.ts";
+import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
-import { type About, type Failure, isFailure, type Problem } from "../failure.ts";
+import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
 import { invalidInput, type LeftOutBy, type Reading, spotOfGroup, unreadableIn } from "../groups/index.ts";
-import { ledgerGone } from "../ledger/failures.ts";
-import { logPartial, logRejected, logUnknown, logUnsettled } from "./failures.ts";
-import { type Counts, type GroupOutcomes, noCounts, rejectInvalid } from "./outcomes.ts";
-import type { Answer, SendResult } from "./sent.ts";
+import { ledgerReplaced } from "../ledger/failures.ts";
+import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
+import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
+import type { Reply, SendResult } from "./send-result.ts";
 
 /** What both commands say of what was read. */
-interface ReadFacts {
+interface DatasetFacts {
   /** Of the groups: lines that cannot be read, whose groups nobody knows. */
   readonly unreadable: number;
   /** None if no group is valid. */
   readonly metrics: Readonly<Record<string, number>>;
   /** What a choice left out; undefined if there was none. */
-  readonly leftOut?: LeftOutBy | undefined;
+  readonly filteredOut?: LeftOutBy | undefined;
 }
 
 /** What a run of `log` came to. */
-export interface LogResult extends ReadFacts {
+export interface LogResult extends DatasetFacts {
   /** `not_sent`: the run ended before anything was sent. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
@@ -32,11 +32,11 @@ export interface LogResult extends ReadFacts {
   readonly requests: number;
   readonly bytes: number;
   /** Each request that would be sent; none if something was to be sent. */
-  readonly planned: readonly WouldBeSent[];
-  readonly groups: Counts;
-  readonly trajectories: Counts;
+  readonly planned: readonly DryRunRequest[];
+  readonly groups: OutcomeCounts;
+  readonly trajectories: OutcomeCounts;
   /** The service's answers, in the order they came. */
-  readonly answers: readonly Answer[];
+  readonly answers: readonly Reply[];
   /** The first call that an answer named. */
   readonly firstCall: string | undefined;
   readonly rejectsFile: string | null;
@@ -49,7 +49,7 @@ export interface LogResult extends ReadFacts {
 }
 
 /** A request of a dry run. */
-interface WouldBeSent {
+interface DryRunRequest {
   readonly groups: number;
   readonly bytes: number;
   /** Its `Idempotency-Key`; null if it has none, or another in every run. */
@@ -57,45 +57,45 @@ interface WouldBeSent {
 }
 
 /** What a run of `check` came to. */
-export interface CheckResult extends ReadFacts {
+export interface CheckResult extends DatasetFacts {
   readonly status: "valid" | "invalid";
   readonly split: string | undefined;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly problems: readonly Problem[];
   /** Problems that were counted and not kept. */
-  readonly problemsLeftOut: number;
+  readonly omittedProblemCount: number;
   readonly failure: Failure | undefined;
 }
 
 /** Returns what reading alone came to. */
 export const checkResult = (reading: Reading): CheckResult => {
   const { problems, split } = reading;
-  const { groups, trajectories } = rejectInvalid(reading).tally(reading.groups);
-  const failure = problems.errors > 0 ? invalidInput(problems, filesOf(reading)) : undefined;
-  const kept = problems.sorted(filesOf(reading));
+  const { groups, trajectories } = rejectInvalid(reading).countByOutcome(reading.groups);
+  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(reading)) : undefined;
+  const kept = problems.sorted(listInputNames(reading));
   return {
     status: failure === undefined ? "valid" : "invalid",
     split,
     groups: { read: groups.read, rejected: groups.rejected },
     trajectories: { read: trajectories.read, rejected: trajectories.rejected },
     problems: kept,
-    problemsLeftOut: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
+    omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
     failure,
-    ...factsOf(reading, split),
+    ...toDatasetFacts(reading, split),
   };
 };
 
-const factsOf = (reading: Reading, split: string | undefined): ReadFacts => ({
+const toDatasetFacts = (reading: Reading, split: string | undefined): DatasetFacts => ({
   unreadable: unreadableIn(reading),
-  leftOut: reading.leftOut,
+  filteredOut: reading.leftOut,
   metrics: reading.found.tally.groups === 0 ? {} : reading.found.tally.metrics(split),
 });
 
 /** What the result of a run is made of. */
-interface LogRun extends Pick<LogResult, "modelId" | "ledger"> {
+interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
   /** What would be sent; undefined if it was sent. */
-  readonly planned?: readonly WouldBeSent[] | undefined;
+  readonly planned?: readonly DryRunRequest[] | undefined;
   /** Undefined if nothing was, or nothing was to be, sent. */
   readonly sent: SendResult | undefined;
   readonly outcomes: GroupOutcomes;
@@ -105,7 +105,7 @@ interface LogRun extends Pick<LogResult, "modelId" | "ledger"> {
   /** Inputs that another file took the name of in the meantime. */
   readonly replaced?: readonly string[];
   /** What kept the rejects file from being written. */
-  readonly unwritten?: Failure | undefined;
+  readonly rejectsFailure?: Failure | undefined;
   readonly split: string;
   readonly batch: string | undefined;
   /** True if what was logged is sent again, with new keys. */
@@ -113,30 +113,30 @@ interface LogRun extends Pick<LogResult, "modelId" | "ledger"> {
 }
 
 /** Returns what planning and sending came to. */
-export const logResult = (reading: Reading, run: LogRun): LogResult => {
+export const logResult = (reading: Reading, run: LogResultParts): LogResult => {
   const { planned, sent, modelId, split, batch, ledger } = run;
-  const { groups, trajectories } = run.outcomes.tally(reading.groups);
-  const failure = planned === undefined ? endOf(reading, { ...run, groups }) : undefined;
+  const { groups, trajectories } = run.outcomes.countByOutcome(reading.groups);
+  const failure = planned === undefined ? findFailure(reading, { ...run, groups }) : undefined;
   return {
-    ...unreadResult({ modelId, split, batch, failure }),
-    status: planned === undefined ? statusOf(groups, failure, sent) : "planned",
+    ...emptyResult({ modelId, split, batch, failure }),
+    status: planned === undefined ? toStatus(groups, failure, sent) : "planned",
     requests: planned?.length ?? sent?.tried ?? 0,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent?.triedBytes ?? 0,
     groups,
     trajectories,
-    answers: sent?.answers.entries ?? [],
-    firstCall: sent?.answers.firstCall,
+    answers: sent?.replies.entries ?? [],
+    firstCall: sent?.replies.firstCall,
     rejectsFile: run.rejectsFile ?? null,
     ledger,
     planned: planned ?? [],
     obstacle: sent?.obstacle,
-    warnings: warningsOf(reading, run),
-    ...factsOf(reading, split),
+    warnings: listWarnings(reading, run),
+    ...toDatasetFacts(reading, split),
   };
 };
 
 /** Returns what a run came to that a signal stopped while it was reading. */
-export const unreadResult = ({
+export const emptyResult = ({
   batch = null,
   ...known
 }: Pick<LogResult, "modelId" | "split" | "failure"> & { readonly batch: string | undefined | null }): LogResult => ({
@@ -145,8 +145,8 @@ export const unreadResult = ({
   batch,
   requests: 0,
   bytes: 0,
-  groups: noCounts(),
-  trajectories: noCounts(),
+  groups: zeroCounts(),
+  trajectories: zeroCounts(),
   unreadable: 0,
   metrics: {},
   answers: [],
@@ -159,39 +159,52 @@ export const unreadResult = ({
 });
 
 /** Names of the inputs. */
-export const filesOf = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
+export const listInputNames = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
 
-const statusOf = (groups: Counts, failure: Failure | undefined, sent: LogRun["sent"]): LogResult["status"] => {
+const toStatus = (
+  groups: OutcomeCounts,
+  failure: Failure | undefined,
+  sent: LogResultParts["sent"],
+): LogResult["status"] => {
   if (groups.unknown > 0) return "unknown";
   if (failure !== undefined) return isUnsent(groups, sent) ? "not_sent" : "partial";
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
 /** True if the service has nothing of what was read, and refused nothing. */
-const isUnsent = ({ logged, already_logged, unknown }: Counts, sent: LogRun["sent"]): boolean =>
+const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, sent: LogResultParts["sent"]): boolean =>
   logged + already_logged + unknown === 0 && (sent?.refused.length ?? 0) === 0;
 
 /** What a run ends with: unknown comes before a signal, a signal before partial, partial before the rest. */
-const endOf = (reading: Reading, run: LogRun & { readonly groups: Counts }): Failure | undefined => {
-  const { sent, groups, unwritten, rejectsFile = "", rejectsEmpty = false } = run;
+const findFailure = (
+  reading: Reading,
+  run: LogResultParts & { readonly groups: OutcomeCounts },
+): Failure | undefined => {
+  const { sent, groups, rejectsFailure: unwritten, rejectsFile = "", rejectsEmpty = false } = run;
   const { stop = unwritten, problems = [], unknown, of: requests = 0, refused = [], tried = 0 } = sent ?? {};
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
   const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: hasLedger };
-  const about = stop === undefined ? {} : aboutStop(stop, problems);
+  const about = stop === undefined ? {} : toStopDetails(stop, problems);
   if (unknown !== undefined) {
     const settles = hasLedger && unknown.isHonored && run.resendLogged !== true;
-    const { request, number, doubt, again } = unknown;
-    const [from = "", to = ""] = [0, -1].map((at) => lineText(spotOfGroup(reading, request.groups.at(at) ?? 0)));
+    const { request, number, unknownFailure: doubt, again } = unknown;
+    const [from = "", to = ""] = [0, -1].map((at) => formatLine(spotOfGroup(reading, request.groups.at(at) ?? 0)));
     const isLast = groups.unknown > request.groups.length;
     const retryable = settles || (hasLedger && notSent > 0);
-    return logUnknown({ ...facts, from, to, request: number, isLast, settles, doubt, again }, { ...about, retryable });
+    return logUnknown(
+      { ...facts, from, to, request: number, isLast, canResolve: settles, unknownFailure: doubt, retryFailure: again },
+      { ...about, retryable },
+    );
   }
-  if (isFailure(stop, "ledger-gone")) return ledgerGone(stop.about.detail ?? "", { logged, notSent });
-  if (groups.unknown > 0) return logUnsettled(facts, about);
+  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
+  if (groups.unknown > 0) return logUnresolved(facts, about);
   if (isFailure(stop, "interrupted")) {
     const again = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
-    return interrupted({ signal: stop.about.signal ?? "SIGTERM" }, { ...aboutObstacle(sent?.obstacle), ...again });
+    return interrupted(
+      { signal: stop.details.signal ?? "SIGTERM" },
+      { ...toObstacleDetails(sent?.obstacle), ...again },
+    );
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
@@ -205,40 +218,40 @@ const endOf = (reading: Reading, run: LogRun & { readonly groups: Counts }): Fai
     return logPartial(facts, { ...about, retryable: hasLedger && stop.retryable });
   }
   const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
-  if (problems.length === 0) return stop.also(unsent);
-  const { status } = stop.about.http ?? {};
+  if (problems.length === 0) return stop.withDetails(unsent);
+  const { status } = stop.details.http ?? {};
   // Its message names the problems.
   return stop.kind === "request-refused" && status !== undefined
-    ? requestRefused(status, { ...stop.about, problems })
-    : stop.also({ problems, ...unsent });
+    ? requestRefused(status, { ...stop.details, problems })
+    : stop.withDetails({ problems, ...unsent });
 };
 
 /** What was in the way of a run before a signal came. */
-const aboutObstacle = (obstacle: Failure | undefined): About => {
+const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
   if (obstacle === undefined) return {};
-  const { http, where } = obstacle.about;
+  const { http, where } = obstacle.details;
   const known = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
   return { ...known, stoppedBy: obstacle.code, cause: obstacle };
 };
 
 /** What a run's end says of something else that stopped it. */
-const aboutStop = (stop: Failure, problems: readonly Problem[]): About => {
-  const said = problems.length > 0 ? problems : (stop.about.problems ?? []);
-  return { ...aboutObstacle(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
+const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDetails => {
+  const said = problems.length > 0 ? problems : (stop.details.problems ?? []);
+  return { ...toObstacleDetails(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
 };
 
 /** The warnings of what was read, in its order, and those of sending, which `--strict` cannot make errors. */
-const warningsOf = (reading: Reading, { sent, replaced = [] }: LogRun): readonly Problem[] => {
+const listWarnings = (reading: Reading, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = reading;
-  const warnings = problems.sorted(filesOf(reading)).filter(({ severity }) => severity === "warning");
-  const isShown = (rule: string): boolean => !problems.judgement.allowed.has(rule);
+  const warnings = problems.sorted(listInputNames(reading)).filter(({ severity }) => severity === "warning");
+  const isShown = (rule: string): boolean => !problems.strictness.allowed.has(rule);
   if (sent?.isDivided === true && sent.accepted > 1 && isShown("split-requests")) {
-    warnings.push(problemOf("split-requests", { requests: sent.accepted, tooLarge: true }));
+    warnings.push(createProblem("split-requests", { requests: sent.accepted, tooLarge: true }));
   }
-  const { cut, notJson } = sent?.answers.unreadable ?? { cut: 0, notJson: 0 };
-  for (let at = 0; at < cut + notJson; at++) warnings.push(problemOf("unreadable-response", { cut: at < cut }));
+  const { cut, notJson } = sent?.replies.unreadableCounts ?? { cut: 0, notJson: 0 };
+  for (let at = 0; at < cut + notJson; at++) warnings.push(createProblem("unreadable-response", { cut: at < cut }));
   if (isShown("input-replaced")) {
-    for (const file of replaced) warnings.push(problemOf("input-replaced", undefined, { file }));
+    for (const file of replaced) warnings.push(createProblem("input-replaced", undefined, { file }));
   }
   return warnings;
 };

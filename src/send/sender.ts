@@ -4,20 +4,20 @@ import { Failure, isFailure } from "../failure.ts";
 import { type DedupKeys, dedupKeyBytes, type Reading } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest, Settlement } from "../ledger/index.ts";
-import { checkSource } from "./body.ts";
+import { verifySource } from "./body.ts";
+import { handleRefusal, handleTooLarge, type RefusedGroup } from "./handle-refusal.ts";
 import type { SendOptions } from "./options.ts";
-import { cutRequests, type PlannedRequest, requestOf } from "./plan.ts";
-import { afterRefusal, afterTooLarge, type RefusedGroup } from "./refusal.ts";
+import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import {
-  attemptUntilKnown,
-  isFinal,
-  isHonored,
+  classifyAttempt,
+  isFinalOutcome,
+  isKeyHonored,
   type Outcome,
-  outcomeOf,
   recordAttempt,
   type SentRequest,
+  sendUntilResolved,
 } from "./request.ts";
-import { addAnswer, noCalls, nothingSent, type RequestChange, type SendResult } from "./sent.ts";
+import { addReply, emptyCallList, emptySendResult, type RequestChange, type SendResult } from "./send-result.ts";
 
 /** A request that takes longer is worth a hint: several at once would be faster. */
 const slowMs = 1000;
@@ -34,24 +34,24 @@ export type Sender = ReturnType<typeof openSender>;
 /** Opens the sender of a run. */
 export const openSender = (reading: Reading, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, frame, concurrency } = options;
-  const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = nothingSent();
+  const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
   const refused: RefusedGroup[] = [];
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   /** Bytes of bodies in flight. */
-  let flyingBytes = 0;
+  let inFlightBytes = 0;
   let unknown: { readonly request: SentRequest; readonly again: Failure | undefined } | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
   /** Jobs that were taken from the queue, without those that were not tried. */
-  let begun = 0;
-  let patience = client.patience();
+  let startedCount = 0;
+  let patience = client.retryBudget();
   let until: Pick<Host, "signal" | "urgent"> = host;
   /** True if a signal came between two requests. */
   let isInterrupted = false;
   /** A defect of the program ends the run too, after the other lanes recorded their requests. */
   let defect: { readonly thrown: unknown } | undefined;
   /** Groups that other runs had when they were to be sent. */
-  let elsewhere: number[] = [];
+  let takenGroups: number[] = [];
   /** True if other runs send groups of the same input. */
   let isSharing = false;
   /** Larger requests are cut before they are sent: the size that a 413 suggests. */
@@ -61,17 +61,17 @@ export const openSender = (reading: Reading, options: SendOptions) => {
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
-  const stopOf = (attempt: Attempt) => (host.signal.aborted ? signalFailure(host) : undefined) ?? attempt.failure;
+  const findStop = (attempt: Attempt) => (host.signal.aborted ? toSignalFailure(host) : undefined) ?? attempt.failure;
   const sendNext = (requests: readonly PlannedRequest[]) => {
     queue.unshift(...requests.map((request) => ({ request })));
   };
-  const noteUnknown = (request: SentRequest, last = request.doubt) => {
+  const markUnknown = (request: SentRequest, last = request.unknownFailure) => {
     outcomes.setAll(request.request.groups, "unknown");
-    unknown = { request, again: last === request.doubt ? undefined : last };
+    unknown = { request, again: last === request.unknownFailure ? undefined : last };
   };
-  const tell = (change?: RequestChange) => {
-    const bytes = Math.min(progress.bytes + flyingBytes, progress.ofBytes);
-    options.onProgress({ ...progress, of: begun + queue.length, bytes, change });
+  const reportProgress = (change?: RequestChange) => {
+    const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
+    options.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
   };
 
   /** Records an outcome. What cannot be recorded is unknown to the next run. */
@@ -79,7 +79,7 @@ export const openSender = (reading: Reading, options: SendOptions) => {
     try {
       await settle();
     } catch (thrown) {
-      noteUnknown(request);
+      markUnknown(request);
       throw thrown;
     }
   };
@@ -90,9 +90,9 @@ export const openSender = (reading: Reading, options: SendOptions) => {
       if (until.signal.aborted && queue.length > 0) isInterrupted = true;
       const job = isOver() || isInterrupted ? undefined : queue.shift();
       if (job === undefined) return;
-      begun++;
+      startedCount++;
       try {
-        if (!(await run(job))) begun--;
+        if (!(await runJob(job))) startedCount--;
       } catch (thrown) {
         if (thrown instanceof Failure) stopWith(thrown);
         else defect ??= { thrown };
@@ -101,32 +101,33 @@ export const openSender = (reading: Reading, options: SendOptions) => {
   };
 
   /** Takes a request from its plan to its outcome; false if smaller requests take its place, or other runs have it. */
-  const run = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
+  const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
       sendNext(cutRequests(reading, { frame, groups, limit }));
       return false;
     }
-    tell();
+    reportProgress();
     for (const [at, source] of reading.sources.entries()) {
-      if (await source.touched()) await checkSource(reading, at);
+      if (await source.touched()) await verifySource(reading, at);
     }
-    const recorded = earlier ?? (await runLedger.begin({ ...request, marks: dedupKeysOf(request, dedupKeys) }));
+    const recorded =
+      earlier ?? (await runLedger.recordRequest({ ...request, marks: collectDedupKeys(request, dedupKeys) }));
     if ("taken" in recorded) {
-      leave(request, recorded.taken);
+      sendUntaken(request, recorded.taken);
       return false;
     }
-    if (earlier !== undefined && !(await runLedger.again(recorded))) return false;
+    if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
     sent.tried++;
     sent.triedBytes += bytes;
-    const last = { status: null, cause: null, calls: noCalls };
+    const last = { status: null, cause: null, calls: emptyCallList };
     await attempt({
       request,
       number: sent.tried,
       recorded,
-      isUncertain: earlier !== undefined,
-      doubt: undefined,
-      last,
+      mayBeLogged: earlier !== undefined,
+      unknownFailure: undefined,
+      lastOutcome: last,
     });
     return true;
   };
@@ -135,80 +136,83 @@ export const openSender = (reading: Reading, options: SendOptions) => {
     const from = host.elapsed();
     let attempt: Attempt;
     try {
-      attempt = await attemptUntilKnown(reading, request, {
+      attempt = await sendUntilResolved(reading, request, {
         ...options,
-        until,
+        signals: until,
         patience,
         isOver,
-        onAgain: (attempt, outcome) => {
+        onRetry: (attempt, outcome) => {
           sent.obstacle = attempt.failure;
-          tell(changeOf(request.request, { attempt, outcome, again: true }));
+          reportProgress(toRequestChange(request.request, { attempt, outcome, again: true }));
         },
-        onBytes: (bytes) => {
-          flyingBytes += bytes;
-          if (bytes > 0) tell();
+        onBytesSent: (bytes) => {
+          inFlightBytes += bytes;
+          if (bytes > 0) reportProgress();
         },
       });
     } catch (thrown) {
       // Failures come from before a body's last byte, or from between two attempts; after a defect nobody can know.
-      if (!(thrown instanceof Failure)) request.isUncertain = true;
-      if (request.isUncertain) noteUnknown(request);
-      const state = request.isUncertain ? "unknown" : "not_sent";
-      await record(request, async () => await runLedger.settle(request.recorded, { ...request.last, state }));
+      if (!(thrown instanceof Failure)) request.mayBeLogged = true;
+      if (request.mayBeLogged) markUnknown(request);
+      const state = request.mayBeLogged ? "unknown" : "not_sent";
+      await record(
+        request,
+        async () => await runLedger.recordOutcome(request.recorded, { ...request.lastOutcome, state }),
+      );
       throw thrown;
     }
     const ms = host.elapsed() - from;
     const left = queue.length;
     if (sent.tried === 1 && concurrency === 1 && ms > slowMs && left > 0) options.onSlow(ms, left);
-    await settle(request, attempt);
+    await finishRequest(request, attempt);
   };
 
   /** Notes the outcome of a request, then records it, then does what follows. */
-  const settle = async (settled: SentRequest, attempt: Attempt) => {
+  const finishRequest = async (settled: SentRequest, attempt: Attempt) => {
     const { request } = settled;
-    const outcome = outcomeOf(attempt);
-    const isUnknown = settled.isUncertain && outcome !== "logged";
+    const outcome = classifyAttempt(attempt);
+    const isUnknown = settled.mayBeLogged && outcome !== "logged";
     if (outcome === "logged") outcomes.setAll(request.groups, "logged");
-    else if (isUnknown) noteUnknown(settled, attempt.failure);
-    if (attempt.kind === "answered") addAnswer(sent.answers, attempt, settled.last.calls);
-    const state = isUnknown ? "unknown" : stateOf(outcome, request);
-    if (isFinal(outcome)) {
+    else if (isUnknown) markUnknown(settled, attempt.failure);
+    if (attempt.kind === "answered") addReply(sent.replies, attempt, settled.lastOutcome.calls);
+    const state = isUnknown ? "unknown" : toEntryState(outcome, request);
+    if (isFinalOutcome(outcome)) {
       await record(settled, async () => await recordAttempt(runLedger, { sent: settled, attempt, state }));
     }
-    sent.obstacle = host.signal.aborted && !isFinal(outcome) ? attempt.failure : undefined;
+    sent.obstacle = host.signal.aborted && !isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
     if (outcome === "logged") {
       sent.accepted++;
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
-      await runLedger.sized(request.bytes, "passed");
+      await runLedger.recordSize(request.bytes, "passed");
     }
     // A group alone tells as much: a request of several that is as large does not pass either.
-    if (outcome === "too-large") await runLedger.sized(request.bytes, "refused");
-    tell(changeOf(request, { attempt, outcome: isUnknown ? "unknown" : outcome, again: false }));
+    if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
+    reportProgress(toRequestChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !isFinal(outcome)) return stopWith(stopOf(attempt));
+    if (isUnknown || !isFinalOutcome(outcome)) return stopWith(findStop(attempt));
     const own = { ...options, request, attempt };
-    const next = outcome === "too-large" ? afterTooLarge(reading, own) : await afterRefusal(reading, own);
+    const next = outcome === "too-large" ? handleTooLarge(reading, own) : await handleRefusal(reading, own);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
     refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);
     sendNext(next.requests ?? []);
     if (next.requests !== undefined || next.refused !== undefined) return;
     sent.problems = next.problems ?? sent.problems;
-    stopWith(next.stop ?? stopOf(attempt));
+    stopWith(next.stop ?? findStop(attempt));
   };
 
   /** Other runs have groups of a request: the others become a request of their own. */
-  const leave = (request: PlannedRequest, taken: Uint8Array) => {
+  const sendUntaken = (request: PlannedRequest, taken: Uint8Array) => {
     // Runs that share an input continue in different positions from then on, and seldom meet again.
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
     isSharing = true;
     const others = new Set<number>();
     for (let at = 0; at < taken.length; at += dedupKeyBytes) others.add(dedupKeys.find(taken, at));
-    elsewhere.push(...request.groups.filter((group) => others.has(group)));
+    takenGroups.push(...request.groups.filter((group) => others.has(group)));
     const groups = request.groups.filter((group) => !others.has(group));
-    if (groups.length > 0) sendNext([requestOf(reading, { frame, groups })]);
+    if (groups.length > 0) sendNext([planRequest(reading, { frame, groups })]);
   };
 
   return {
@@ -222,14 +226,14 @@ export const openSender = (reading: Reading, options: SendOptions) => {
       unknown: unknown && {
         ...unknown.request,
         again: unknown.again,
-        isHonored: isHonored(unknown.request.recorded, options),
+        isHonored: isKeyHonored(unknown.request.recorded, options),
       },
-      stop: sent.stop ?? (isInterrupted ? signalFailure(host) : undefined),
+      stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs; none after a stop, unless it was a signal. `isLast` ones are tried once. */
     async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
       until = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
-      patience = client.patience();
+      patience = client.retryBudget();
       isInterrupted = false;
       // There may be time to send what the signal kept from being sent.
       if (isLast && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
@@ -243,15 +247,15 @@ export const openSender = (reading: Reading, options: SendOptions) => {
     /** Ends the run because of something other than a request. */
     stopWith,
     /** Returns the groups that other runs had, since the last call. */
-    takeElsewhere(): Uint32Array {
-      const groups = Uint32Array.from(elsewhere).sort();
-      elsewhere = [];
+    removeTakenGroups(): Uint32Array {
+      const groups = Uint32Array.from(takenGroups).sort();
+      takenGroups = [];
       return groups;
     },
   };
 };
 
-const changeOf = (
+const toRequestChange = (
   { groups, bytes }: PlannedRequest,
   { attempt, ...change }: { readonly attempt: Attempt; readonly outcome: Outcome; readonly again: boolean },
 ): RequestChange => {
@@ -260,13 +264,13 @@ const changeOf = (
 };
 
 /** The state that the ledger has of a request that is not unknown. */
-const stateOf = (outcome: Outcome, { groups }: PlannedRequest): Settlement["state"] => {
+const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): Settlement["state"] => {
   if (outcome === "logged") return "logged";
   return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
 };
 
 /** The dedup keys of a request's groups, in its order. */
-export const dedupKeysOf = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
+export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const own = new Uint8Array(groups.length * dedupKeyBytes);
   // Nearly all groups are adjacent.
   for (let first = 0, end = 0; first < groups.length; first = end) {
@@ -277,5 +281,5 @@ export const dedupKeysOf = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): U
   return own;
 };
 
-const signalFailure = ({ signal }: Host): Failure | undefined =>
+const toSignalFailure = ({ signal }: Host): Failure | undefined =>
   signal.reason instanceof Failure ? signal.reason : undefined;

@@ -7,14 +7,17 @@ import type { AuthScheme, CredentialUse } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { fileFailure, waitForLock } from "../database/index.ts";
 import type { Problem } from "../failure.ts";
-import { codeOf, looseMode, requireOwn, writeWhole } from "../files.ts";
+import { checkFileMode, getErrorCode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
-import { localKeyUnusable } from "./failures.ts";
+import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
 import type { StoredKey, StoredKeys } from "./store/store.ts";
 
 /** Returns why a request is refused; undefined if it is not. `allowHosts` are names in addition to loopback. */
-export const whyForeign = (headers: IncomingHttpHeaders, allowHosts: readonly string[]): string | undefined => {
+export const foreignRequestReason = (
+  headers: IncomingHttpHeaders,
+  allowHosts: readonly string[],
+): string | undefined => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
   // A page's own name may lead to this machine (DNS rebinding): only names that are meant are answered.
@@ -35,25 +38,25 @@ const hostName = (host: string): string => {
   return (bracketed ?? plain ?? "").toLowerCase();
 };
 
-const title = "the key of the local service";
+const keyTitle = "the key of the local service";
 
 /** How long to wait for another service that makes its key, which takes milliseconds. */
 const maxWaitMs = 10_000;
 
 /** The key in the data folder, and makes it if there is none. @throws Failure `storage` */
-export const localKey = async (
+export const loadLocalKey = async (
   dataDir: string,
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
 ): Promise<{ readonly key: string; readonly path: string }> => {
   const path = join(dataDir, "local.key");
-  requireOwn(path);
+  requireSafeOwnership(path);
   try {
     const key = readKey(path) ?? (await makeKey(path, host));
-    const loose = host.platform === "win32" ? undefined : looseMode(path, "600");
+    const loose = host.platform === "win32" ? undefined : checkFileMode(path, "600");
     if (loose !== undefined) warn(loose);
     return { key, path };
   } catch (thrown) {
-    throw fileFailure(thrown, { path, title });
+    throw fileFailure(thrown, { path, title: keyTitle });
   }
 };
 
@@ -62,23 +65,23 @@ const readKey = (path: string): string | undefined => {
   try {
     text = readFileSync(path, "utf8");
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return undefined;
+    if (getErrorCode(thrown) === "ENOENT") return undefined;
     throw thrown;
   }
   const key = text.trim();
   if (/^[\x21-\x7e]{16,}$/.test(key)) return key;
-  throw localKeyUnusable(path);
+  throw invalidLocalKey(path);
 };
 
 /** Makes a key, unless another service makes one at the same time: that is then the key of both. */
 const makeKey = async (path: string, host: Host): Promise<string> => {
-  const lock = await waitForLock({ path: `${path}.lock`, title, host, maxWaitMs });
-  if (lock === undefined) throw databaseLocked({ path, title }, { where: { file: path } });
+  const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
+  if (lock === undefined) throw databaseLocked({ path, title: keyTitle }, { where: { file: path } });
   try {
     const made = readKey(path);
     if (made !== undefined) return made;
     const key = `rollcall-local-${randomBytes(24).toString("base64url")}`;
-    writeWhole(path, [`${key}\n`], 0o600);
+    writeFileAtomically(path, [`${key}\n`], 0o600);
     return key;
   } finally {
     lock.release();
@@ -86,21 +89,21 @@ const makeKey = async (path: string, host: Host): Promise<string> => {
 };
 
 /** Headers of a request that was passed on. */
-const passedOn = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+const proxyHeaders = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
 
 /** True if a request comes from this machine, by its name, and was not passed on, as far as it says. */
-export const isOwnMachine = ({ headers, socket }: IncomingMessage): boolean =>
+export const isDirectFromLoopback = ({ headers, socket }: IncomingMessage): boolean =>
   isLoopback((socket.remoteAddress ?? "").replace(/^::ffff:/, "")) &&
   isLoopback(hostName(headers.host ?? "")) &&
-  !passedOn.some((name) => headers[name] !== undefined);
+  !proxyHeaders.some((name) => headers[name] !== undefined);
 
-export const isAuthorised = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
-  const given = credentialIn(header, scheme);
-  return given !== undefined && isSame(given, key);
+export const isAuthorized = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
+  const given = parseCredential(header, scheme);
+  return given !== undefined && isSameSecret(given, key);
 };
 
 /** Returns the key in an `Authorization` header of the scheme (interface 5); undefined if there is none. */
-const credentialIn = (header: string | undefined, scheme: AuthScheme): string | undefined => {
+const parseCredential = (header: string | undefined, scheme: AuthScheme): string | undefined => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
@@ -110,7 +113,7 @@ const credentialIn = (header: string | undefined, scheme: AuthScheme): string | 
 };
 
 /** Compares digests, so that neither the length nor the first wrong character shows in the time it takes. */
-const isSame = (given: string, key: string): boolean =>
+const isSameSecret = (given: string, key: string): boolean =>
   timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(key).digest());
 
 export interface Caller {
@@ -124,22 +127,22 @@ export interface Caller {
  * Returns the caller of a request.
  * @throws Refusal 401 for a key that is invalid or revoked, 403 for a key of another use; Failure of the store
  */
-export type Authenticate = (
+export type Authenticator = (
   header: string | undefined,
   asked: { readonly scheme: AuthScheme; readonly use: CredentialUse | undefined },
 ) => Promise<Caller>;
 
 /** How long the keys of the store are cached: a revoked key is refused everywhere within this time. */
-const cachedMs = 2000;
+const keyCacheMs = 2000;
 
-const anybody: Caller = { name: undefined, projects: undefined };
+const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 
 /** Opens the check of the service's own key and those of the store. `elapsed`: monotonic milliseconds. */
-export const openAuthentication = (own: string, keys: StoredKeys, elapsed: () => number): Authenticate => {
+export const openAuthenticator = (own: string, keys: StoredKeys, elapsed: () => number): Authenticator => {
   let cached: { readonly at: number; readonly keys: Promise<ReadonlyMap<string, StoredKey>> } | undefined;
   const validKeys = async (): Promise<ReadonlyMap<string, StoredKey>> => {
-    if (cached === undefined || elapsed() - cached.at >= cachedMs) {
-      const read = { at: elapsed(), keys: keys.list().then(byDigest) };
+    if (cached === undefined || elapsed() - cached.at >= keyCacheMs) {
+      const read = { at: elapsed(), keys: keys.list().then(indexByDigest) };
       cached = read;
       read.keys.catch(() => {
         if (cached === read) cached = undefined;
@@ -148,10 +151,10 @@ export const openAuthentication = (own: string, keys: StoredKeys, elapsed: () =>
     return await cached.keys;
   };
   return async (header, { scheme, use }) => {
-    if (scheme === "none") return anybody;
-    const given = credentialIn(header, scheme);
-    if (given !== undefined && isSame(given, own)) return anybody;
-    const key = given === undefined ? undefined : (await validKeys()).get(digestOf(given).toString("hex"));
+    if (scheme === "none") return unrestrictedCaller;
+    const given = parseCredential(header, scheme);
+    if (given !== undefined && isSameSecret(given, own)) return unrestrictedCaller;
+    const key = given === undefined ? undefined : (await validKeys()).get(keyDigest(given).toString("hex"));
     if (key === undefined) {
       const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
       throw new Refusal(401, "Invalid or missing credentials", { headers: { "WWW-Authenticate": realm } });
@@ -163,13 +166,13 @@ export const openAuthentication = (own: string, keys: StoredKeys, elapsed: () =>
   };
 };
 
-const byDigest = (keys: readonly StoredKey[]): ReadonlyMap<string, StoredKey> =>
+const indexByDigest = (keys: readonly StoredKey[]): ReadonlyMap<string, StoredKey> =>
   new Map(keys.flatMap((key) => (key.revoked === undefined ? [[Buffer.from(key.digest).toString("hex"), key]] : [])));
 
 /** Makes a key, and its digest, which is stored. A plain digest of 256 random bits gives nothing away. */
-export const newKey = (): { readonly key: string; readonly digest: Uint8Array } => {
+export const createKey = (): { readonly key: string; readonly digest: Uint8Array } => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
-  return { key, digest: digestOf(key) };
+  return { key, digest: keyDigest(key) };
 };
 
-const digestOf = (key: string): Buffer => createHash("sha256").update(key).digest();
+const keyDigest = (key: string): Buffer => createHash("sha256").update(key).digest();

@@ -3,89 +3,94 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import { type Authenticate, isAuthorised, isOwnMachine, whyForeign } from "./access.ts";
-import { openBodies, type WithBody } from "./body.ts";
-import { type Answer, detailWording, type Operation, Refusal, refused } from "./operation.ts";
-import { isOfStore } from "./store/store.ts";
-import type { Watch } from "./watch.ts";
+import { type Authenticator, foreignRequestReason, isAuthorized, isDirectFromLoopback } from "./access.ts";
+import { type BodyReader, openBodyReader } from "./body.ts";
+import { type Answer, answerRefusal, detailError, type Operation, Refusal } from "./operation.ts";
+import { isStoreFailure } from "./store/store.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 export type Bindings = { Bindings: HttpBindings };
 
 interface AppOptions {
   readonly operations: readonly Operation[];
-  readonly authenticate: Authenticate;
+  readonly authenticate: Authenticator;
   /** The service's own key. */
   readonly key: string;
   readonly allowHosts: readonly string[];
   readonly maxBodyBytes: number;
-  readonly watch: Watch;
+  readonly telemetry: Telemetry;
   /** Resolves if the store answers. */
   readonly check: () => Promise<void>;
   readonly isStopping: () => boolean;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called with what made an answer impossible. */
-  readonly onTrouble: (thrown: unknown) => void;
+  readonly onError: (thrown: unknown) => void;
 }
 
-export const appOf = (options: AppOptions): Hono<Bindings> => {
-  const { operations, allowHosts, watch, isStopping, onTrouble } = options;
-  const withBody = openBodies(options.maxBodyBytes);
+export const createApp = (options: AppOptions): Hono<Bindings> => {
+  const { operations, allowHosts, telemetry: watch, isStopping, onError: onTrouble } = options;
+  const withBody = openBodyReader(options.maxBodyBytes);
   const app = new Hono<Bindings>();
   /** Names the operation of a request, whatever its answer is. */
-  const named = (name: string): MiddlewareHandler<Bindings> => {
+  const nameOperation = (name: string): MiddlewareHandler<Bindings> => {
     return async ({ env }, next) => {
       watch.of(env.incoming).operation = name.replaceAll(" ", "_");
       await next();
     };
   };
-  for (const name of ["health", "ready", "metrics"] as const) app.get(healthPaths[name], named(name));
+  for (const name of ["health", "ready", "metrics"] as const) app.get(healthPaths[name], nameOperation(name));
   addHealth(app, options);
-  for (const { endpoint } of operations) app.on(endpoint.method, pathOf(endpoint), named(endpoint.name));
+  for (const { endpoint } of operations) app.on(endpoint.method, routePath(endpoint), nameOperation(endpoint.name));
   app.use(async ({ env }, next) => {
     if (isStopping()) {
-      return respond(refused(new Refusal(503, "the service is stopping", { headers: again(1) }), detailWording));
+      return respond(
+        answerRefusal(new Refusal(503, "the service is stopping", { headers: retryAfter(1) }), detailError),
+      );
     }
-    const why = whyForeign(env.incoming.headers, allowHosts);
-    return why === undefined ? await next() : refuse(new Refusal(403, why));
+    const why = foreignRequestReason(env.incoming.headers, allowHosts);
+    return why === undefined ? await next() : respondRefusal(new Refusal(403, why));
   });
   for (const operation of operations) {
-    const { endpoint, wording } = operation;
-    app.on(endpoint.method, pathOf(endpoint), async (context) => {
+    const { endpoint, errorFormat: wording } = operation;
+    app.on(endpoint.method, routePath(endpoint), async (context) => {
       let echo: Readonly<Record<string, string>> = {};
       try {
         // Before anything is read.
         const asked = { scheme: endpoint.auth, use: endpoint.use };
         const caller = await options.authenticate(context.req.header("authorization"), asked);
         watch.of(context.env.incoming).key = caller.name;
-        echo = echoOf(context, endpoint);
-        return respond(await answerTo(context, operation, { caller, watch, withBody }), echo);
+        echo = idempotencyEcho(context, endpoint);
+        return respond(await runOperation(context, operation, { caller, watch, withBody }), echo);
       } catch (thrown) {
-        return respond(refused(refusalOf(thrown, onTrouble), wording), echo);
+        return respond(answerRefusal(refusalOf(thrown, onTrouble), wording), echo);
       }
     });
     const allowed = endpoint.method === "GET" ? "GET, HEAD" : endpoint.method;
-    app.all(pathOf(endpoint), () => refuse(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed } })));
+    app.all(routePath(endpoint), () =>
+      respondRefusal(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed } })),
+    );
   }
-  app.notFound(() => refuse(new Refusal(404, "Not Found")));
-  app.onError((error) => refuse(refusalOf(error, onTrouble)));
+  app.notFound(() => respondRefusal(new Refusal(404, "Not Found")));
+  app.onError((error) => respondRefusal(refusalOf(error, onTrouble)));
   return app;
 };
 
-const pathOf = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
-const again = (seconds: number) => ({ "Retry-After": `${seconds}` });
+const retryAfter = (seconds: number) => ({ "Retry-After": `${seconds}` });
 
 /** The refusal of a request that failed. Only a 503 with `Retry-After` says that nothing was stored. */
-const refusalOf = (thrown: unknown, onTrouble: AppOptions["onTrouble"]): Refusal => {
+const refusalOf = (thrown: unknown, onTrouble: AppOptions["onError"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
   onTrouble(thrown);
-  if (isFailure(thrown, "store-unsure")) return new Refusal(500, "the store went away; the request may be stored");
-  return isOfStore(thrown)
-    ? new Refusal(503, "the store can't be used now; nothing was stored", { headers: again(5) })
+  if (isFailure(thrown, "store-outcome-unknown"))
+    return new Refusal(500, "the store went away; the request may be stored");
+  return isStoreFailure(thrown)
+    ? new Refusal(503, "the store can't be used now; nothing was stored", { headers: retryAfter(5) })
     : new Refusal(500, "Internal Server Error");
 };
 
-const refuse = (refusal: Refusal): Response => respond(refused(refusal, detailWording));
+const respondRefusal = (refusal: Refusal): Response => respond(answerRefusal(refusal, detailError));
 
 const respond = ({ status, headers, body }: Answer, more: Readonly<Record<string, string>> = {}): Response =>
   new Response(status === 304 ? null : body, {
@@ -94,15 +99,15 @@ const respond = ({ status, headers, body }: Answer, more: Readonly<Record<string
   });
 
 /** The key of a request that may not be repeated otherwise: the echo says that it may. */
-const echoOf = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<Record<string, string>> => {
+const idempotencyEcho = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<Record<string, string>> => {
   const key = repeatable ? undefined : req.header("idempotency-key");
   return key === undefined ? {} : { "Idempotency-Key": key };
 };
 
-const answerTo = async (
+const runOperation = async (
   { req, env }: Context<Bindings>,
   { endpoint, answer }: Operation,
-  { caller, watch, withBody }: { caller: Awaited<ReturnType<Authenticate>>; watch: Watch; withBody: WithBody },
+  { caller, watch, withBody }: { caller: Awaited<ReturnType<Authenticator>>; watch: Telemetry; withBody: BodyReader },
 ): Promise<Answer> => {
   const parameters = Object.fromEntries(parameterNames(endpoint.path).map((name) => [name, req.param(name) ?? ""]));
   const request = { caller, parameters, header: (name: string) => req.header(name) };
@@ -111,7 +116,7 @@ const answerTo = async (
   return await withBody(env, async (bytes) => {
     exchange.bytes = bytes.length;
     const answered = await answer({ ...request, bytes });
-    exchange.stored = answered.stored ?? 0;
+    exchange.stored = answered.storedBytes ?? 0;
     return answered;
   });
 };
@@ -120,16 +125,16 @@ const answerTo = async (
 const healthPaths = { health: "/healthz", ready: "/readyz", metrics: "/metrics" } as const;
 
 /** How long the store may take to answer. */
-const readyMs = 2000;
+const readyTimeoutMs = 2000;
 
-const addHealth = (app: Hono<Bindings>, { watch, key, check, isStopping, sleep }: AppOptions): void => {
+const addHealth = (app: Hono<Bindings>, { telemetry: watch, key, check, isStopping, sleep }: AppOptions): void => {
   const state = (status: number, text: string): Response =>
     Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
   /** The answer of the store, for all who ask at the same time. */
   let ready: Promise<boolean> | undefined;
   const isReady = async (): Promise<boolean> => {
     const over = new AbortController();
-    const late = sleep(readyMs, over.signal).then(() => false);
+    const late = sleep(readyTimeoutMs, over.signal).then(() => false);
     try {
       return await Promise.race([check().then(() => true), late]);
     } catch {
@@ -146,7 +151,7 @@ const addHealth = (app: Hono<Bindings>, { watch, key, check, isStopping, sleep }
     return (await ready) ? state(200, "ready") : state(503, "the store does not answer");
   });
   app.get(healthPaths.metrics, ({ env, req }) => {
-    if (!isOwnMachine(env.incoming) && !isAuthorised(req.header("authorization"), "bearer", key)) {
+    if (!isDirectFromLoopback(env.incoming) && !isAuthorized(req.header("authorization"), "bearer", key)) {
       const headers = { "WWW-Authenticate": 'Bearer realm="rollcall"' };
       return Response.json({ detail: "Invalid or missing credentials" }, { status: 401, headers });
     }

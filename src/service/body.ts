@@ -3,32 +3,35 @@
 import type { IncomingMessage } from "node:http";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
-import { codeOf } from "../files.ts";
-import { nestedIn } from "../json/walk.ts";
+import { getErrorCode } from "../files.ts";
+import { countNested } from "../json/walk.ts";
 import { Refusal } from "./operation.ts";
 
 /**
  * Reads a whole body, decompressed, and passes it to `use`. Both of its sizes are limited.
  * @throws Refusal 413 for a body over the limits, as soon as that is known; 415 before it is read; 400 if it is cut off or damaged
  */
-export type WithBody = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
+export type BodyReader = <Result>(
+  exchange: HttpBindings,
+  use: (bytes: Uint8Array) => Promise<Result>,
+) => Promise<Result>;
 
 /** Bytes of all bodies in memory: what a laptop can spare. Beyond it, only the oldest body is read on. */
-const maxBytesTogether = 256 * 1024 * 1024;
+const uploadBudgetBytes = 256 * 1024 * 1024;
 
-export const openBodies = (maxBytes: number): WithBody => {
-  let held = 0;
+export const openBodyReader = (maxBytes: number): BodyReader => {
+  let bytesInMemory = 0;
   /** The bodies in memory, the oldest first. */
   const bodies = new Set<object>();
-  let onRelease = (): void => undefined;
-  let released: Promise<void> = Promise.resolve();
-  const renew = (): void => {
-    onRelease();
-    released = new Promise((resolve) => {
-      onRelease = resolve;
+  let resolveReleased = (): void => undefined;
+  let memoryReleased: Promise<void> = Promise.resolve();
+  const notifyReleased = (): void => {
+    resolveReleased();
+    memoryReleased = new Promise((resolve) => {
+      resolveReleased = resolve;
     });
   };
-  renew();
+  notifyReleased();
   const read = async (incoming: IncomingMessage, take: (bytes: number) => void, own: object): Promise<Uint8Array> => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -39,7 +42,7 @@ export const openBodies = (maxBytes: number): WithBody => {
         if (size > maxBytes) throw tooLarge(maxBytes);
         take(chunk.length);
         // What is not read waits with its sender.
-        while (held >= maxBytesTogether && own !== bodies.values().next().value) await released;
+        while (bytesInMemory >= uploadBudgetBytes && own !== bodies.values().next().value) await memoryReleased;
       }
     } catch (thrown) {
       throw thrown instanceof Refusal ? thrown : new Refusal(400, "the body was cut off");
@@ -52,36 +55,40 @@ export const openBodies = (maxBytes: number): WithBody => {
       throw new Refusal(415, "Content-Type must be application/json");
     }
     if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const decompress = decompressorOf(headers["content-encoding"]);
+    const decompress = findDecompressor(headers["content-encoding"]);
     const own = {};
-    let bytesHeld = 0;
-    const take = (bytes: number): void => {
-      bytesHeld += bytes;
-      held += bytes;
+    let ownBytes = 0;
+    const reserve = (bytes: number): void => {
+      ownBytes += bytes;
+      bytesInMemory += bytes;
     };
     bodies.add(own);
     try {
       if (/^100-continue$/i.test(headers.expect ?? "")) outgoing.writeContinue();
-      const sent = await read(incoming, take, own);
-      const bytes = decompress === undefined ? sent : await decompressed(sent, decompress, maxBytes);
-      if (bytes !== sent) take(bytes.length);
-      requireFewValues(bytes, maxBytes);
+      const sent = await read(incoming, reserve, own);
+      const bytes = decompress === undefined ? sent : await decompressBody(sent, decompress, maxBytes);
+      if (bytes !== sent) reserve(bytes.length);
+      checkValueCount(bytes, maxBytes);
       return await use(bytes);
     } finally {
-      held -= bytesHeld;
+      bytesInMemory -= ownBytes;
       bodies.delete(own);
-      renew();
+      notifyReleased();
     }
   };
 };
 
 const tooLarge = (maxBytes: number): Refusal => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
 
-type Done = (error: Error | null, bytes: Uint8Array) => void;
-type Decompress = (bytes: Uint8Array, options: { readonly maxOutputLength: number }, done: Done) => void;
+type DecompressCallback = (error: Error | null, bytes: Uint8Array) => void;
+type Decompressor = (
+  bytes: Uint8Array,
+  options: { readonly maxOutputLength: number },
+  done: DecompressCallback,
+) => void;
 
 /** Returns what decompresses a body; undefined if it is not compressed. @throws Refusal 415 */
-const decompressorOf = (header: string | undefined): Decompress | undefined => {
+const findDecompressor = (header: string | undefined): Decompressor | undefined => {
   const encoding = header?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity") return undefined;
   if (encoding === "gzip" || encoding === "x-gzip") return zlib.gunzip;
@@ -91,17 +98,17 @@ const decompressorOf = (header: string | undefined): Decompress | undefined => {
   if (encoding === "zstd" && hasZstd) {
     return (bytes, options, done) => void Reflect.apply(zstd, zlib, [bytes, options, done]);
   }
-  const taken = hasZstd ? "gzip, zstd" : "gzip";
-  const message = `a body is taken as it is, or in one of these encodings: ${taken}`;
-  throw new Refusal(415, message, { headers: { "Accept-Encoding": taken } });
+  const acceptedEncodings = hasZstd ? "gzip, zstd" : "gzip";
+  const message = `a body is taken as it is, or in one of these encodings: ${acceptedEncodings}`;
+  throw new Refusal(415, message, { headers: { "Accept-Encoding": acceptedEncodings } });
 };
 
 /** @throws Refusal 413, 400 */
-const decompressed = (bytes: Uint8Array, decompress: Decompress, maxBytes: number): Promise<Uint8Array> =>
+const decompressBody = (bytes: Uint8Array, decompress: Decompressor, maxBytes: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     decompress(bytes, { maxOutputLength: maxBytes }, (error, all) => {
       if (error === null) resolve(all);
-      else if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") reject(tooLarge(maxBytes));
+      else if (getErrorCode(error) === "ERR_BUFFER_TOO_LARGE") reject(tooLarge(maxBytes));
       else reject(new Refusal(400, "the compressed body is damaged, or was cut off"));
     });
   });
@@ -110,12 +117,12 @@ const decompressed = (bytes: Uint8Array, decompress: Decompress, maxBytes: numbe
  * A body may have an object or array for each twelve bytes of the largest body, and any body may have 262,144: each is memory
  * and time, whatever it contains. What is logged has at most one in 20 bytes, if there are log probabilities.
  */
-const bytesPerValue = 12;
-const valuesOfAny = 2 ** 18;
+const minBytesPerValue = 12;
+const allowedValues = 2 ** 18;
 
 /** @throws Refusal 413 */
-const requireFewValues = (bytes: Uint8Array, maxBytes: number): void => {
-  const max = Math.max(valuesOfAny, Math.floor(maxBytes / bytesPerValue));
-  if (bytes.length <= max || nestedIn(bytes, max) <= max) return;
+const checkValueCount = (bytes: Uint8Array, maxBytes: number): void => {
+  const max = Math.max(allowedValues, Math.floor(maxBytes / minBytesPerValue));
+  if (bytes.length <= max || countNested(bytes, max) <= max) return;
   throw new Refusal(413, `the body holds more than ${max} objects and arrays`);
 };

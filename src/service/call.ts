@@ -2,51 +2,51 @@
 import { createHash } from "node:crypto";
 import { type CallReadRequest, readCall } from "../contract/call.ts";
 import { Trajectory } from "../contract/log.ts";
-import { arrayText, membersText, objectText, textsOf } from "../json/compose.ts";
-import { elementSpans, textOf, wholeOf } from "../json/walk.ts";
-import { type Operation, operation, Refusal, reasonWording } from "./operation.ts";
+import { composeArray, composeMembers, composeObject, sliceMembers } from "../json/compose.ts";
+import { listElementSpans, rootSpan, sliceText } from "../json/walk.ts";
+import { defineOperation, type Operation, Refusal, reasonError } from "./operation.ts";
 import type { Store, StoredCall } from "./store/store.ts";
 
-const op = "rollcall.log";
-const opDigest = createHash("sha256").update(`${op} 1`).digest("base64url");
+const operationName = "rollcall.log";
+const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base64url");
 
 /** The operation that reads a call. Assumed: a call that does not exist is null. */
 export const callOperation = (store: Store): Operation =>
-  operation(readCall, reasonWording, async ({ body, caller }) => {
+  defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
       throw new Refusal(403, `the key ${caller.name} is not for the project ${JSON.stringify(body.project_id)}`);
     }
-    const call = await store.call(body.project_id, body.id);
-    return { status: 200, body: objectText({ call: call === undefined ? "null" : callText(call, body) }) };
+    const call = await store.findCall(body.project_id, body.id);
+    return { status: 200, body: composeObject({ call: call === undefined ? "null" : formatCall(call, body) }) };
   });
 
 const json = (value: unknown): string => JSON.stringify(value);
 
 /** All fields of interface 2.4, in its order; null for those that a logged trajectory does not have. */
-const callText = (call: StoredCall, asked: CallReadRequest): string => {
-  const trajectory = textsOf(call.bytes);
-  const { messages, choices, output } = conversationOf(trajectory.get("messages_and_choices") ?? "[]", call.model);
+const formatCall = (call: StoredCall, asked: CallReadRequest): string => {
+  const trajectory = sliceMembers(call.bytes);
+  const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
   const size = json(call.bytes.length);
   const nulls = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, "null"]));
-  return objectText({
+  return composeObject({
     id: json(call.id),
     project_id: json(asked.project_id),
-    op_name: json(`vendor:///${asked.project_id}/op/${op}:${opDigest}`),
+    op_name: json(`vendor:///${asked.project_id}/op/${operationName}:${opDigest}`),
     display_name: json(`${call.model} (${call.split})`),
     trace_id: json(call.id),
     ...nulls("parent_id", "thread_id", "turn_id"),
-    started_at: startOf(trajectory.get("start_time"), call.loggedAt),
+    started_at: startTime(trajectory.get("start_time"), call.loggedAt),
     ended_at: json(new Date(call.loggedAt).toISOString()),
     exception: "null",
-    attributes: attributesText(call, trajectory, choices),
-    inputs: objectText({
+    attributes: formatAttributes(call, trajectory, choices),
+    inputs: composeObject({
       model: json(call.model),
       messages,
       tools: trajectory.get("tools"),
       additional_histories: trajectory.get("additional_histories"),
     }),
     output,
-    summary: summaryText(call, trajectory.get("usage"), asked.include_costs),
+    summary: formatSummary(call, trajectory.get("usage"), asked.include_costs),
     ...nulls("vendor_user_id", "vendor_username", "vendor_run_id", "vendor_run_step", "vendor_run_step_end"),
     deleted_at: "null",
     storage_size_bytes: asked.include_storage_size ? size : undefined,
@@ -59,25 +59,25 @@ const conversationFields: readonly string[] = ["messages_and_choices", "tools", 
 const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
 const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
 
-const attributesText = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {
-  const other = membersText([...trajectory].filter(([key]) => !knownFields.has(key)));
+const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {
+  const other = composeMembers([...trajectory].filter(([key]) => !knownFields.has(key)));
   const unlessEmpty = (object: string) => (object === "{}" ? undefined : object);
-  return membersText([
+  return composeMembers([
     ["split", json(call.split)],
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
     ["choices", choices],
     ["other", unlessEmpty(other)],
-    ["group_other", unlessEmpty(call.groupRest)],
-    ["request_other", unlessEmpty(call.requestRest)],
+    ["group_other", unlessEmpty(call.otherGroupKeys)],
+    ["request_other", unlessEmpty(call.otherRequestKeys)],
   ]);
 };
 
 /** The usage that the trajectory has. No model has a price here. */
-const summaryText = (call: StoredCall, usage: string | undefined, includeCosts: boolean): string =>
-  objectText({
-    usage: usage?.startsWith("{") === true ? membersText([[call.model, usage]]) : undefined,
+const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts: boolean): string =>
+  composeObject({
+    usage: usage?.startsWith("{") === true ? composeMembers([[call.model, usage]]) : undefined,
     status_counts: json({ success: 1, error: 0 }),
     costs: includeCosts ? "{}" : undefined,
   });
@@ -90,37 +90,37 @@ interface Turn {
 }
 
 /** The messages before the model's last turn, the choices among them, and that turn; without a last turn, all messages. */
-const conversationOf = (messagesAndChoices: string, model: string) => {
+const splitConversation = (messagesAndChoices: string, model: string) => {
   const bytes = Buffer.from(messagesAndChoices);
-  const turns = elementSpans(bytes, wholeOf(bytes)).map((span) => turnOf(textOf(bytes, span)));
+  const turns = listElementSpans(bytes, rootSpan(bytes)).map((span) => parseTurn(sliceText(bytes, span)));
   const last = turns.at(-1)?.isModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
   const completion = ({ choice, message }: Turn): string =>
-    objectText({
+    composeObject({
       object: json("chat.completion"),
       model: json(model),
-      choices: arrayText([choice ?? objectText({ index: "0", message })]),
+      choices: composeArray([choice ?? composeObject({ index: "0", message })]),
     });
   return {
-    messages: arrayText(turns.map(({ message }) => message)),
-    choices: choices.length === 0 ? undefined : arrayText(choices),
+    messages: composeArray(turns.map(({ message }) => message)),
+    choices: choices.length === 0 ? undefined : composeArray(choices),
     output: last === undefined ? "null" : completion(last),
   };
 };
 
 /** Assumed: an element with a message and without a role is a choice. What is neither stays where it was. */
-const turnOf = (element: string): Turn => {
-  const own = textsOf(Buffer.from(element));
+const parseTurn = (element: string): Turn => {
+  const own = sliceMembers(Buffer.from(element));
   const message = own.get("message");
   if (message !== undefined && !own.has("role")) return { message, choice: element, isModel: true };
   return { message: element, choice: undefined, isModel: own.get("role") === '"assistant"' };
 };
 
 /** Assumed: a start that is not a date and time of ISO 8601 is no start, and the call began when it was logged. */
-const startOf = (start: string | undefined, loggedAt: number): string => {
+const startTime = (start: string | undefined, loggedAt: number): string => {
   const value: unknown = start === undefined ? undefined : JSON.parse(start);
-  const isTime = typeof value === "string" && isoTime.test(value) && !Number.isNaN(Date.parse(value));
+  const isTime = typeof value === "string" && isoTimePattern.test(value) && !Number.isNaN(Date.parse(value));
   return json(isTime ? value : new Date(loggedAt).toISOString());
 };
 
-const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
+const isoTimePattern = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

@@ -2,17 +2,17 @@
 import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
-import { localKey, openAuthentication } from "./access.ts";
-import { appOf } from "./app.ts";
+import { loadLocalKey, openAuthenticator } from "./access.ts";
+import { createApp } from "./app.ts";
 import { callOperation } from "./call.ts";
-import { hostUnnamed } from "./failures.ts";
-import { catalogOperations, modelsOperation } from "./lists.ts";
+import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log.ts";
+import { catalogOperations, modelsOperation } from "./model-lists.ts";
 import { listen } from "./server.ts";
-import { isOfStore, openStore, type StorePlace } from "./store/store.ts";
-import { type Ended, openWatch } from "./watch.ts";
+import { isStoreFailure, openStore, type StoreLocation } from "./store/store.ts";
+import { type EndedExchange, openTelemetry } from "./telemetry.ts";
 
-export { isAuthorised, newKey, whyForeign } from "./access.ts";
+export { createKey as newKey, foreignRequestReason as whyForeign, isAuthorized as isAuthorised } from "./access.ts";
 export type { Bindings } from "./app.ts";
 export { listen } from "./server.ts";
 export {
@@ -21,13 +21,13 @@ export {
   type RequestOfProject,
   type Store,
   type StoredKey,
-  type StorePlace,
+  type StoreLocation as StorePlace,
   storeIdentity,
   storePath,
 } from "./store/store.ts";
-export type { Ended } from "./watch.ts";
+export type { EndedExchange as Ended } from "./telemetry.ts";
 
-export interface ServiceOptions extends StorePlace {
+export interface ServiceOptions extends StoreLocation {
   readonly host: Host;
   /** Address to listen on, and the port; 0 is any free one. */
   readonly address: string;
@@ -44,7 +44,7 @@ export interface ServiceOptions extends StorePlace {
   /** Called with a line about each exchange. */
   readonly trace: ((line: string) => void) | undefined;
   /** Called with each exchange that ended. */
-  readonly onEnd?: ((ended: Ended) => void) | undefined;
+  readonly onEnd?: ((ended: EndedExchange) => void) | undefined;
 }
 
 export type Service = Awaited<ReturnType<typeof openService>>;
@@ -53,31 +53,31 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, maxBodyBytes, warn, trace } = options;
   if (!isLoopback(address)) {
-    if (allowHosts.length === 0) throw hostUnnamed(address);
-    warn(openAddress(address));
+    if (allowHosts.length === 0) throw allowHostMissing(address);
+    warn(openAddressProblem(address));
   }
-  const kept = options.key === undefined ? await localKey(dataDir, { host, warn }) : undefined;
-  const key = kept?.key ?? options.key ?? "";
+  const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
+  const key = ownKey?.key ?? options.key ?? "";
   const { elapsed, sleep } = host;
   // What is in flight when the service is stopped is still stored. A failure of the store is said in the answer.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onAway: () => undefined });
-  const watch = openWatch(options.onEnd);
-  let trouble: unknown;
+  const watch = openTelemetry(options.onEnd);
+  let lastError: unknown;
   let closed: Promise<boolean> | undefined;
-  const app = appOf({
+  const app = createApp({
     operations: [
       logOperation({ store, project, now: host.now }),
       modelsOperation(store),
       callOperation(store),
       ...catalogOperations(dataDir),
     ],
-    authenticate: openAuthentication(key, store.keys, elapsed),
-    ...{ key, allowHosts, watch, sleep, check: store.check },
+    authenticate: openAuthenticator(key, store.keys, elapsed),
+    ...{ key, allowHosts, telemetry: watch, sleep, check: store.check },
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closed !== undefined,
-    onTrouble: (thrown) => {
-      trouble = thrown;
-      warn(troubleOf(thrown));
+    onError: (thrown) => {
+      lastError = thrown;
+      warn(unansweredProblem(thrown));
     },
   });
   const listening = listen({ app, server: "the local service", address, port, trace, watch, elapsed });
@@ -91,12 +91,12 @@ export const openService = async (options: ServiceOptions) => {
     store: store.id,
     key,
     /** The file of the key; undefined if the key was given. */
-    keyFile: kept?.path,
+    keyFile: ownKey?.path,
     /** The requests that were logged to a project, newest first: the interface lists none. @throws Failure `storage` */
-    requests: store.requests,
+    requests: store.projectRequests,
     /** The last reason why a request could not be answered: a failure of the store, or a defect. */
     get trouble(): unknown {
-      return trouble;
+      return lastError;
     },
     /** Answers what is in flight, refuses new requests, then closes. False if a request was broken off. */
     close: (): Promise<boolean> => {
@@ -106,10 +106,10 @@ export const openService = async (options: ServiceOptions) => {
   };
 };
 
-const troubleOf = (thrown: unknown): Problem => {
-  const store = isOfStore(thrown);
+const unansweredProblem = (thrown: unknown): Problem => {
+  const store = isStoreFailure(thrown);
   const why = thrown instanceof Failure ? thrown.kind : String(thrown);
-  const { file } = thrown instanceof Failure ? (thrown.about.where ?? {}) : {};
+  const { file } = thrown instanceof Failure ? (thrown.details.where ?? {}) : {};
   return {
     rule: store ? thrown.kind : "defect",
     severity: "warning",
@@ -118,7 +118,7 @@ const troubleOf = (thrown: unknown): Problem => {
   };
 };
 
-export const openAddress = (address: string): Problem => ({
+export const openAddressProblem = (address: string): Problem => ({
   rule: "exposed-address",
   severity: "warning",
   message: `other machines can reach ${address}, and the key travels to it in plain text`,

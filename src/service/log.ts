@@ -4,19 +4,19 @@ import { isTrajectory } from "../check/index.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
-import { membersText, objectText } from "../json/compose.ts";
-import { childrenOf, elementsOf, firstByteOf, memberAt, type Place, parsedAt, spanOf } from "../json/table.ts";
-import { isObject, openBrace, openBracket, textOf } from "../json/walk.ts";
+import { composeMembers, composeObject } from "../json/compose.ts";
+import { childrenOf, elementsOf, firstByteOf, type JsonValue, memberAt, parseValue, spanOf } from "../json/table.ts";
+import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
 import {
   type Answer,
-  checked,
-  detailWording,
-  faultsIn,
-  invalid,
+  detailError,
+  findFaults,
+  invalidRequest,
   type Loc,
   maxFaults,
   missingItem,
   type Operation,
+  parseOrRefuse,
   Refusal,
   readBody,
 } from "./operation.ts";
@@ -32,50 +32,58 @@ interface LogOptions {
 }
 
 /** Longest `Idempotency-Key`. */
-const maxKeyLength = 255;
+const maxIdempotencyKeyLength = 255;
 
 /** The operation that logs. Its body is read without all of its values in memory. */
 export const logOperation = ({ store, project: own, now }: LogOptions): Operation => ({
   endpoint: logTrajectories,
-  wording: detailWording,
+  errorFormat: detailError,
   answer: async ({ parameters, bytes = new Uint8Array(), header, caller }) => {
-    const { model_id: model } = checked(logTrajectories.parameters, parameters, "path");
+    const { model_id: model } = parseOrRefuse(logTrajectories.parameters, parameters, "path");
     const summary = await readLogRequest(bytes);
     const project = caller.projects?.[0] ?? own;
     const key = header("idempotency-key");
-    if (key !== undefined && key.length > maxKeyLength) {
-      const msg = `String should have at most ${maxKeyLength} characters`;
-      throw invalidKey(key, { msg, type: "string_too_long", ctx: { max_length: maxKeyLength } });
+    if (key !== undefined && key.length > maxIdempotencyKeyLength) {
+      const msg = `String should have at most ${maxIdempotencyKeyLength} characters`;
+      throw invalidIdempotencyKey(key, { msg, type: "string_too_long", ctx: { max_length: maxIdempotencyKeyLength } });
     }
-    const once = key === undefined ? undefined : { key, digest: digestOf(model, bytes) };
-    const before = once === undefined ? undefined : await store.logged({ project, key: once.key });
-    if (before !== undefined) return answerOf(before, once);
+    const once = key === undefined ? undefined : { key, digest: requestDigest(model, bytes) };
+    const before = once === undefined ? undefined : await store.findByKey({ project, key: once.key });
+    if (before !== undefined) return loggedAnswer(before, once);
     const metrics = JSON.stringify(summary.metrics);
-    const { logged, isNew } = await store.keep({ ...summary, metrics, model, project, loggedAt: now(), bytes, once });
+    const { logged, isNew } = await store.saveRequest({
+      ...summary,
+      metrics,
+      model,
+      project,
+      loggedAt: now(),
+      bytes,
+      idempotency: once,
+    });
     // Two requests with one key can be in flight at the same time.
-    return { ...answerOf(logged, once), ...(isNew ? { stored: bytes.length } : {}) };
+    return { ...loggedAnswer(logged, once), ...(isNew ? { storedBytes: bytes.length } : {}) };
   },
 });
 
-const invalidKey = (
+const invalidIdempotencyKey = (
   key: string,
   { msg, type, ctx }: { readonly msg: string; readonly type: string; readonly ctx?: Record<string, unknown> },
-): Refusal => invalid([{ loc: ["header", "Idempotency-Key"], msg, type, input: key, ctx }]);
+): Refusal => invalidRequest([{ loc: ["header", "Idempotency-Key"], msg, type, input: key, ctx }]);
 
 /** The digest that is the same for all requests with a key. */
-const digestOf = (model: string, bytes: Uint8Array): Uint8Array =>
+const requestDigest = (model: string, bytes: Uint8Array): Uint8Array =>
   createHash("sha256").update(`${model}\0`).update(bytes).digest();
 
 /** Answers with what was logged, if that was the same request. @throws Refusal 422 */
-const answerOf = (
+const loggedAnswer = (
   { digest = new Uint8Array(), metrics, callIds }: LoggedRequest,
   once: { readonly key: string; readonly digest: Uint8Array } | undefined,
 ): Answer => {
   if (once !== undefined && Buffer.compare(digest, once.digest) !== 0) {
     const msg = "Idempotency-Key was used with another model or body";
-    throw invalidKey(once.key, { msg, type: "idempotency_key_reused" });
+    throw invalidIdempotencyKey(once.key, { msg, type: "idempotency_key_reused" });
   }
-  return { status: 200, body: objectText({ metrics, call_ids: callIds }) };
+  return { status: 200, body: composeObject({ metrics, call_ids: callIds }) };
 };
 
 /** A log request without its messages. */
@@ -83,15 +91,15 @@ interface LogSummary {
   readonly split: string;
   readonly metrics: Readonly<Record<string, number>>;
   /** The other keys of the request: a JSON object. */
-  readonly rest: string;
+  readonly otherKeys: string;
   /** The same for the groups that have any, by position. */
-  readonly groupRests: ReadonlyMap<number, string>;
+  readonly otherGroupKeys: ReadonlyMap<number, string>;
   /** The trajectories, in their order. */
-  readonly places: readonly TrajectorySpan[];
+  readonly spans: readonly TrajectorySpan[];
 }
 
 /** Bytes after which other requests have their turn. A larger body without a split is not repeated in the answer. */
-const turnBytes = 2 ** 20;
+const yieldBytes = 2 ** 20;
 
 /** Names of metrics of a request, and other keys of an object, each of which is stored and answered. */
 const maxNames = 10_000;
@@ -103,65 +111,72 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   const places: TrajectorySpan[] = [];
   const groupRests = new Map<number, string>();
   const faults: ValidationItem[] = [];
-  const request = membersOf(root, { loc: ["body"], once: ["split", "trajectory_groups"], faults });
+  const request = readMembers(root, { loc: ["body"], once: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
-  if (groups === undefined || !isArray(groups)) faults.push(...faultsIn(LogRequest, parsedAt(root), ["body"]));
-  else if (split !== undefined) faults.push(...faultsIn(LogRequest.shape.split, parsedAt(split), ["body", "split"]));
-  else faults.push(missingItem(["body", "split"], bytes.length > turnBytes ? null : parsedAt(root)));
+  if (groups === undefined || !isArray(groups)) faults.push(...findFaults(LogRequest, parseValue(root), ["body"]));
+  else if (split !== undefined)
+    faults.push(...findFaults(LogRequest.shape.split, parseValue(split), ["body", "split"]));
+  else faults.push(missingItem(["body", "split"], bytes.length > yieldBytes ? null : parseValue(root)));
   let group = -1;
-  let turn = turnBytes;
+  let turn = yieldBytes;
   for (const [, place] of groups !== undefined && isArray(groups) ? childrenOf(groups) : []) {
     if (faults.length >= maxFaults) break;
     group++;
     const loc = ["body", "trajectory_groups", group];
-    const own = membersOf(place, { loc, once: ["trajectories"], faults });
+    const own = readMembers(place, { loc, once: ["trajectories"], faults });
     const trajectories = own.get("trajectories");
     if (trajectories === undefined || !isArray(trajectories)) {
-      faults.push(...faultsIn(TrajectoryGroup, parsedAt(place), loc, maxFaults - faults.length));
+      faults.push(...findFaults(TrajectoryGroup, parseValue(place), loc, maxFaults - faults.length));
     } else {
       const rewards: number[] = [];
       for (const [at, trajectory] of childrenOf(trajectories)) {
         if (faults.length >= maxFaults) break;
         if (!isTrajectory(trajectory)) {
           const left = maxFaults - faults.length;
-          faults.push(...faultsIn(Trajectory, parsedAt(trajectory), [...loc, "trajectories", at], left));
+          faults.push(...findFaults(Trajectory, parseValue(trajectory), [...loc, "trajectories", at], left));
         }
         if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
         const span = spanOf(trajectory);
         places.push({ group, ...span });
         if (span.end < turn) continue;
-        turn = span.end + turnBytes;
+        turn = span.end + yieldBytes;
         await new Promise((resolve) => setImmediate(resolve));
       }
-      tally.closeGroup({ rewards, exceptions: elementsOf(own.get("exceptions")).length });
+      tally.addGroup({ rewards, exceptions: elementsOf(own.get("exceptions")).length });
     }
     own.delete("trajectories");
-    if (own.size > 0) groupRests.set(group, textsOf(own));
+    if (own.size > 0) groupRests.set(group, formatMembers(own));
     if (spanOf(place).end < turn) continue;
-    turn = spanOf(place).end + turnBytes;
+    turn = spanOf(place).end + yieldBytes;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  if (faults.length > 0) throw invalid(faults);
-  const name = String(split && parsedAt(split));
+  if (faults.length > 0) throw invalidRequest(faults);
+  const name = String(split && parseValue(split));
   request.delete("split");
   request.delete("trajectory_groups");
-  return { split: name, metrics: tally.metrics(name), rest: textsOf(request), groupRests, places };
+  return {
+    split: name,
+    metrics: tally.metrics(name),
+    otherKeys: formatMembers(request),
+    otherGroupKeys: groupRests,
+    spans: places,
+  };
 };
 
-const isArray = (place: Place): boolean => firstByteOf(place) === openBracket;
+const isArray = (place: JsonValue): boolean => firstByteOf(place) === openBracket;
 
 /** Returns the members of an object, the last of each key. A key of the structure may appear once: one of two would be lost. */
-const membersOf = (
-  object: Place,
+const readMembers = (
+  object: JsonValue,
   { loc, once, faults }: { readonly loc: Loc; readonly once: readonly string[]; readonly faults: ValidationItem[] },
-): Map<string, Place> => {
-  const members = new Map<string, Place>();
+): Map<string, JsonValue> => {
+  const members = new Map<string, JsonValue>();
   const twice = new Set<string>();
   for (const [key, value] of firstByteOf(object) === openBrace ? childrenOf(object) : []) {
     const name = String(key);
     if (once.includes(name) && members.has(name)) twice.add(name);
     members.set(name, value);
-    requireFewNames(members.size);
+    checkNameCount(members.size);
   }
   for (const key of twice) {
     faults.push({ loc: [...loc, key], msg: "Key should stand once", type: "duplicate_key", input: null });
@@ -169,23 +184,23 @@ const membersOf = (
   return members;
 };
 
-const textsOf = (members: ReadonlyMap<string, Place>): string =>
-  membersText(Array.from(members, ([key, place]) => [key, textOf(place.text.bytes, spanOf(place))] as const));
+const formatMembers = (members: ReadonlyMap<string, JsonValue>): string =>
+  composeMembers(Array.from(members, ([key, place]) => [key, sliceText(place.text.bytes, spanOf(place))] as const));
 
 /** Adds a valid trajectory. Returns its reward. @throws Refusal 413 */
-const addTrajectory = (tally: Tally, trajectory: Place): number => {
+const addTrajectory = (tally: Tally, trajectory: JsonValue): number => {
   const valueAt = (key: string): unknown => {
     const place = memberAt(trajectory, key);
-    return place && parsedAt(place);
+    return place && parseValue(place);
   };
   const [reward, metrics] = [Number(valueAt("reward")), valueAt("metrics")];
-  requireFewNames(isObject(metrics) ? Object.keys(metrics).length : 0);
+  checkNameCount(isObject(metrics) ? Object.keys(metrics).length : 0);
   tally.addTrajectory({ reward, metrics: isObject(metrics) ? metrics : null });
-  requireFewNames(tally.names);
+  checkNameCount(tally.names);
   return reward;
 };
 
 /** @throws Refusal 413 */
-const requireFewNames = (count: number): void => {
+const checkNameCount = (count: number): void => {
   if (count > maxNames) throw new Refusal(413, `the body has more than ${maxNames} metrics, or keys of one object`);
 };

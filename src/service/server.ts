@@ -4,22 +4,22 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
-import { codeOf } from "../files.ts";
+import { getErrorCode } from "../files.ts";
 import type { Bindings } from "./app.ts";
-import { addressUnusable, type ServerTitle } from "./failures.ts";
-import type { Watch } from "./watch.ts";
+import { cannotListen, type ServerName } from "./failures.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 interface ListenOptions {
   readonly app: Hono<Bindings>;
   /** The name of the server in a failure. */
-  readonly server: ServerTitle;
+  readonly server: ServerName;
   readonly address: string;
   readonly port: number;
   /** Bytes of a request before its body. Default: 16 KiB, as in Node, whatever its environment says. */
   readonly maxHeaderBytes?: number;
   /** Called with a line about each exchange that ended. */
   readonly trace: ((line: string) => void) | undefined;
-  readonly watch?: Watch;
+  readonly watch?: Telemetry;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
 }
@@ -36,7 +36,7 @@ const limits = {
 /** How long what is in flight may take after the service is stopped. */
 const graceMs = 10_000;
 
-/** @throws Failure `address-unusable` */
+/** @throws Failure `cannot-listen` */
 export const listen = async (options: ListenOptions) => {
   const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
   const connections = new Set<Duplex>();
@@ -61,7 +61,7 @@ export const listen = async (options: ListenOptions) => {
       if (responses.size === 0) onIdle();
       trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(ms)} ms`);
     });
-    if (isClosing) endConnection(outgoing);
+    if (isClosing) closeAfterResponse(outgoing);
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
@@ -71,9 +71,9 @@ export const listen = async (options: ListenOptions) => {
   });
   // The application asks for the body once the request may send one.
   server.on("checkContinue", handle);
-  server.on("clientError", (error, socket) => refuseBroken(error, socket, responses.get(socket)));
+  server.on("clientError", (error, socket) => answerMalformed(error, socket, responses.get(socket)));
   await new Promise<void>((resolve, reject) => {
-    const onError = (cause: Error): void => reject(addressUnusable(options, cause));
+    const onError = (cause: Error): void => reject(cannotListen(options, cause));
     server.once("error", onError);
     server.listen(port, address, () => {
       server.off("error", onError);
@@ -89,7 +89,7 @@ export const listen = async (options: ListenOptions) => {
     /** Answers what is in flight, and closes. False if a request was broken off. */
     close: async (): Promise<boolean> => {
       isClosing = true;
-      for (const response of responses.values()) endConnection(response);
+      for (const response of responses.values()) closeAfterResponse(response);
       return await new Promise((resolve) => {
         let isBroken = false;
         const timer = setTimeout(() => {
@@ -111,21 +111,21 @@ export const listen = async (options: ListenOptions) => {
   };
 };
 
-const endConnection = (outgoing: ServerResponse): void => {
+const closeAfterResponse = (outgoing: ServerResponse): void => {
   if (!outgoing.headersSent) outgoing.setHeader("Connection", "close");
 };
 
-const brokenStatuses: Readonly<Record<string, string>> = {
+const malformedStatuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
 /** Answers what is not a request, or took too long to become one, if nothing was answered yet. */
-const refuseBroken = (error: Error, socket: Duplex, response: ServerResponse | undefined): void => {
-  const code = codeOf(error);
+const answerMalformed = (error: Error, socket: Duplex, response: ServerResponse | undefined): void => {
+  const code = getErrorCode(error);
   if (code === "ECONNRESET" || !socket.writable || response?.headersSent === true) return void socket.destroy();
-  const status = brokenStatuses[code] ?? "400 Bad Request";
+  const status = malformedStatuses[code] ?? "400 Bad Request";
   const body = JSON.stringify({ detail: status.slice("400 ".length) });
   const headers = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, "Connection: close"];
   socket.end(`HTTP/1.1 ${status}\r\n${headers.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());

@@ -1,20 +1,20 @@
 /** Shows and changes what is saved: settings, and profiles with their credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
-import type { Failure, Problem, Where } from "../failure.ts";
-import { optionsContradict } from "../failures.ts";
-import { codeOf } from "../files.ts";
+import type { Failure, FailureLocation, Problem } from "../failure.ts";
+import { conflictingOptions } from "../failures.ts";
+import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
-import { nearest } from "../nearest.ts";
-import { credentialUses, findSecretVariables, readBounded, usesSaved } from "./credentials.ts";
+import { findNearest } from "../nearest.ts";
+import { credentialUses, findSavedUses, findSecretVariables, readBounded } from "./credentials.ts";
 import {
-  importBroken,
-  importRefused,
-  importUnreadable,
+  invalidImportFile,
+  invalidImportSettings,
+  invalidSetting,
   profileExists,
-  profileUnknown,
-  settingSecret,
-  settingUnknown,
-  settingWrong,
+  secretAsSetting,
+  unknownProfile,
+  unknownSetting,
+  unreadableImport,
 } from "./failures.ts";
 import {
   checkProfileName,
@@ -27,30 +27,30 @@ import {
   localProfile,
   resolveSetting,
   type SettingsSources,
-  savedText,
+  toSettingText,
 } from "./layers.ts";
 import { readStdin } from "./login.ts";
-import { addTo, changeSaved, type Members, parseDocument, readSaved } from "./saved.ts";
+import { addMembers, changeSaved, type Members, parseDocument, readSaved } from "./saved.ts";
 import {
+  findSettingName,
+  type ParseError,
+  redactSetting,
   type SettingName,
-  settingNamed,
   settingNames,
   settings,
-  showText,
-  type Unparsed,
-  variableOf,
+  toVariableName,
 } from "./values.ts";
 
 type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
 /** A setting as it is shown: its text, its source, the option, variable or file, and the problem of an invalid one. */
-export type SettingRow = ReturnType<typeof toRow>;
+export type SettingRow = ReturnType<typeof toSettingRow>;
 
-/** Every setting, and names in the profile that are not settings of this version. @throws Failure `profile-unknown`, `settings-broken`, `place-unusable` */
+/** Every setting, and names in the profile that are not settings of this version. @throws Failure `unknown-profile`, `invalid-settings-file`, `inaccessible-file` */
 export const listSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile } = layers;
-  return { profile, rows: settingNames.map((name) => toRow(layers, name)), unknown: unknownIn(layers) };
+  return { profile, rows: settingNames.map((name) => toSettingRow(layers, name)), unknown: findUnknownNames(layers) };
 };
 
 /** @throws Failure `setting-unknown`, `setting-invalid`, and as `listSettings` */
@@ -58,10 +58,10 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
   const name = findSetting(typed);
   const layers = findLayers(sources);
   findValue(layers, name);
-  return { row: toRow(layers, name), profile: layers.profile };
+  return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 
-const toRow = (layers: Layers, name: SettingName) => {
+const toSettingRow = (layers: Layers, name: SettingName) => {
   const found = resolveSetting(layers, name);
   const { text = "", source = null } = found ?? {};
   const where = found?.where() ?? {};
@@ -69,82 +69,86 @@ const toRow = (layers: Layers, name: SettingName) => {
   const isValid = found === undefined || parsed.ok;
   const problem: Problem | null = isValid
     ? null
-    : { ...positionIn(where), severity: "warning", ...problemOf(name, text, parsed) };
+    : { ...toPosition(where), severity: "warning", ...toInvalidValueProblem(name, text, parsed) };
   const from = where.option ?? where.environment ?? where.file ?? null;
-  return { name, value: found === undefined ? null : showText(name, text), source, from, problem };
+  return { name, value: found === undefined ? null : redactSetting(name, text), source, from, problem };
 };
 
-type Found = Pick<Problem, "rule" | "message" | "advice">;
+type SettingProblem = Pick<Problem, "rule" | "message" | "advice">;
 
-const problemOf = (name: SettingName, text: string, { wanted, suggestion }: Unparsed): Found => {
+const toInvalidValueProblem = (name: SettingName, text: string, { wanted, suggestion }: ParseError): SettingProblem => {
   const correct = `\`rollcall config set ${name} …\`, or correct it where it stands`;
   const advice = suggestion === undefined ? correct : `did you mean ${suggestion}?`;
-  return { rule: "setting-invalid", message: `${name} can't be "${showText(name, text)}": it takes ${wanted}`, advice };
+  return {
+    rule: "setting-invalid",
+    message: `${name} can't be "${redactSetting(name, text)}": it takes ${wanted}`,
+    advice,
+  };
 };
 
-const positionIn = ({ file, line, column }: Where): Pick<Problem, "file" | "line" | "column"> => ({
+const toPosition = ({ file, line, column }: FailureLocation): Pick<Problem, "file" | "line" | "column"> => ({
   ...(file === undefined ? {} : { file }),
   ...(line === undefined ? {} : { line }),
   ...(column === undefined ? {} : { column }),
 });
 
-const unknownIn = ({ saved }: Layers): readonly string[] =>
-  Object.keys(saved).filter((name) => settingNamed(name) === undefined);
+const findUnknownNames = ({ saved }: Layers): readonly string[] =>
+  Object.keys(saved).filter((name) => findSettingName(name) === undefined);
 
 /** Names that people use for a secret, or for what belongs to one. */
 const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
 
 /** A name in the spelling of an option or a variable, as that of a setting. */
-const toName = (typed: string): string =>
+const normalizeName = (typed: string): string =>
   typed
     .toLowerCase()
     .replaceAll("-", "_")
     .replace(/^rollcall_/, "");
 
-const isSecretName = (name: string): boolean => secretNames.includes(toName(name).replace(/_file$/, ""));
+const isSecretName = (name: string): boolean => secretNames.includes(normalizeName(name).replace(/_file$/, ""));
 
 const findSetting = (typed: string): SettingName => {
-  const name = settingNamed(typed) ?? settingNamed(toName(typed));
+  const name = findSettingName(typed) ?? findSettingName(normalizeName(typed));
   if (name !== undefined) return name;
-  if (isSecretName(typed)) throw settingSecret(typed);
-  throw settingUnknown(typed, nearest(typed.replaceAll("-", "_"), settingNames));
+  if (isSecretName(typed)) throw secretAsSetting(typed);
+  throw unknownSetting(typed, findNearest(typed.replaceAll("-", "_"), settingNames));
 };
 
 /** A change of settings; `overriding` are variables of the environment that override it. */
-export type Changed = Awaited<ReturnType<typeof setSetting>>;
+export type SettingsChange = Awaited<ReturnType<typeof setSetting>>;
 
-/** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `options-contradict`, and as `changeSaved` */
+/** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `conflicting-options`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
 ) => {
   const name = findSetting(typed);
-  const layers = findLayers({ ...sources, mayBeNew: true });
+  const layers = findLayers({ ...sources, canBeNew: true });
   if (layers.local && settings[name].isDeployed) {
     const why = "the local service has its own address and its own key";
-    throw optionsContradict({ first: `the profile ${localProfile}`, second: name, why });
+    throw conflictingOptions({ first: `the profile ${localProfile}`, second: name, why });
   }
   const parsed = settings[name].parse(text, layers);
   if (!parsed.ok) {
-    throw settingWrong({ ...parsed, setting: name, value: showText(name, text), where: { setting: name } });
+    throw invalidSetting({ ...parsed, setting: name, value: redactSetting(name, text), where: { setting: name } });
   }
   return await save(sources.host, layers, { [name]: typeof parsed.value === "boolean" ? parsed.value : text });
 };
 
 /** Saves the settings of a file, or with `-` of standard input: all or none. @throws Failure `import-…`, and as `changeSaved` */
 export const importSettings = async (sources: ChangeSources, from: string) => {
-  const layers = findLayers({ ...sources, mayBeNew: true });
+  const layers = findLayers({ ...sources, canBeNew: true });
   return await save(sources.host, layers, await readImport(sources.host, from, layers));
 };
 
 const save = async (host: Host, layers: Layers, added: Members) => {
   const { profile, isNew } = layers;
-  const file = await changeSaved(host, "settings", addTo(profile, added));
+  const file = await changeSaved(host, "settings", addMembers(profile, added));
   const after = { ...layers, saved: added, flags: {} };
   const overriding = settingNames.filter(
     (name) => Object.hasOwn(added, name) && resolveSetting(after, name)?.source === "environment",
   );
-  return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(variableOf) };
+  return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(toVariableName) };
 };
 
 /** Deletes settings, also those of other versions. Nothing is written if none was set. */
@@ -170,7 +174,7 @@ export const exportSettings = (sources: ChangeSources) => {
   return {
     profile,
     settings: Object.fromEntries(names.map((name) => [name, saved[name]])),
-    unknown: unknownIn(layers),
+    unknown: findUnknownNames(layers),
   };
 };
 
@@ -182,32 +186,32 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Mem
   const bytes = await (from === "-" ? readStdin(host, maxImportBytes) : readBounded(from, maxImportBytes, host)).catch(
     (cause: unknown) => {
       host.signal.throwIfAborted();
-      throw importUnreadable(name, codeOf(cause), cause);
+      throw unreadableImport(name, getErrorCode(cause), cause);
     },
   );
-  if (bytes === undefined) throw importUnreadable(name, "EFBIG");
-  const { members, where } = parseDocument(bytes, name, importBroken);
+  if (bytes === undefined) throw unreadableImport(name, "EFBIG");
+  const { members, where } = parseDocument(bytes, name, invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]): Problem[] => {
-    const problem = importProblem(key, value, layers);
-    return problem === undefined ? [] : [{ ...positionIn(where([key])), path: [key], severity: "error", ...problem }];
+    const problem = findImportProblem(key, value, layers);
+    return problem === undefined ? [] : [{ ...toPosition(where([key])), path: [key], severity: "error", ...problem }];
   });
-  if (problems.length > 0) throw importRefused(name, problems);
+  if (problems.length > 0) throw invalidImportSettings(name, problems);
   return members;
 };
 
 /** The problem of one member of an import; undefined if it can be saved. It does not show a value that may be secret. */
-export const importProblem = (
+export const findImportProblem = (
   key: string,
   value: unknown,
   layers: Pick<Layers, "local" | "windows">,
-): Found | undefined => {
-  const name = settingNamed(key);
+): SettingProblem | undefined => {
+  const name = findSettingName(key);
   if (name === undefined && isSecretName(key)) {
     const advice = "take it out of the file, and save it with `rollcall auth login`";
     return { rule: "secret-in-settings", message: `${key} is a secret, not a setting`, advice };
   }
   if (name === undefined) {
-    const meant = nearest(key, settingNames);
+    const meant = findNearest(key, settingNames);
     const advice = meant === undefined ? "`rollcall config list` names the settings" : `did you mean ${meant}?`;
     return { rule: "setting-unknown", message: `there is no setting ${key}`, advice };
   }
@@ -219,55 +223,55 @@ export const importProblem = (
     const message = `${name} is neither a text nor a number nor true or false`;
     return { rule: "setting-invalid", message, advice: "write it as a text, such as `rollcall config export` does" };
   }
-  const text = savedText(value);
+  const text = toSettingText(value);
   const parsed = settings[name].parse(text, layers);
-  return parsed.ok ? undefined : problemOf(name, text, parsed);
+  return parsed.ok ? undefined : toInvalidValueProblem(name, text, parsed);
 };
 
-const readBoth = ({ host, warn }: ChangeSources) => {
+const readSavedFiles = ({ host, warn }: ChangeSources) => {
   const [settings, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
   const known = knownProfiles(settings, credentials);
-  return { settings, credentials, known, keysOf: (name: string) => usesSaved(credentials.profiles, name) };
+  return { settings, credentials, known, usesOf: (name: string) => findSavedUses(credentials.profiles, name) };
 };
 
-/** Every profile: `keys` are the uses that a key is saved for. @throws Failure `settings-broken`, `place-…` */
+/** Every profile: `keys` are the uses that a key is saved for. @throws Failure `invalid-settings-file`, `place-…` */
 export const listProfiles = (sources: ChangeSources) => {
-  const { settings, known, keysOf } = readBoth(sources);
+  const { settings, known, usesOf: keysOf } = readSavedFiles(sources);
   const { profile } = findProfileName(sources.flags, sources.host.env, settings);
   return known.map((name) => {
     const address = settings.profiles.get(name)?.base_url;
-    const shown = typeof address === "string" ? showText("base_url", address) : null;
+    const shown = typeof address === "string" ? redactSetting("base_url", address) : null;
     return { name, in_use: name === profile, base_url: shown, keys: keysOf(name) };
   });
 };
 
 /** The failure of a profile that is chosen and does not exist; undefined if it does. */
-export const newProfile = (sources: ChangeSources): Failure | undefined => {
-  const { settings, known } = readBoth(sources);
+export const findMissingProfile = (sources: ChangeSources): Failure | undefined => {
+  const { settings, known } = readSavedFiles(sources);
   const { profile, where } = findProfileName(sources.flags, sources.host.env, settings);
-  return known.includes(profile) ? undefined : profileUnknown(profile, { known, where, way: "--create makes it" });
+  return known.includes(profile) ? undefined : unknownProfile(profile, { known, where, way: "--create makes it" });
 };
 
-/** The names of a profile's settings, and the uses of its keys. @throws Failure `profile-unknown` */
-export const findProfile = (sources: ChangeSources, profile: string) => {
-  const { settings, known, keysOf } = readBoth(sources);
-  if (!known.includes(profile)) throw profileUnknown(profile, { known, where: {} });
+/** The names of a profile's settings, and the uses of its keys. @throws Failure `unknown-profile` */
+export const describeProfile = (sources: ChangeSources, profile: string) => {
+  const { settings, known, usesOf: keysOf } = readSavedFiles(sources);
+  if (!known.includes(profile)) throw unknownProfile(profile, { known, where: {} });
   return { settings: Object.keys(settings.profiles.get(profile) ?? {}), keys: keysOf(profile) };
 };
 
-/** Makes a profile the one that is used if none is named. @throws Failure `profile-unknown`, and as `changeSaved` */
+/** Makes a profile the one that is used if none is named. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
-  findProfile(sources, name);
+  describeProfile(sources, name);
   await changeSaved(sources.host, "settings", (_, others) => {
     if (name === defaultProfile) delete others.profile;
     else others.profile = name;
   });
 };
 
-/** Deletes the keys and the settings of a profile. @throws Failure `profile-unknown`, and as `changeSaved` */
+/** Deletes the keys and the settings of a profile. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const deleteProfile = async (sources: ChangeSources, name: string): Promise<{ readonly wasInUse: boolean }> => {
   const { host } = sources;
-  const { keys } = findProfile(sources, name);
+  const { keys } = describeProfile(sources, name);
   if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => profiles.delete(name));
   let wasInUse = false;
   await changeSaved(host, "settings", (profiles, others) => {
@@ -282,10 +286,10 @@ export const deleteProfile = async (sources: ChangeSources, name: string): Promi
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, warn } = sources;
   const { profiles } = readSaved(host, "credentials", warn);
-  const { profile, isNew } = findLayers({ ...sources, mayBeNew: true });
+  const { profile, isNew } = findLayers({ ...sources, canBeNew: true });
   // A profile without settings may still have credentials.
   if (isNew && !profiles.has(profile)) findLayers(sources);
-  const removed = usesSaved(profiles, profile).filter((use) => only === undefined || use === only);
+  const removed = findSavedUses(profiles, profile).filter((use) => only === undefined || use === only);
   if (removed.length > 0) {
     await changeSaved(host, "credentials", (saved) => {
       const isKept = ([use]: readonly [string, unknown]) => !removed.some((gone) => gone === use);
@@ -299,20 +303,20 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
 
 /**
  * Renames a profile. Its account, by which the ledger knows what was logged, stays.
- * @throws Failure `profile-unknown`, `profile-exists`, `options-contradict`, `setting-invalid`, and as `changeSaved`
+ * @throws Failure `unknown-profile`, `profile-exists`, `conflicting-options`, `setting-invalid`, and as `changeSaved`
  */
 export const renameProfile = async (
   sources: ChangeSources,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<{ readonly account: string }> => {
   const { host } = sources;
-  const { keys } = findProfile(sources, from);
+  const { keys } = describeProfile(sources, from);
   checkProfileName(to, {});
   if (from === localProfile || to === localProfile) {
     const why = `${localProfile} is the local service's`;
-    throw optionsContradict({ first: "profile rename", second: localProfile, why });
+    throw conflictingOptions({ first: "profile rename", second: localProfile, why });
   }
-  const { settings, credentials, known } = readBoth(sources);
+  const { settings, credentials, known } = readSavedFiles(sources);
   const isEmpty = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
   if (from !== to && known.includes(to) && !isEmpty) throw profileExists(to);
   // Keys first: a run that is killed in between leaves no key without a profile.

@@ -1,32 +1,32 @@
 /** The credential of a request: from the environment, saved by a login, or from a command, in this order. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
-import type { Where } from "../failure.ts";
-import { codeOf } from "../files.ts";
-import { type Host, withoutSecrets } from "../host.ts";
+import type { FailureLocation } from "../failure.ts";
+import { getErrorCode } from "../files.ts";
+import { type Host, removeSecrets } from "../host.ts";
 import { isObject } from "../json/walk.ts";
-import { systemWords } from "../sentences.ts";
+import { describeSystemCode } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import {
   credentialCommandFailed,
-  credentialElsewhere,
-  credentialFileUnreadable,
   credentialMissing,
-  credentialTwice,
-  credentialUnusable,
+  credentialWrongOrigin,
+  duplicateCredential,
+  invalidCredential,
+  invalidSetting,
+  invalidSettingsFile,
   secretFaults,
-  settingsBroken,
-  settingWrong,
+  unreadableCredentialFile,
 } from "./failures.ts";
 import { findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type Members, readSaved } from "./saved.ts";
-import { variableOf } from "./values.ts";
+import { toVariableName } from "./values.ts";
 
 /** The variables that have a secret. Each has a `…_FILE`, which names a file with the secret instead. */
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
 /** For each use (interface 5): the host that it goes to, and the variables of its secret, the first that is set. */
-export const uses: Readonly<
+export const useTargets: Readonly<
   Record<CredentialUse, { readonly host: EndpointHost; readonly variables: readonly SecretVariable[] }>
 > = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
@@ -37,11 +37,11 @@ export const uses: Readonly<
 /** The uses, in the order in which they are shown. */
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-const commandVariable = variableOf("credential_command");
+const commandVariable = toVariableName("credential_command");
 
 /** The variables that are set and give a secret to any of some uses, or name its file. */
 export const findSecretVariables = ({ env }: Host, some: readonly CredentialUse[]): readonly string[] => {
-  const names = some.flatMap((use) => uses[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
+  const names = some.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
   return [...new Set(names)].filter((name) => env[name]);
 };
 
@@ -53,11 +53,11 @@ interface CredentialSource {
   /** The user name of call reads. */
   readonly username?: string | undefined;
   /** The origin of a saved one. */
-  readonly boundTo?: string;
+  readonly boundOrigin?: string;
 }
 
 /** A source that returns its secret, or fails without one. */
-interface Found extends CredentialSource {
+interface FoundCredential extends CredentialSource {
   readonly secret: () => string | Promise<string>;
 }
 
@@ -67,15 +67,15 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const { profile, isNamed } = layers;
   // A file may be a pipe, which can be read only once.
   const secrets = new Map<SecretVariable, Promise<Secret | undefined>>();
-  const usernameOf = (use: CredentialUse, saved?: string): string | undefined => {
+  const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
     if (use !== "calls") return undefined;
     const typed = host.env.ROLLCALL_USERNAME || undefined;
     const name = (isNamed ? (saved ?? typed) : (typed ?? saved)) ?? "api";
     return checkUsername(name, name === typed ? { environment: "ROLLCALL_USERNAME" } : {});
   };
-  const inEnvironment = async (use: CredentialUse): Promise<Found | undefined> => {
-    const username = usernameOf(use);
-    for (const variable of uses[use].variables) {
+  const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
+    const username = findUsername(use);
+    for (const variable of useTargets[use].variables) {
       const reading = secrets.get(variable) ?? readSecret(variable, sources);
       const secret = await secrets.set(variable, reading).get(variable);
       if (secret === undefined) continue;
@@ -84,55 +84,55 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     }
     return undefined;
   };
-  const inLogin = (use: CredentialUse, origin: string): Found | undefined => {
+  const findInLogin = (use: CredentialUse, origin: string): FoundCredential | undefined => {
     const { profiles, where } = readSaved(host, "credentials", warn);
     const login = profiles.get(profile)?.[use];
     if (login === undefined) return undefined;
     if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
       const wrong = `"${use}" of the profile "${profile}" is no saved credential`;
-      throw settingsBroken(wrong, where(["profiles", profile, use]));
+      throw invalidSettingsFile(wrong, where(["profiles", profile, use]));
     }
     const { key, origin: boundTo } = login;
     const from = `login of the profile ${profile}`;
-    const username = usernameOf(use, typeof login.username === "string" ? login.username : undefined);
+    const username = findUsername(use, typeof login.username === "string" ? login.username : undefined);
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundTo === origin) return { state: "ready", from, username, secret: () => key };
-    const failure = credentialElsewhere({ use, origin, profile }, boundTo);
-    return { state: "elsewhere", from, boundTo, secret: () => Promise.reject(failure) };
+    const failure = credentialWrongOrigin({ use, origin, profile }, boundTo);
+    return { state: "elsewhere", from, boundOrigin: boundTo, secret: () => Promise.reject(failure) };
   };
-  const inCommand = (use: CredentialUse, origin: string): Found | undefined => {
+  const findInCommand = (use: CredentialUse, origin: string): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
     if (line === undefined) return undefined;
     const isOwn = resolveSetting(layers, "credential_command")?.source !== "environment";
     return {
       state: "command",
       from: isOwn ? `credential_command of the profile ${profile}` : commandVariable,
-      username: usernameOf(use),
+      username: findUsername(use),
       secret: () => runCredentialCommand(line, { host, hide, use, origin }),
     };
   };
-  const find = async (use: CredentialUse, origin: string): Promise<Found> => {
+  const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
     if (isNamed) {
       // A profile that the command line names comes first with its own credential or command.
       const hasCommand = resolveSetting(layers, "credential_command")?.source === "profile";
-      const own = inLogin(use, origin) ?? (hasCommand ? inCommand(use, origin) : undefined);
+      const own = findInLogin(use, origin) ?? (hasCommand ? findInCommand(use, origin) : undefined);
       const variables = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
       if (own !== undefined && variables.length > 0) {
         sources.notice(`not used: ${variables.join(", ")}; the profile ${profile} has its own credential for ${use}`);
       }
       if (own !== undefined) return own;
     }
-    const found = (await inEnvironment(use)) ?? inLogin(use, origin) ?? inCommand(use, origin);
+    const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
     const missing = () => Promise.reject(credentialMissing({ use, origin, profile }));
     return found ?? { state: "missing", secret: missing };
   };
-  const give = async (use: CredentialUse, origin: string): Promise<Credential> => {
+  const resolveCredential = async (use: CredentialUse, origin: string): Promise<Credential> => {
     const { secret, from = "", username } = await find(use, origin);
     return toCredential(use, { text: await secret(), from, username });
   };
-  const given = new Map<string, Promise<Credential>>();
-  const ranAgain = new Set<string>();
+  const resolvedCredentials = new Map<string, Promise<Credential>>();
+  const rerunIds = new Set<string>();
   return {
     /**
      * The credential for a use at an origin; `refused` runs a `credential_command` once more.
@@ -143,10 +143,10 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
       { origin, refused }: { readonly origin: string; readonly refused: boolean },
     ): Promise<Credential> {
       const id = `${use} ${origin}`;
-      const isAgain = refused && !ranAgain.has(id) && (await find(use, origin)).state === "command";
-      const credential = (isAgain ? undefined : given.get(id)) ?? give(use, origin);
-      if (isAgain) ranAgain.add(id);
-      given.set(id, credential);
+      const isAgain = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
+      const credential = (isAgain ? undefined : resolvedCredentials.get(id)) ?? resolveCredential(use, origin);
+      if (isAgain) rerunIds.add(id);
+      resolvedCredentials.set(id, credential);
       return await credential;
     },
     /** The source of what `credential` would return. Runs no command. @throws Failure `usage` */
@@ -165,21 +165,21 @@ export const toCredential = (
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
 /** Checks a user name: at its first colon, Basic would end it (interface 5). @throws Failure `setting-invalid` */
-export const checkUsername = (name: string, where: Where): string => {
+export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without a colon and control characters";
-  throw settingWrong({ setting: "username", value: name, wanted, where });
+  throw invalidSetting({ setting: "username", value: name, wanted, where });
 };
 
 /** The uses that a profile has a saved credential for. */
-export const usesSaved = (profiles: ReadonlyMap<string, Members>, profile: string): readonly CredentialUse[] =>
+export const findSavedUses = (profiles: ReadonlyMap<string, Members>, profile: string): readonly CredentialUse[] =>
   credentialUses.filter((use) => profiles.get(profile)?.[use] !== undefined);
 
 /** A secret, and its source in words that have nothing of it. */
 interface Secret {
   readonly text: string;
   readonly from: string;
-  readonly where: Where;
+  readonly where: FailureLocation;
 }
 
 /** No secret is longer; a larger file was named by mistake. */
@@ -189,7 +189,7 @@ export const maxSecretBytes = 64 * 1024;
 const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSources): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
-  if (value && file) throw credentialTwice(variable, fileVariable);
+  if (value && file) throw duplicateCredential(variable, fileVariable);
   if (value) {
     hide(value);
     return { text: value, from: variable, where: { environment: variable } };
@@ -199,9 +199,9 @@ const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSour
   const where = { environment: fileVariable, file };
   const bytes = await readBounded(file, maxSecretBytes, host).catch((cause: unknown) => {
     host.signal.throwIfAborted();
-    throw credentialFileUnreadable(fileVariable, file, codeOf(cause), { where, cause });
+    throw unreadableCredentialFile(fileVariable, file, getErrorCode(cause), { where, cause });
   });
-  if (bytes === undefined) throw credentialUnusable(from, "long", where);
+  if (bytes === undefined) throw invalidCredential(from, "long", where);
   const text = withoutLineEnd(bytes.toString("utf8"));
   hide(text);
   return { text, from, where };
@@ -210,14 +210,14 @@ const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSour
 /** Removes one line end, which `echo` and editors put after a key. */
 export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
 
-/** Checks that a secret can be sent for some uses. @throws Failure `credential-unusable`, without its content */
+/** Checks that a secret can be sent for some uses. @throws Failure `invalid-credential`, without its content */
 export const checkSecret = ({ text, from, where }: Secret, some: readonly CredentialUse[]): void => {
-  const wrong = secretFault(text, some);
-  if (wrong !== undefined) throw credentialUnusable(from, wrong, where);
+  const wrong = findSecretFault(text, some);
+  if (wrong !== undefined) throw invalidCredential(from, wrong, where);
 };
 
 /** A key is visible ASCII in one piece. The password of a call read or a database has no line ends (interface 5). */
-const secretFault = (text: string, some: readonly string[]): keyof typeof secretFaults | undefined => {
+const findSecretFault = (text: string, some: readonly string[]): keyof typeof secretFaults | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (!some.includes("log") && !some.includes("inference")) return undefined;
@@ -242,7 +242,7 @@ export const readBounded = async (
   try {
     for (let length = 0; length <= maxBytes; ) {
       const read = await handle.read(buffer, length).catch((thrown: unknown) => {
-        if (codeOf(thrown) !== "EAGAIN") throw thrown;
+        if (getErrorCode(thrown) !== "EAGAIN") throw thrown;
       });
       if (read?.bytesRead === 0) return buffer.subarray(0, length);
       if (read === undefined) await sleep(pipePauseMs, signal);
@@ -258,7 +258,7 @@ export const readBounded = async (
 const maxCommandMs = 60_000;
 
 /** The time for an ended command to deliver its output: a program that it started may keep that open. */
-const graceMs = 1000;
+const outputGraceMs = 1000;
 
 /**
  * Runs a `credential_command` without a shell, and returns the first line that it prints. Its output is never shown.
@@ -284,7 +284,7 @@ export const runCredentialCommand = async (
   const child = spawn(program, args, {
     // Standard input may have trajectories, and standard error may have secrets.
     stdio: ["ignore", "pipe", "ignore"],
-    env: { ...withoutSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
+    env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,
     signal: AbortSignal.any([host.signal, over.signal]),
     killSignal: "SIGKILL",
@@ -299,10 +299,10 @@ export const runCredentialCommand = async (
         if (signal !== null) settle(`it was ended by ${signal}`);
         else settle(status === 0 ? undefined : `it ended with exit status ${status}`);
       };
-      child.once("error", (cause) => settle(`it could not be started (${systemWords(codeOf(cause))})`));
+      child.once("error", (cause) => settle(`it could not be started (${describeSystemCode(getErrorCode(cause))})`));
       child.once("close", end);
       child.once("exit", async (status, signal) => {
-        if (!printed.includes("\n")) await host.sleep(graceMs);
+        if (!printed.includes("\n")) await host.sleep(outputGraceMs);
         end(status, signal);
       });
       const tooLong = () => settle("it took more than 60 seconds");
@@ -311,7 +311,7 @@ export const runCredentialCommand = async (
     host.signal.throwIfAborted();
     const [key = ""] = printed.split(/\r?\n/, 1);
     hide(key);
-    const wrong = failed === undefined ? secretFault(key, [use]) : undefined;
+    const wrong = failed === undefined ? findSecretFault(key, [use]) : undefined;
     if (failed === undefined && wrong === undefined) return key;
     throw credentialCommandFailed(
       program,

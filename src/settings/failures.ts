@@ -1,11 +1,11 @@
 /** Failures of settings, profiles and credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { type About, Failure, type Problem, type Where } from "../failure.ts";
-import { nearest } from "../nearest.ts";
-import { didYouMean, systemWords } from "../sentences.ts";
+import { Failure, type FailureDetails, type FailureLocation, type Problem } from "../failure.ts";
+import { findNearest } from "../nearest.ts";
+import { describeSystemCode, didYouMean } from "../sentences.ts";
 
 /** The location of a value in a sentence; empty if it has none. */
-const sayWhere = ({ option, environment, file, line, column }: Where, profile?: string): string => {
+const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string): string => {
   const named = option ?? environment;
   if (named !== undefined || file === undefined) return named ?? "";
   const position = line === undefined ? "" : `:${line}:${column ?? 1}`;
@@ -20,52 +20,57 @@ export const settingUnset = (setting: string, ways: readonly string[], isLocal: 
 };
 
 /** A value that a setting does not take, without its secrets, and the profile that it is saved in. */
-interface WrongValue {
+interface InvalidValue {
   setting: string;
   value: string;
   wanted: string;
   suggestion?: string | undefined;
-  where: Where;
+  where: FailureLocation;
   profile?: string | undefined;
 }
 
-export const settingWrong = ({ setting, value, wanted, suggestion, where, profile }: WrongValue): Failure => {
-  const from = sayWhere(where, profile);
+export const invalidSetting = ({ setting, value, wanted, suggestion, where, profile }: InvalidValue): Failure => {
+  const from = formatWhere(where, profile);
   const message = `${setting} can't be "${value}"${from === "" ? "" : ` (${from})`}: it takes ${wanted}`;
   return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });
 };
 
-export const settingUnknown = (name: string, suggestion: string | undefined): Failure => {
+export const unknownSetting = (name: string, suggestion: string | undefined): Failure => {
   const hint = didYouMean(suggestion, "`rollcall config list` lists what there is");
   return new Failure("usage", "setting-unknown", `there is no setting "${name}"`, hint);
 };
 
-export const settingSecret = (name: string): Failure =>
+export const secretAsSetting = (name: string): Failure =>
   new Failure("usage", "setting-unknown", `${name} is a secret, not a setting`, {
     hint: "`rollcall auth login` saves a key",
   });
 
-export const importUnreadable = (file: string, code: string, cause?: unknown): Failure =>
-  new Failure("invalid_input", "import-unreadable", `can't read ${file}: ${systemWords(code)}`, {
+export const unreadableImport = (file: string, code: string, cause?: unknown): Failure =>
+  new Failure("invalid_input", "unreadable-import", `can't read ${file}: ${describeSystemCode(code)}`, {
     hint: "give a file that `rollcall config export` wrote, or - for standard input",
     where: { file },
     cause,
   });
 
-export const importBroken = (wrong: string, where: Where): Failure =>
-  new Failure("invalid_input", "import-broken", `${sayWhere(where)} can't be imported: ${wrong}`, {
+export const invalidImportFile = (wrong: string, where: FailureLocation): Failure =>
+  new Failure("invalid_input", "invalid-import-file", `${formatWhere(where)} can't be imported: ${wrong}`, {
     hint: "give a file that `rollcall config export` wrote; nothing was saved",
     where,
   });
 
-export const importRefused = (from: string, problems: readonly Problem[]): Failure => {
+export const invalidImportSettings = (from: string, problems: readonly Problem[]): Failure => {
   const count = problems.length === 1 ? "one setting" : `${problems.length} settings`;
   const about = { hint: "correct the file; nothing was saved", problems };
-  return new Failure("invalid_input", "import-refused", `${from} can't be imported: ${count} can't be used`, about);
+  return new Failure(
+    "invalid_input",
+    "invalid-import-settings",
+    `${from} can't be imported: ${count} can't be used`,
+    about,
+  );
 };
 
-export const settingsBroken = (wrong: string, where: Where): Failure =>
-  new Failure("usage", "settings-broken", `${sayWhere(where)} can't be used: ${wrong}`, {
+export const invalidSettingsFile = (wrong: string, where: FailureLocation): Failure =>
+  new Failure("usage", "invalid-settings-file", `${formatWhere(where)} can't be used: ${wrong}`, {
     hint: "correct it, or move it away; rollcall leaves it as it is",
     where,
   });
@@ -76,15 +81,15 @@ export const profileExists = (profile: string): Failure =>
   });
 
 /** @param where it is named: if that is a file, the saved choice has to go @param way to make it */
-export const profileUnknown = (
+export const unknownProfile = (
   profile: string,
-  { known, where, way }: { known: readonly string[]; where: Where; way?: string },
+  { known, where, way }: { known: readonly string[]; where: FailureLocation; way?: string },
 ): Failure => {
   const make = way ?? `\`rollcall auth login --profile ${profile}\` makes it`;
   const hint = where.file === undefined ? make : "`rollcall profile use default` goes back to the default";
   const message = `there is no profile "${profile}"; there are ${known.join(", ")}`;
-  const about = { ...didYouMean(nearest(profile, known), hint), detail: profile, where };
-  return new Failure("usage", "profile-unknown", message, about);
+  const about = { ...didYouMean(findNearest(profile, known), hint), subject: profile, where };
+  return new Failure("usage", "unknown-profile", message, about);
 };
 
 /** Why a text cannot be sent as a secret. */
@@ -97,25 +102,34 @@ export const secretFaults = {
   long: "it is longer than 64 KiB",
 };
 
-export const credentialUnusable = (from: string, wrong: keyof typeof secretFaults, where: Where = {}): Failure => {
+export const invalidCredential = (
+  from: string,
+  wrong: keyof typeof secretFaults,
+  where: FailureLocation = {},
+): Failure => {
   const isPassword = wrong === "control" || wrong === "white-space" || wrong === "not-ascii";
   const forCalls = "ROLLCALL_PASSWORD, or `rollcall auth login --for calls`";
   const hint = isPassword
     ? `give the key alone; such characters can be in a password for call read: ${forCalls}`
     : "give the key alone, on one line";
   const message = `the key from ${from} can't be used: ${secretFaults[wrong]}`;
-  return new Failure("usage", "credential-unusable", message, { hint, where });
+  return new Failure("usage", "invalid-credential", message, { hint, where });
 };
 
-export const credentialTwice = (variable: string, fileVariable: string): Failure =>
-  new Failure("usage", "credential-twice", `${variable} and ${fileVariable} are both set`, {
+export const duplicateCredential = (variable: string, fileVariable: string): Failure =>
+  new Failure("usage", "duplicate-credential", `${variable} and ${fileVariable} are both set`, {
     hint: "unset one of them",
   });
 
-export const credentialFileUnreadable = (variable: string, file: string, code: string, about: About = {}): Failure => {
-  const message = `the file that ${variable} names can't be read: ${file} (${systemWords(code)})`;
+export const unreadableCredentialFile = (
+  variable: string,
+  file: string,
+  code: string,
+  about: FailureDetails = {},
+): Failure => {
+  const message = `the file that ${variable} names can't be read: ${file} (${describeSystemCode(code)})`;
   const hint = `let ${variable} name a file that holds the key`;
-  return new Failure("usage", "credential-file-unreadable", message, { hint, ...about });
+  return new Failure("usage", "unreadable-credential-file", message, { hint, ...about });
 };
 
 export const credentialCommandFailed = (program: string, why: string): Failure =>
@@ -124,22 +138,22 @@ export const credentialCommandFailed = (program: string, why: string): Failure =
   });
 
 /** The requests of a use. */
-interface Target {
+interface CredentialTarget {
   use: CredentialUse;
   origin: string;
   profile: string;
 }
 
-export const credentialMissing = ({ use, origin, profile }: Target): Failure =>
+export const credentialMissing = ({ use, origin, profile }: CredentialTarget): Failure =>
   new Failure("auth", "credential-missing", `there is no credential for ${use} at ${origin} (profile ${profile})`, {
     hint: `\`${loginCommand(profile)}\`, or ROLLCALL_API_KEY=…`,
   });
 
 /** @param boundTo the origin of the saved credential */
-export const credentialElsewhere = ({ use, origin, profile }: Target, boundTo: string): Failure => {
+export const credentialWrongOrigin = ({ use, origin, profile }: CredentialTarget, boundTo: string): Failure => {
   const message = `the credential for ${use} in the profile ${profile} belongs to ${boundTo} and does not go to ${origin}`;
   const hint = `to log in there: ${loginCommand(profile, use, origin)}`;
-  return new Failure("auth", "credential-elsewhere", message, { hint });
+  return new Failure("auth", "credential-wrong-origin", message, { hint });
 };
 
 export const loginKeyMissing = (how: "no-terminal" | "empty"): Failure => {
@@ -149,27 +163,35 @@ export const loginKeyMissing = (how: "no-terminal" | "empty"): Failure => {
 };
 
 /** The only password that fits is in a file that others may read. */
-export const passwordFileOpen = ({ path, title, file }: { path: string; title: string; file: string }): Failure => {
+export const passwordFileNotPrivate = ({
+  path,
+  title,
+  file,
+}: {
+  path: string;
+  title: string;
+  file: string;
+}): Failure => {
   const message = `${title}, ${path}, asks for a password, and the one in ${file} is not used: others may read that file`;
-  return new Failure("auth", "password-file-open", message, { hint: `chmod 600 ${file}` });
+  return new Failure("auth", "password-file-not-private", message, { hint: `chmod 600 ${file}` });
 };
 
-export const placeMissing = (what: "settings" | "data"): Failure => {
+export const folderUnknown = (what: "settings" | "data"): Failure => {
   const variable = what === "settings" ? "ROLLCALL_CONFIG_DIR" : "ROLLCALL_DATA_DIR";
   const message = `there is no folder for ${what}: neither ${variable} nor a home is set`;
-  return new Failure("storage", "place-missing", message, { hint: `${variable}=<folder>` });
+  return new Failure("storage", "folder-unknown", message, { hint: `${variable}=<folder>` });
 };
 
-export const placeUnusable = (doing: "read" | "write", file: string, code: string, cause?: unknown): Failure =>
-  new Failure("storage", "place-unusable", `can't ${doing} ${file}: ${systemWords(code)}`, {
+export const inaccessibleFile = (doing: "read" | "write", file: string, code: string, cause?: unknown): Failure =>
+  new Failure("storage", "inaccessible-file", `can't ${doing} ${file}: ${describeSystemCode(code)}`, {
     hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
     where: { file },
     cause,
   });
 
 /** Others write to the same file all the time. */
-export const placeBusy = (file: string): Failure =>
-  new Failure("storage", "place-busy", `other processes keep holding the lock ${file}`, {
+export const settingsLocked = (file: string): Failure =>
+  new Failure("storage", "settings-locked", `other processes keep holding the lock ${file}`, {
     hint: "run it again when they are done",
     where: { file },
     retryable: true,

@@ -1,17 +1,17 @@
 /** Finds the profile of a run, and each setting in it with its source: command line > environment > profile > default. */
-import type { Problem, Where } from "../failure.ts";
-import { optionsContradict } from "../failures.ts";
+import type { FailureLocation, Problem } from "../failure.ts";
+import { conflictingOptions } from "../failures.ts";
 import type { Host } from "../host.ts";
-import { profileUnknown, settingWrong } from "./failures.ts";
-import { type Machine, type Members, readSaved, type Saved } from "./saved.ts";
+import { invalidSetting, unknownProfile } from "./failures.ts";
+import { type FolderHost, type Members, readSaved, type SavedFile } from "./saved.ts";
 import {
-  addressNames,
-  optionOf,
+  redactSetting,
   type SettingName,
   type SettingValues,
   settings,
-  showText,
-  variableOf,
+  toOptionName,
+  toVariableName,
+  urlSettingNames,
 } from "./values.ts";
 
 /** Options of the command line that are settings or choose them, as typed. */
@@ -39,93 +39,93 @@ export interface SettingsSources {
   /** Replace the settings' own defaults. */
   readonly defaults?: { readonly [Name in SettingName]?: string } | undefined;
   /** True if the profile need not exist yet, as for a login. */
-  readonly mayBeNew?: boolean;
+  readonly canBeNew?: boolean;
 }
 
 /** The profile of the service inside this process, and the one that is used if none is named. */
 export const localProfile = "local";
 export const defaultProfile = "default";
 
-const builtIn: readonly string[] = [defaultProfile, localProfile];
+const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 
 /** Names are keys of a JSON object and words of a command line. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 /** @throws Failure `setting-invalid` */
-export const checkProfileName = (name: string, where: Where): string => {
+export const checkProfileName = (name: string, where: FailureLocation): string => {
   if (namePattern.test(name)) return name;
-  throw settingWrong({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
+  throw invalidSetting({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
 };
 
 /** The built-in profiles, and the saved ones with a valid name. */
-export const knownProfiles = (...saved: readonly Saved[]): readonly string[] => {
+export const knownProfiles = (...saved: readonly SavedFile[]): readonly string[] => {
   const names = saved.flatMap(({ profiles }) => [...profiles.keys()]);
-  return [...new Set([...builtIn, ...names.filter((name) => namePattern.test(name))])];
+  return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-const noneSaved: Saved = { members: {}, profiles: new Map(), where: () => ({}) };
+const emptyFile: SavedFile = { members: {}, profiles: new Map(), where: () => ({}) };
 
 /** The settings file for completion, which never fails: a broken file is empty. */
-const readTolerant = (host: Machine): Saved => {
+const readSettingsFile = (host: FolderHost): SavedFile => {
   try {
     return readSaved(host, "settings");
   } catch {
-    return noneSaved;
+    return emptyFile;
   }
 };
 
 /** The profiles that can be named. */
-export const profileNames = (host: Machine): readonly string[] => knownProfiles(readTolerant(host));
+export const readProfileNames = (host: FolderHost): readonly string[] => knownProfiles(readSettingsFile(host));
 
 /** The texts of a setting that are saved in any profile. */
-export const savedTexts = (host: Machine, name: SettingName): readonly string[] => {
-  const texts = [...readTolerant(host).profiles.values()].map((members) => members[name]);
+export const readSavedTexts = (host: FolderHost, name: SettingName): readonly string[] => {
+  const texts = [...readSettingsFile(host).profiles.values()].map((members) => members[name]);
   return [...new Set(texts.filter((text) => typeof text === "string"))];
 };
 
 /**
  * The name of the run's profile, which may not exist: typed, in the environment, saved by `profile use`, or the default.
- * @throws Failure `options-contradict`, `setting-invalid`
+ * @throws Failure `conflicting-options`, `setting-invalid`
  */
-export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: Saved) => {
+export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local is the profile ${localProfile}`;
-    throw optionsContradict({ first: "--local", second: `--profile ${profile}`, why });
+    throw conflictingOptions({ first: "--local", second: `--profile ${profile}`, why });
   }
-  const found = (name: string, where: Where, isNamed = false) => ({
+  const toProfile = (name: string, where: FailureLocation, isNamed = false) => ({
     profile: checkProfileName(name, where),
     where,
     isNamed,
   });
-  if (local === true) return found(localProfile, { option: "--local" }, true);
-  if (profile !== undefined) return found(profile, { option: "--profile" }, true);
-  if (env.ROLLCALL_PROFILE) return found(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
+  if (local === true) return toProfile(localProfile, { option: "--local" }, true);
+  if (profile !== undefined) return toProfile(profile, { option: "--profile" }, true);
+  if (env.ROLLCALL_PROFILE) return toProfile(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
   const used = saved.members.profile;
-  return typeof used === "string" ? found(used, saved.where(["profile"])) : found(defaultProfile, {});
+  return typeof used === "string" ? toProfile(used, saved.where(["profile"])) : toProfile(defaultProfile, {});
 };
 
 /** What the settings of a run are resolved from. */
 export type Layers = ReturnType<typeof findLayers>;
 
-/** Finds the layers of a run. @throws Failure `options-contradict`, `profile-unknown`, `setting-invalid` */
+/** Finds the layers of a run. @throws Failure `conflicting-options`, `unknown-profile`, `setting-invalid` */
 export const findLayers = ({
   host,
   flags,
   warn,
   defaults,
-  mayBeNew = false,
+  canBeNew: mayBeNew = false,
 }: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
   const file = readSaved(host, "settings", warn);
   const { profile, where, isNamed } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
-  const typed = addressNames.find((name) => flags[name] !== undefined);
+  const typed = urlSettingNames.find((name) => flags[name] !== undefined);
   if (local && typed !== undefined) {
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
-    throw optionsContradict({ first, second: optionOf(typed), why: "the local service has its own address" });
+    throw conflictingOptions({ first, second: toOptionName(typed), why: "the local service has its own address" });
   }
   const saved: Members | undefined = file.profiles.get(profile);
-  const isNew = saved === undefined && !builtIn.includes(profile);
-  if (isNew && !mayBeNew) throw profileUnknown(profile, { known: knownProfiles(file), where });
+  const isNew = saved === undefined && !builtInProfiles.includes(profile);
+  if (isNew && !mayBeNew) throw unknownProfile(profile, { known: knownProfiles(file), where });
   return {
     flags,
     env: host.env,
@@ -137,46 +137,52 @@ export const findLayers = ({
     local,
     isNew,
     windows: host.platform === "win32",
-    where: (name: string): Where => file.where(["profiles", profile, name]),
+    where: (name: string): FailureLocation => file.where(["profiles", profile, name]),
   };
 };
 
 /** The text of a setting, and where it comes from. */
-interface Resolved {
+interface ResolvedSetting {
   readonly text: string;
   readonly source: SettingSource;
-  readonly where: () => Where;
+  readonly where: () => FailureLocation;
 }
 
 /** A saved value as text: people write numbers and booleans too. */
-export const savedText = (value: unknown): string =>
+export const toSettingText = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /** Resolves a setting; undefined if no layer has it. */
-export const resolveSetting = (layers: Layers, name: SettingName): Resolved | undefined => {
+export const resolveSetting = (layers: Layers, name: SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
   const { isDeployed, madeOf, fallback } = settings[name];
-  const found = (value: unknown, source: SettingSource, where: () => Where): Resolved | undefined =>
+  const found = (value: unknown, source: SettingSource, where: () => FailureLocation): ResolvedSetting | undefined =>
     value === undefined || value === null || value === ""
       ? undefined
-      : { text: savedText(value), source, where: () => ({ setting: name, ...where() }) };
+      : { text: toSettingText(value), source, where: () => ({ setting: name, ...where() }) };
   const typed = flags[name];
   if (typed !== undefined) {
-    const where = { setting: name, option: optionOf(name) };
+    const where = { setting: name, option: toOptionName(name) };
     return { text: String(typed), source: "command line", where: () => where };
   }
-  const own = Object.hasOwn(saved, name) ? found(saved[name], "profile", () => layers.where(name)) : undefined;
-  const variable = variableOf(name);
-  const inEnv = found(env[variable], "environment", () => ({ environment: variable }));
+  const fromProfile = Object.hasOwn(saved, name) ? found(saved[name], "profile", () => layers.where(name)) : undefined;
+  const variable = toVariableName(name);
+  const fromEnvironment = found(env[variable], "environment", () => ({ environment: variable }));
   // The service inside this process has its own addresses and its own key, and a named profile comes before the environment.
-  const inForce = !isDeployed ? (inEnv ?? own) : local ? undefined : isNamed ? (own ?? inEnv) : (inEnv ?? own);
+  const effective = !isDeployed
+    ? (fromEnvironment ?? fromProfile)
+    : local
+      ? undefined
+      : isNamed
+        ? (fromProfile ?? fromEnvironment)
+        : (fromEnvironment ?? fromProfile);
   // A named profile with a main address logs there, not to the log address of the environment.
-  const isReplaced = isNamed && name === "log_base_url" && own === undefined && Boolean(saved.base_url);
-  if (inForce !== undefined && !isReplaced) return inForce;
+  const isReplaced = isNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
+  if (effective !== undefined && !isReplaced) return effective;
   const other = madeOf === undefined ? "" : (resolveSetting(layers, madeOf)?.text ?? "");
   const made = typeof fallback === "function" ? fallback({ profile, other }) : fallback;
-  const ofLocal = local ? settings[name].local : undefined;
-  return found(defaults?.[name] ?? ofLocal ?? made, "default", () => ({}));
+  const localDefault = local ? settings[name].local : undefined;
+  return found(defaults?.[name] ?? localDefault ?? made, "default", () => ({}));
 };
 
 /** The value of a setting; undefined if no layer has it. @throws Failure `setting-invalid` */
@@ -190,5 +196,5 @@ export const findValue = <Name extends SettingName>(layers: Layers, name: Name):
   const parsed = parse(text, layers);
   if (parsed.ok) return parsed.value;
   const profile = source === "profile" ? layers.profile : undefined;
-  throw settingWrong({ ...parsed, setting: name, value: showText(name, text), where: found.where(), profile });
+  throw invalidSetting({ ...parsed, setting: name, value: redactSetting(name, text), where: found.where(), profile });
 };

@@ -1,7 +1,7 @@
 /** Asks a person, and plans and saves a login: takes a key, and asks for what else is missing. */
 import { addAbortSignal, Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { interrupted, optionsContradict } from "../failures.ts";
+import { conflictingOptions, interrupted } from "../failures.ts";
 import type { Host } from "../host.ts";
 import {
   checkSecret,
@@ -10,14 +10,14 @@ import {
   findSecretVariables,
   maxSecretBytes,
   toCredential,
-  uses,
+  useTargets,
   withoutLineEnd,
 } from "./credentials.ts";
-import { credentialUnusable, loginKeyMissing } from "./failures.ts";
+import { invalidCredential, loginKeyMissing } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
-import { addressOf, readSettings, type Settings } from "./read.ts";
-import { addTo, changeSaved, type Members, readSaved } from "./saved.ts";
-import { addressNames, type SettingName, settings as table } from "./values.ts";
+import { readSettings, type Settings, urlSettingName } from "./read.ts";
+import { addMembers, changeSaved, type Members, readSaved } from "./saved.ts";
+import { type SettingName, settings as table, urlSettingNames } from "./values.ts";
 
 /** Reads all of standard input; undefined for more than `maxBytes`. */
 export const readStdin = async ({ stdin, signal }: Host, maxBytes: number): Promise<Buffer | undefined> => {
@@ -99,27 +99,27 @@ const readLines = async (
 export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
 
 /** A person waits: a read that tries a key ends after this time. */
-export const triedFor = "5s";
+export const keyCheckMaxWait = "5s";
 
 /** The settings besides addresses that commands at the main address need. */
-const besideAddresses = ["project", "analysis_provider", "router_provider"] as const;
+const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
 /** The origin that requests of a use go to; undefined if its address is not set. @throws Failure `setting-invalid` */
-export const originOf = (settings: Settings, use: CredentialUse): string | undefined => {
-  const { host } = uses[use];
-  return settings.get(addressOf(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
+export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
+  const { host } = useTargets[use];
+  return settings.get(urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
 /** A use with an address, and the origin that its key is bound to. */
-interface Target {
+interface LoginTarget {
   readonly use: CredentialUse;
   readonly origin: string;
 }
 
 /**
  * Plans a login for one use, or for all of them. It takes the key as soon as an address is known.
- * @throws Failure `setting-missing` if no use has an address, `setting-invalid`, `options-contradict`, `login-key-missing`,
- * `credential-unusable`, `interrupted`
+ * @throws Failure `setting-missing` if no use has an address, `setting-invalid`, `conflicting-options`, `login-key-missing`,
+ * `invalid-credential`, `interrupted`
  */
 export const planLogin = async (
   sources: SettingsSources,
@@ -131,49 +131,49 @@ export const planLogin = async (
 ) => {
   const { host } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
-    throw optionsContradict({ first: "--username", second: `--for ${only}`, why: "only call read takes a user name" });
+    throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only call read takes a user name" });
   }
   if (username !== undefined) checkUsername(username, { option: "--username" });
   // Settings are resolved when they are used: an answer counts as an option from then on.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
-  const settings = await readSettings({ ...sources, flags, defaults: { max_wait: triedFor }, mayBeNew: true });
+  const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
   if (settings.local) {
     const why = "the local service makes its own key";
-    throw optionsContradict({ first: `the profile ${localProfile}`, second: "auth login", why });
+    throw conflictingOptions({ first: `the profile ${localProfile}`, second: "auth login", why });
   }
   const some = only === undefined ? credentialUses : [only];
-  const without = (): readonly CredentialUse[] => some.filter((use) => originOf(settings, use) === undefined);
-  const targets = (): readonly Target[] =>
+  const usesWithoutUrl = (): readonly CredentialUse[] => some.filter((use) => findOrigin(settings, use) === undefined);
+  const targets = (): readonly LoginTarget[] =>
     some.flatMap((use) => {
-      const origin = originOf(settings, use);
+      const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
   const missing = (): readonly SettingName[] =>
-    without().map((use) => (use === "inference" ? "inference_base_url" : "base_url"));
-  const lacking = (): readonly SettingName[] => {
-    if (originOf(settings, "calls") === undefined) return [];
+    usesWithoutUrl().map((use) => (use === "inference" ? "inference_base_url" : "base_url"));
+  const unsetSettings = (): readonly SettingName[] => {
+    if (findOrigin(settings, "calls") === undefined) return [];
     const isNeeded = (name: SettingName) => (name === "project" ? some.includes("calls") : only === undefined);
-    return besideAddresses.filter((name) => settings.get(name) === undefined && isNeeded(name));
+    return otherLoginSettings.filter((name) => settings.get(name) === undefined && isNeeded(name));
   };
   const asked = new Set<SettingName>();
   const ask = async (names: readonly SettingName[], key?: string): Promise<void> => {
     for (const name of names) {
       if (asked.has(name) || !canAsk(host) || (key === undefined && targets().length > 0)) continue;
       asked.add(name);
-      flags[name] = await askSetting(host, name, key);
+      flags[name] = await promptForSetting(host, name, key);
     }
   };
   await ask(missing());
-  for (const name of besideAddresses) settings.get(name);
+  for (const name of otherLoginSettings) settings.get(name);
   const known = targets();
   // Fails with the name of the missing setting.
-  if (known.length === 0) settings.address(uses[only ?? "log"].host);
+  if (known.length === 0) settings.address(useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
   await ask(missing(), key);
-  await ask(lacking(), key);
+  await ask(unsetSettings(), key);
   const credential: Settings["credential"] = async (use) =>
     toCredential(use, { text: key, from: "this login", username });
-  const given = [...addressNames, ...besideAddresses].filter((name) => flags[name] !== undefined);
+  const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
   return {
     /** The settings of the run with all answers; each credential is the new key. */
     settings: { ...settings, credential },
@@ -181,11 +181,11 @@ export const planLogin = async (
     username,
     targets: targets(),
     /** The uses without an address. */
-    without: without(),
+    without: usesWithoutUrl(),
     /** Addresses, project and providers that were given or asked for, and are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
     /** Settings that commands at these addresses need, and that are not set. */
-    lacking: lacking(),
+    lacking: unsetSettings(),
     overriding: findSecretVariables(
       host,
       targets().map(({ use }) => use),
@@ -194,7 +194,11 @@ export const planLogin = async (
 };
 
 /** Asks until the answer is valid, or empty. It does not repeat the answer, which may be a key. */
-const askSetting = async (host: Host, name: SettingName, key: string | undefined): Promise<string | undefined> => {
+const promptForSetting = async (
+  host: Host,
+  name: SettingName,
+  key: string | undefined,
+): Promise<string | undefined> => {
   const { about, example, parse } = table[name];
   const form = example === undefined ? "" : `, such as ${example}`;
   for (;;) {
@@ -210,7 +214,7 @@ const askSetting = async (host: Host, name: SettingName, key: string | undefined
 /** Reads the key from the terminal, hidden, or from standard input. */
 const readKey = async (
   { host, hide }: SettingsSources,
-  targets: readonly Target[],
+  targets: readonly LoginTarget[],
   withToken: boolean,
 ): Promise<string> => {
   // A terminal shows what is typed on standard input, so that even then the key is asked for.
@@ -219,7 +223,7 @@ const readKey = async (
   const from = isTyped ? "the terminal" : "standard input";
   const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
   const text = isTyped ? await askHidden(host, label) : (await readStdin(host, maxSecretBytes))?.toString("utf8");
-  if (text === undefined && !isTyped) throw credentialUnusable(from, "long");
+  if (text === undefined && !isTyped) throw invalidCredential(from, "long");
   const key = withoutLineEnd(text ?? "");
   if (key.trim() === "") throw loginKeyMissing("empty");
   hide(key);
@@ -233,10 +237,10 @@ export const saveLogin = async (host: Host, plan: LoginPlan): Promise<string> =>
   const { given, key, username, targets } = plan;
   const { profile } = plan.settings;
   const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
-  if (!isKnown || Object.keys(given).length > 0) await changeSaved(host, "settings", addTo(profile, given));
+  if (!isKnown || Object.keys(given).length > 0) await changeSaved(host, "settings", addMembers(profile, given));
   const logins = targets.map(({ use, origin }): [string, Members] => {
     const named = use === "calls" && username !== undefined ? { username } : {};
     return [use, { key, origin, ...named }];
   });
-  return await changeSaved(host, "credentials", addTo(profile, Object.fromEntries(logins)));
+  return await changeSaved(host, "credentials", addMembers(profile, Object.fromEntries(logins)));
 };

@@ -1,11 +1,12 @@
 /** Reads the settings of one run. */
 import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import type { DatabasePlace } from "../database/index.ts";
+import type { DatabaseLocation } from "../database/index.ts";
 import type { Failure } from "../failure.ts";
-import { requireOwn } from "../files.ts";
+import { requireSafeOwnership } from "../files.ts";
 import { findSecretVariables, openCredentials, runCredentialCommand } from "./credentials.ts";
-import { placeMissing, settingUnset } from "./failures.ts";
+import { findLedgerLocation, findStoreLocation } from "./database-locations.ts";
+import { folderUnknown, settingUnset } from "./failures.ts";
 import {
   defaultProfile,
   findLayers,
@@ -15,12 +16,18 @@ import {
   type SettingSource,
   type SettingsSources,
 } from "./layers.ts";
-import { ledgerPlace, storePlace } from "./places.ts";
-import { dataFolder } from "./saved.ts";
-import { addressNames, optionOf, type SettingName, type SettingValues, settings, variableOf } from "./values.ts";
+import { findDataFolder } from "./saved.ts";
+import {
+  type SettingName,
+  type SettingValues,
+  settings,
+  toOptionName,
+  toVariableName,
+  urlSettingNames,
+} from "./values.ts";
 
 /** The setting that has the address of a host. */
-export const addressOf = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
+export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 
 /** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
@@ -28,14 +35,18 @@ export type Settings = Awaited<ReturnType<typeof readSettings>>;
 /** What the local service of a run is opened with. */
 export type ServiceSettings = ReturnType<Settings["service"]>;
 
-/** Reads the settings. @throws Failure `profile-unknown`, `options-contradict`, `settings-broken`, `place-unusable` */
+/** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `invalid-settings-file`, `inaccessible-file` */
 export const readSettings = async (given: SettingsSources) => {
-  const sources = { ...given, notice: once(given.notice, String), warn: once(given.warn, ({ message }) => message) };
+  const sources = {
+    ...given,
+    notice: tellOnce(given.notice, String),
+    warn: tellOnce(given.warn, ({ message }) => message),
+  };
   const { host, flags, hide, notice } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
-  if (local) noticeUnused(sources);
-  const need = <Name extends SettingName>(name: Name): SettingValues[Name] => {
+  if (local) noteUnusedVariables(sources);
+  const requireSetting = <Name extends SettingName>(name: Name): SettingValues[Name] => {
     const value = findValue(layers, name);
     if (value === undefined) throw settingMissing(name, profile);
     return value;
@@ -46,8 +57,9 @@ export const readSettings = async (given: SettingsSources) => {
     return (about: { readonly use: "ledger" | "store"; readonly origin: string }) =>
       runCredentialCommand(line, { host, hide, ...about });
   };
-  /** Undefined for the file of the data folder. @throws Failure `database-address` */
-  const findStore = (): DatabasePlace | undefined => storePlace({ host, hide, command }, flags.store);
+  /** Undefined for the file of the data folder. @throws Failure `invalid-database-url` */
+  const findStore = (): DatabaseLocation | undefined =>
+    findStoreLocation({ host, hide, findCommand: command }, flags.store);
   return {
     profile,
     /** True if the service inside this process is used. */
@@ -55,40 +67,41 @@ export const readSettings = async (given: SettingsSources) => {
     get: <Name extends SettingName>(name: Name) => findValue(layers, name),
     source: (name: SettingName): SettingSource | undefined => resolveSetting(layers, name)?.source,
     /** @throws Failure `setting-missing` */
-    require: need,
+    require: requireSetting,
     /** The address of a host of the contract, without a trailing slash or `/v1`. @throws Failure `setting-missing` */
     address(of: EndpointHost): string {
-      const address = need(addressOf(of));
-      noticeAddress(layers, addressOf(of), notice);
+      const address = requireSetting(urlSettingName(of));
+      noteUrlSource(layers, urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
       return address.replace(/\/v1$/, "");
     },
     ...openCredentials(sources, layers),
-    /** The folder of rollcall's files; undefined if there is none. @throws Failure `place-foreign` */
+    /** The folder of rollcall's files; undefined if there is none. @throws Failure `unsafe-ownership` */
     dataFolder(): string | undefined {
-      const folder = dataFolder(host);
-      if (folder !== undefined) requireOwn(folder);
+      const folder = findDataFolder(host);
+      if (folder !== undefined) requireSafeOwnership(folder);
       return folder;
     },
-    /** The location of the ledger, typed or set; undefined if there is none. @throws Failure `database-address` */
-    ledgerPlace: (typed?: string): DatabasePlace | undefined => ledgerPlace({ host, hide, command }, typed),
+    /** The location of the ledger, typed or set; undefined if there is none. @throws Failure `invalid-database-url` */
+    ledgerPlace: (typed?: string): DatabaseLocation | undefined =>
+      findLedgerLocation({ host, hide, findCommand: command }, typed),
     storePlace: findStore,
-    /** @throws Failure `place-foreign`, `place-missing` */
+    /** @throws Failure `unsafe-ownership`, `folder-unknown` */
     service() {
-      const dataDir = flags.data_dir === undefined ? dataFolder(host) : resolve(flags.data_dir);
-      if (dataDir === undefined) throw placeMissing("data");
-      requireOwn(dataDir);
+      const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
+      if (dataDir === undefined) throw folderUnknown("data");
+      requireSafeOwnership(dataDir);
       // Overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
       const allowHosts: readonly string[] = [];
-      const [project, maxBodyBytes] = [need("project"), need("max_body_size")];
+      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
       return { dataDir, store: findStore(), project, key, allowHosts, maxBodyBytes };
     },
   };
 };
 
 /** Tells each thing only the first time. */
-const once = <Told>(tell: (told: Told) => void, idOf: (told: Told) => string): ((told: Told) => void) => {
+const tellOnce = <Told>(tell: (told: Told) => void, idOf: (told: Told) => string): ((told: Told) => void) => {
   const ids = new Set<string>();
   return (told) => {
     if (!ids.has(idOf(told))) tell(told);
@@ -97,27 +110,27 @@ const once = <Told>(tell: (told: Told) => void, idOf: (told: Told) => string): (
 };
 
 /** Says which addresses and credentials of the environment the local service ignores. */
-const noticeUnused = ({ host, notice }: SettingsSources): void => {
+const noteUnusedVariables = ({ host, notice }: SettingsSources): void => {
   const isSet = (variable: string): boolean => Boolean(host.env[variable]);
   const unused = [
-    ...addressNames.map(variableOf).filter(isSet),
+    ...urlSettingNames.map(toVariableName).filter(isSet),
     ...findSecretVariables(host, ["inference", "log", "calls"]),
-    ...[variableOf("credential_command")].filter(isSet),
+    ...[toVariableName("credential_command")].filter(isSet),
   ];
   if (unused.length > 0) notice(`not used with the local service: ${unused.join(", ")}`);
 };
 
 /** Says where an address comes from if it is not that of the environment, or not the typed one. */
-const noticeAddress = (layers: Layers, name: SettingName, notice: (sentence: string) => void): void => {
+const noteUrlSource = (layers: Layers, name: SettingName, notice: (sentence: string) => void): void => {
   const { env, flags, isNamed, profile } = layers;
-  const [variable, source] = [variableOf(name), resolveSetting(layers, name)?.source];
+  const [variable, source] = [toVariableName(name), resolveSetting(layers, name)?.source];
   if (isNamed && env[variable] && (source === "profile" || source === "default")) {
     notice(`${variable} is not used: the profile ${profile} has its own address`);
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
-  notice(`trajectories go to the address of ${from}, not to that of --base-url; ${optionOf(name)} names another`);
+  notice(`trajectories go to the address of ${from}, not to that of --base-url; ${toOptionName(name)} names another`);
 };
 
 /** The failure of a setting that is required and not set. */
@@ -127,8 +140,8 @@ export const settingMissing = (missing: SettingName, profile: string = defaultPr
   const { example = "…", hasOption, local } = settings[name];
   const inProfile = profile === defaultProfile ? "" : ` --profile ${profile}`;
   const ways = [
-    ...(hasOption ? [`${optionOf(name)} ${example}`] : []),
-    `${variableOf(name)}=${example}`,
+    ...(hasOption ? [`${toOptionName(name)} ${example}`] : []),
+    `${toVariableName(name)}=${example}`,
     `or \`rollcall config set ${name} ${example}${inProfile}\``,
   ];
   return settingUnset(name, ways, local !== undefined || name.endsWith("base_url"));

@@ -2,15 +2,15 @@
 import { isUtf8 } from "node:buffer";
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { Failure, type Problem, type Where } from "../failure.ts";
-import { codeOf, looseMode, makeFolder, requireOwn } from "../files.ts";
+import { Failure, type FailureLocation, type Problem } from "../failure.ts";
+import { checkFileMode, getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
-import { faultIn } from "../json/reader.ts";
-import { isObject, positionOf, spanAt } from "../json/walk.ts";
-import { homeMissing, placeBusy, placeMissing, placeUnusable, settingsBroken } from "./failures.ts";
+import { findFault } from "../json/reader.ts";
+import { findSpan, isObject, locateOffset } from "../json/walk.ts";
+import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
 
 /** The part of a host that decides where files are. */
-export type Machine = Pick<Host, "env" | "platform">;
+export type FolderHost = Pick<Host, "env" | "platform">;
 
 const folders = {
   config: {
@@ -29,10 +29,10 @@ const folders = {
   },
 };
 
-const findFolder = ({ env, platform }: Machine, kind: keyof typeof folders): string | undefined => {
+const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
   const { variable, xdg, home, mac, windows } = folders[kind];
-  const named = env[variable];
-  if (named) return resolve(named);
+  const customFolder = env[variable];
+  if (customFolder) return resolve(customFolder);
   const base = env[xdg];
   // The base directory specification has relative paths ignored.
   if (base && isAbsolute(base)) return join(base, "rollcall");
@@ -42,16 +42,16 @@ const findFolder = ({ env, platform }: Machine, kind: keyof typeof folders): str
 };
 
 /** The folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
-export const dataFolder = (host: Machine): string | undefined => findFolder(host, "data");
+export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
 /** True if a file can be created: the nearest folder above it that exists can be written. */
-export const isCreatable = (path: string): boolean => {
+export const canCreate = (path: string): boolean => {
   const above = dirname(path);
   try {
     accessSync(above, constants.W_OK | constants.X_OK);
     return statSync(above).isDirectory();
   } catch (thrown) {
-    return codeOf(thrown) === "ENOENT" && above !== path && isCreatable(above);
+    return getErrorCode(thrown) === "ENOENT" && above !== path && canCreate(above);
   }
 };
 
@@ -61,46 +61,47 @@ export type Members = Readonly<Record<string, unknown>>;
 /** One of the two files that are saved. */
 type SavedKind = "settings" | "credentials";
 
-const savedFile = (host: Machine, kind: SavedKind): string | undefined => {
+const findSavedFile = (host: FolderHost, kind: SavedKind): string | undefined => {
   const folder = findFolder(host, "config");
   return folder === undefined ? undefined : join(folder, `${kind}.json`);
 };
 
-/** The file of the settings, if it exists or not. @throws Failure `place-missing` */
-export const settingsFile = (host: Machine, kind: SavedKind = "settings"): string => {
-  const file = savedFile(host, kind);
-  if (file === undefined) throw placeMissing("settings");
+/** The file of the settings, if it exists or not. @throws Failure `folder-unknown` */
+export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
+  const file = findSavedFile(host, kind);
+  if (file === undefined) throw folderUnknown("settings");
   return file;
 };
 
 /** A saved file: all of its content, also what only newer versions know, and its profiles. */
-export interface Saved extends ReturnType<typeof parseDocument> {
+export interface SavedFile extends ReturnType<typeof parseDocument> {
   readonly profiles: ReadonlyMap<string, Members>;
 }
 
 /**
  * Reads a saved file; a missing one is empty. Nothing is created.
- * @throws Failure `settings-broken`, `place-unusable`, `place-foreign`
+ * @throws Failure `invalid-settings-file`, `inaccessible-file`, `unsafe-ownership`
  */
-export const readSaved = (host: Machine, kind: SavedKind, warn?: (problem: Problem) => void): Saved => {
-  const file = savedFile(host, kind);
+export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
+  const file = findSavedFile(host, kind);
   const bytes = file === undefined ? undefined : readIfExists(file);
   if (file === undefined || bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
-  const loose = host.platform === "win32" ? [] : [looseMode(file, "600"), looseMode(dirname(file), "700")];
+  const loose = host.platform === "win32" ? [] : [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
   for (const problem of loose) if (problem !== undefined) warn?.(problem);
-  const { members, where } = parseDocument(bytes, file, settingsBroken);
+  const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
-  if (!isObject(profiles)) throw settingsBroken("`profiles` is not an object", where(["profiles"]));
+  if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
   const found = new Map<string, Members>();
   for (const [name, saved] of Object.entries(profiles)) {
-    if (!isObject(saved)) throw settingsBroken(`the profile "${name}" is not an object`, where(["profiles", name]));
+    if (!isObject(saved))
+      throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
     found.set(name, saved);
   }
   return { members, where, profiles: found };
 };
 
 /** The problems of a saved file's mode. @throws as `readSaved` */
-export const savedProblems = (host: Machine, kind: SavedKind): readonly Problem[] => {
+export const findSavedProblems = (host: FolderHost, kind: SavedKind): readonly Problem[] => {
   const problems: Problem[] = [];
   readSaved(host, kind, (problem) => problems.push(problem));
   return problems;
@@ -109,41 +110,41 @@ export const savedProblems = (host: Machine, kind: SavedKind): readonly Problem[
 const readIfExists = (file: string): Buffer | undefined => {
   try {
     const isFile = statSync(file).isFile();
-    requireOwn(file);
+    requireSafeOwnership(file);
     // A device or a pipe may have no end, or wait for one.
     if (isFile) return readFileSync(file);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    const code = codeOf(cause);
+    const code = getErrorCode(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw placeUnusable("read", file, code, cause);
+    throw inaccessibleFile("read", file, code, cause);
   }
-  throw placeUnusable("read", file, "not-a-file");
+  throw inaccessibleFile("read", file, "not-a-file");
 };
 
 /** Reads a JSON object from a file's bytes. @throws the failure that `broken` makes */
-export const parseDocument = (bytes: Uint8Array, file: string, broken: typeof settingsBroken) => {
-  if (!isUtf8(bytes)) throw broken("it is not UTF-8", { file });
+export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof invalidSettingsFile) => {
+  if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
   const text = Buffer.from(bytes)
     .toString("utf8")
     .replace(/^\ufeff/, "");
   const own = Buffer.from(text);
-  const whereAt = (at: number): Where => ({ file, ...positionOf(own, at) });
+  const whereAt = (at: number): FailureLocation => ({ file, ...locateOffset(own, at) });
   // A message of JSON.parse would quote the text, which may have keys in it.
-  const fault = faultIn(own);
-  if (fault !== undefined) throw broken(text.trim() === "" ? "it is empty" : "it is not JSON", whereAt(fault.at));
+  const fault = findFault(own);
+  if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", whereAt(fault.at));
   const members: unknown = JSON.parse(text);
-  if (!isObject(members)) throw broken("it is not a JSON object", { file });
+  if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
   /** The position of the value at a path; that of the file if there is none. */
-  const where = (path: readonly string[]): Where => {
-    const span = spanAt(own, path);
+  const where = (path: readonly string[]): FailureLocation => {
+    const span = findSpan(own, path);
     return span === undefined ? { file } : whereAt(span.start);
   };
   return { members, where };
 };
 
 /** The change that adds members to a profile, which may be new. */
-export const addTo =
+export const addMembers =
   (profile: string, added: Members) =>
   (profiles: Map<string, Members>): void =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
@@ -154,23 +155,23 @@ const maxWaitMs = 20_000;
 /**
  * Changes the profiles of a saved file, or its other members, and returns its path. Everything else in it stays, also what
  * another process writes at the same time.
- * @throws Failure `place-…`, `home-missing`, `settings-broken`; the file is then unchanged
+ * @throws Failure `place-…`, `home-missing`, `invalid-settings-file`; the file is then unchanged
  */
 export const changeSaved = async (
   host: Host,
   kind: SavedKind,
   change: (profiles: Map<string, Members>, others: Record<string, unknown>) => void,
 ): Promise<string> => {
-  const file = settingsFile(host, kind);
+  const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
   const write = await loadWriter();
   try {
-    requireOwn(file);
+    requireSafeOwnership(file);
     makeFolder(dirname(file));
     accessSync(dirname(file), constants.W_OK);
     const path = join(dirname(file), "settings.lock");
     const lock = await waitForLock({ path, title: "the lock of the settings", host, maxWaitMs });
-    if (lock === undefined) throw placeBusy(path);
+    if (lock === undefined) throw settingsLocked(path);
     try {
       const { members, profiles } = readSaved(host, kind);
       const [changed, { profiles: _, ...others }] = [new Map(profiles), members];
@@ -180,9 +181,9 @@ export const changeSaved = async (
       lock.release();
     }
   } catch (cause) {
-    const code = codeOf(cause);
+    const code = getErrorCode(cause);
     if (cause instanceof Failure || code === "unknown") throw cause;
-    throw placeUnusable("write", file, code, cause);
+    throw inaccessibleFile("write", file, code, cause);
   }
   return file;
 };
@@ -190,7 +191,7 @@ export const changeSaved = async (
 /** Loads conf, which asks for a home when it is loaded: reading needs neither. */
 const loadWriter = async (): Promise<(file: string, document: Record<string, unknown>) => void> => {
   const { default: Conf } = await import("conf").catch((cause: unknown) => {
-    throw codeOf(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
+    throw getErrorCode(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
   });
   return (file, document) => {
     const text = `${JSON.stringify(document, undefined, 2)}\n`;

@@ -3,20 +3,20 @@ import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
 /** A parsed text, or what it should be instead, and what it was probably meant to be. */
-export type Parsed<Value> = { readonly ok: true; readonly value: Value } | Unparsed;
+export type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ParseError;
 
 /** The refusal of a text. */
-export interface Unparsed {
+export interface ParseError {
   readonly ok: false;
   readonly wanted: string;
   readonly suggestion?: string | undefined;
 }
 
-type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Parsed<Value>;
+type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => ParseResult<Value>;
 
-const parsed = <Value>(value: Value): Parsed<Value> => ({ ok: true, value });
+const accept = <Value>(value: Value): ParseResult<Value> => ({ ok: true, value });
 
-const refused = (wanted: string, suggestion?: string): Unparsed => ({ ok: false, wanted, suggestion });
+const reject = (wanted: string, suggestion?: string): ParseError => ({ ok: false, wanted, suggestion });
 
 /** Parses a number with a unit; NaN if it is not one. */
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
@@ -28,17 +28,16 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Parses a duration, in whole milliseconds. */
-export const parseDuration = (text: string, minMs = 0): Parsed<number> => {
+export const parseDuration = (text: string, minMs = 0): ParseResult<number> => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   const wanted = "a duration such as 500ms, 30s, 2m or 1h";
-  if (Number.isNaN(ms))
-    return /^[\d.]+$/.test(text) ? refused(`${wanted}, with its unit`, `${text}s`) : refused(wanted);
-  if (ms < minMs) return refused(`a duration of at least ${minMs}ms`);
-  return ms > maxTimerMs ? refused("a duration of at most 596h") : parsed(ms);
+  if (Number.isNaN(ms)) return /^[\d.]+$/.test(text) ? reject(`${wanted}, with its unit`, `${text}s`) : reject(wanted);
+  if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
+  return ms > maxTimerMs ? reject("a duration of at most 596h") : accept(ms);
 };
 
-const parseWait = (text: string): Parsed<number> => parseDuration(text);
-const parseTimeout = (text: string): Parsed<number> => parseDuration(text, 1);
+const parseWait = (text: string): ParseResult<number> => parseDuration(text);
+const parseTimeout = (text: string): ParseResult<number> => parseDuration(text, 1);
 
 const sizeUnits = {
   ...{ "": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 },
@@ -46,93 +45,93 @@ const sizeUnits = {
 };
 
 /** Parses a size in whole bytes. */
-const parseSize = (text: string): Parsed<number> => {
+const parseSize = (text: string): ParseResult<number> => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
-  if (Number.isNaN(bytes)) return refused("a size such as 500KB, 8MiB or plain bytes");
-  if (bytes < 1) return refused("a size of at least 1 byte");
-  return Number.isSafeInteger(bytes) ? parsed(bytes) : refused("a size below 8192TiB");
+  if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or plain bytes");
+  if (bytes < 1) return reject("a size of at least 1 byte");
+  return Number.isSafeInteger(bytes) ? accept(bytes) : reject("a size below 8192TiB");
 };
 
 /** Parses a base address: http or https, no user, password, query or fragment. Its trailing slash is removed. */
-const parseAddress = (text: string): Parsed<string> => {
+const parseUrl = (text: string): ParseResult<string> => {
   if (/[\s\p{Cc}\\]/u.test(text)) {
-    return refused("an address without white space, control characters and backslashes");
+    return reject("an address without white space, control characters and backslashes");
   }
-  if (!/^https?:\/\//i.test(text)) return refused("an address that begins with https:// or http://", withScheme(text));
+  if (!/^https?:\/\//i.test(text)) return reject("an address that begins with https:// or http://", addScheme(text));
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return refused("an address such as https://api.example.com");
+  if (url === undefined) return reject("an address such as https://api.example.com");
   const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
   // The text before an @ may be a password, wherever it ended up.
   const suggestion = plain.includes("@") ? undefined : plain;
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    return refused("an address without a user or a password in it", suggestion);
+    return reject("an address without a user or a password in it", suggestion);
   }
-  return /[?#]/.test(text) ? refused("an address without a query or a fragment", suggestion) : parsed(plain);
+  return /[?#]/.test(text) ? reject("an address without a query or a fragment", suggestion) : accept(plain);
 };
 
-const withScheme = (text: string): string | undefined => {
+const addScheme = (text: string): string | undefined => {
   if (text.includes("@")) return undefined;
   const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
   const plain = `http://${rest}`;
   const guess = URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`;
-  const address = URL.canParse(guess) ? parseAddress(guess) : undefined;
+  const address = URL.canParse(guess) ? parseUrl(guess) : undefined;
   return address?.ok ? address.value : undefined;
 };
 
 /** Removes from an address what may be secret: a user and a password, a query and a fragment. */
-const showAddress = (text: string): string =>
+const redactUrl = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
-const matching =
+const matchPattern =
   (pattern: RegExp, wanted: string) =>
-  (text: string): Parsed<string> =>
-    pattern.test(text) ? parsed(text) : refused(wanted);
+  (text: string): ParseResult<string> =>
+    pattern.test(text) ? accept(text) : reject(wanted);
 
-const parseName = matching(
+const parseName = matchPattern(
   /^(?!\s)\P{Cc}+(?<!\s)$/u,
   "a name without control characters and without white space around it",
 );
 
 /** A provider's name is one segment of a path. */
-const parseSegment = (text: string): Parsed<string> =>
-  text === "." || text === ".." ? refused("a provider's name") : parseName(text);
+const parseSegment = (text: string): ParseResult<string> =>
+  text === "." || text === ".." ? reject("a provider's name") : parseName(text);
 
 const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
 
 /** Parses `team/project`. */
-export const parseProject = matching(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
+export const parseProject = matchPattern(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
 
-const parsePrefix = matching(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, a letter first");
+const parsePrefix = matchPattern(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, a letter first");
 
 /** Headers that requests need for other purposes. */
-const otherHeaders = [
+const reservedHeaders = [
   "authorization connection content-encoding content-length content-type cookie host expect idempotency-key",
   "keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent",
 ].flatMap((names) => names.split(" "));
 
-const parseHeaderName = (text: string): Parsed<string> => {
-  if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return refused("the name of a header, such as Vendor-Project");
-  return otherHeaders.includes(text.toLowerCase())
-    ? refused("a header that requests do not use otherwise")
-    : parsed(text);
+const parseHeaderName = (text: string): ParseResult<string> => {
+  if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
+  return reservedHeaders.includes(text.toLowerCase())
+    ? reject("a header that requests do not use otherwise")
+    : accept(text);
 };
 
-const parseBoolean = (text: string): Parsed<boolean> => {
-  if (/^(true|1|yes|on)$/i.test(text)) return parsed(true);
-  return /^(false|0|no|off)$/i.test(text) ? parsed(false) : refused("true or false");
+const parseBoolean = (text: string): ParseResult<boolean> => {
+  if (/^(true|1|yes|on)$/i.test(text)) return accept(true);
+  return /^(false|0|no|off)$/i.test(text) ? accept(false) : reject("true or false");
 };
 
 const oneOf =
   <const Word extends string>(...words: readonly Word[]) =>
-  (text: string): Parsed<Word> => {
+  (text: string): ParseResult<Word> => {
     const word = words.find((each) => each === text);
-    return word === undefined ? refused(words.join(", ").replace(/, (?!.*, )/, " or ")) : parsed(word);
+    return word === undefined ? reject(words.join(", ").replace(/, (?!.*, )/, " or ")) : accept(word);
   };
 
 const parseCommand: Parse<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
-  if (words === undefined) return refused("a command line whose quotes are closed");
-  return words[0] ? parsed(text) : refused("a command line: a program and its arguments");
+  if (words === undefined) return reject("a command line whose quotes are closed");
+  return words[0] ? accept(text) : reject("a command line: a program and its arguments");
 };
 
 /** What is known of a setting. */
@@ -156,10 +155,10 @@ interface Setting<Value> {
   readonly isDeployed?: true;
 }
 
-const address = { parse: parseAddress, show: showAddress, isDeployed: true } as const;
+const address = { parse: parseUrl, show: redactUrl, isDeployed: true } as const;
 const provider = { parse: parseSegment, local: "local", example: "acme" };
 
-const all = {
+const definitions = {
   base_url: { ...address, about: "the service's main address", example: "https://api.example.com", hasOption: true },
   inference_base_url: {
     ...address,
@@ -216,15 +215,18 @@ const all = {
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
 /** The name of a setting, as in the settings file and in `config set`. */
-export type SettingName = keyof typeof all;
+export type SettingName = keyof typeof definitions;
 
 /** Each setting's type. Durations are in milliseconds, sizes in bytes. */
 export type SettingValues = {
-  readonly [Name in SettingName]: Extract<ReturnType<(typeof all)[Name]["parse"]>, { readonly ok: true }>["value"];
+  readonly [Name in SettingName]: Extract<
+    ReturnType<(typeof definitions)[Name]["parse"]>,
+    { readonly ok: true }
+  >["value"];
 };
 
 /** The settings, in the order of configuration.md. */
-export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = all;
+export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = definitions;
 
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 
@@ -232,16 +234,16 @@ const isSettingName = (name: string): name is SettingName => Object.hasOwn(setti
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 
 /** The setting of a name; undefined if there is none. */
-export const settingNamed = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
+export const findSettingName = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
 
 /** The three addresses. */
-export const addressNames = ["base_url", "inference_base_url", "log_base_url"] as const;
+export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 
 /** The variable of the environment that has a setting. */
-export const variableOf = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
+export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
 
 /** The option of the command line that has a setting, in the commands that have it. */
-export const optionOf = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
+export const toOptionName = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
 
 /** A setting's text as it may be shown. */
-export const showText = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;
+export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

@@ -2,18 +2,20 @@
 import type { Query, Range } from "./query.ts";
 
 /** What the page can ask for, by name. */
-export interface Answer {
-  readonly state: State;
+export interface AnswerTypes {
+  readonly state: PageState;
   readonly charts: Charts;
   readonly problems: Findings;
-  readonly rows: Rows;
+  readonly rows: GroupRows;
   readonly group: GroupDetail;
   /** The JSON of a trajectory, as it is in the input. */
   readonly trajectory: string;
 }
 
 /** Answers a query. Undefined if there is no such thing. */
-export type Answers = { readonly [Name in keyof Answer]: (query: Query) => Promise<Answer[Name] | undefined> };
+export type Answers = {
+  readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
+};
 
 /** The progress of reading, in bytes of the input, then in groups. */
 export interface Progress {
@@ -22,7 +24,7 @@ export interface Progress {
   readonly of: number;
 }
 
-export interface State {
+export interface PageState {
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
@@ -47,7 +49,7 @@ export interface Summary {
 
 export interface Charts {
   /** Empty for one file. */
-  readonly runs: readonly Run[];
+  readonly runs: readonly FileSummary[];
   readonly rewards: readonly Bar[];
   readonly dots: readonly Dot[];
 }
@@ -66,7 +68,7 @@ export interface Dot {
 }
 
 /** One of several files: a step, or a run. */
-export interface Run {
+export interface FileSummary {
   readonly file: string;
   /** The name that distinguishes its run; empty if all files are of one run. */
   readonly run: string;
@@ -79,19 +81,24 @@ export interface Run {
 }
 
 /** Why nothing is learned from a group. */
-export type Untrainable = "not valid" | "no trajectories" | "a group of one" | "equal rewards" | "no sampled turn";
+export type UntrainableReason =
+  | "not valid"
+  | "no trajectories"
+  | "a group of one"
+  | "equal rewards"
+  | "no sampled turn";
 
-export interface Rows {
+export interface GroupRows {
   /** Groups that are selected, and all groups. */
   readonly selected: number;
   readonly of: number;
-  readonly rows: readonly Row[];
+  readonly rows: readonly GroupRow[];
   /** The progress of a search, from 0 to 1, and how many groups it found; null without a search. */
   readonly searched: { readonly share: number; readonly found: number } | null;
 }
 
 /** A group in the table. Numbers are null until they are measured, for an invalid group, and if nothing is recorded. */
-export interface Row {
+export interface GroupRow {
   readonly group: number;
   /** The first words of its prompt. */
   readonly words: string;
@@ -100,7 +107,7 @@ export interface Row {
   readonly spread: number | null;
   readonly least: number | null;
   readonly most: number | null;
-  readonly untrainable: Untrainable | null;
+  readonly untrainable: UntrainableReason | null;
   readonly problems: number;
   readonly tokens: number | null;
   readonly cost: number | null;
@@ -108,7 +115,7 @@ export interface Row {
   readonly split: string | null;
 }
 
-export interface Place {
+export interface SourcePosition {
   readonly file: string;
   readonly line: number;
 }
@@ -125,7 +132,7 @@ export interface Finding {
   readonly severity: "error" | "warning";
   readonly message: string;
   readonly advice: string;
-  readonly place: Place | null;
+  readonly place: SourcePosition | null;
   readonly group: number | null;
   readonly trajectory: number | null;
   /** Position in `messages_and_choices`. */
@@ -133,8 +140,8 @@ export interface Finding {
 }
 
 /** A trajectory of a group. One of the local service has the id of its call instead of a line. */
-export interface Member {
-  readonly place: Place | null;
+export interface TrajectorySummary {
+  readonly place: SourcePosition | null;
   readonly call: string | null;
   readonly bytes: number;
   readonly reward: number | null;
@@ -149,14 +156,14 @@ export interface GroupDetail {
   readonly at: number | null;
   readonly before: number | null;
   readonly after: number | null;
-  readonly place: Place | null;
+  readonly place: SourcePosition | null;
   /** How it was logged to the local service. */
   readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
   readonly valid: boolean;
   /** False if it is not JSON; its bytes are then shown as its only trajectory. */
   readonly isReadable: boolean;
-  readonly untrainable: Untrainable | null;
-  readonly members: readonly Member[];
+  readonly untrainable: UntrainableReason | null;
+  readonly members: readonly TrajectorySummary[];
   /** Number of messages that all trajectories begin with. */
   readonly common: number;
   readonly findings: readonly Finding[];
@@ -166,12 +173,12 @@ export interface GroupDetail {
 
 /** The data of a page in a file, except its groups. */
 export interface PageData {
-  readonly state: State;
+  readonly state: PageState;
   readonly charts: Charts;
   readonly findings: Findings;
   /** Rows, and what they are filtered by. */
   readonly rows: readonly {
-    readonly row: Row;
+    readonly row: GroupRow;
     readonly file: string;
     readonly rewards: readonly (number | null)[];
     readonly rules: readonly string[];

@@ -1,24 +1,24 @@
 /** The server of the page: the page itself for everybody, and the answers for whoever has the token. */
 import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
-import { failureOf, isFailure } from "../failure.ts";
+import { isFailure, toFailure } from "../failure.ts";
 import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
 import type { Answers } from "./answers.ts";
+import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { parseQuery, type Query } from "./query.ts";
-import { documentOf, pageScript, pageStyle, policyOf } from "./written.ts";
 
 interface AppOptions {
   readonly token: string;
   /** Returns an answer; undefined if there is no such thing, or nothing was read yet. */
   readonly answer: (name: keyof Answers, query: Query) => unknown;
   /** Called whenever somebody with the token asks. */
-  readonly onAsked: () => void;
+  readonly onRequest: () => void;
   /** Called whenever the page is loaded. */
-  readonly onLoaded: () => Promise<void>;
+  readonly onPageLoad: () => Promise<void>;
 }
 
 const headers: Readonly<Record<string, string>> = {
-  "Content-Security-Policy": policyOf("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
+  "Content-Security-Policy": formatPolicy("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
@@ -27,18 +27,18 @@ const headers: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-const html = `<!doctype html>\n${documentOf({
+const html = `<!doctype html>\n${formatDocument({
   head: '<link rel="stylesheet" href="page.css">',
   body: '<script src="page.js" defer></script>',
 })}`;
 
 const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
-export const appOf = ({ token, answer, onAsked, onLoaded }: AppOptions): Hono<Bindings> => {
+export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoaded }: AppOptions): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
-    const why = whyForeign(req.path === "/" && isOpened(sent) ? { ...sent, "sec-fetch-site": "none" } : sent, []);
+    const why = whyForeign(req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent, []);
     if (why !== undefined) return refuse(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
     return await next();
@@ -71,12 +71,12 @@ export const appOf = ({ token, answer, onAsked, onLoaded }: AppOptions): Hono<Bi
     });
   }
   app.notFound(() => refuse(404, "Not Found"));
-  app.onError(refuseTrouble);
+  app.onError(refuseFailure);
   return app;
 };
 
 /** True if a browser opens the page in a tab of its own, as the file does that the browser is started with. */
-const isOpened = (sent: IncomingHttpHeaders): boolean =>
+const isNewTab = (sent: IncomingHttpHeaders): boolean =>
   sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 
 const respond = (body: string, type: string, status = 200): Response =>
@@ -85,10 +85,10 @@ const respond = (body: string, type: string, status = 200): Response =>
 const refuse = (status: number, detail: string): Response =>
   respond(JSON.stringify({ detail }), "application/json", status);
 
-const refuseTrouble = (thrown: unknown): Response => {
+const refuseFailure = (thrown: unknown): Response => {
   if (isFailure(thrown, "input-changed")) {
-    return refuse(409, `${thrown.about.detail} changed since it was read: reload the page`);
+    return refuse(409, `${thrown.details.subject} changed since it was read: reload the page`);
   }
-  if (isFailure(thrown, "where-wrong")) return refuse(400, thrown.about.detail ?? thrown.message);
-  return refuse(500, `this could not be read: ${failureOf(thrown).kind}`);
+  if (isFailure(thrown, "invalid-filter")) return refuse(400, thrown.details.subject ?? thrown.message);
+  return refuse(500, `this could not be read: ${toFailure(thrown).kind}`);
 };

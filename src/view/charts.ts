@@ -1,7 +1,7 @@
 /** The bars and dots of the charts. */
 import type { Bar, Dot } from "./answers.ts";
 import type { Measures } from "./measures.ts";
-import { shareIn } from "./select.ts";
+import { relativePosition } from "./select.ts";
 
 /** Bars of a histogram, different values that have one each, and cells of the plot in each direction. */
 const barCount = 24;
@@ -9,18 +9,18 @@ const maxValues = 16;
 const cells = { mean: 36, spread: 16 };
 
 /** Returns bars of rewards, from the least to the most. What is not finite has none. */
-export const barsOf = (rewards: Float64Array): readonly Bar[] => {
+export const computeBars = (rewards: Float64Array): readonly Bar[] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
     if (!Number.isFinite(reward)) continue;
     values.set(reward, (values.get(reward) ?? 0) + 1);
-    if (values.size > maxValues) return barsBetween(rewards, axisOf(rewards, barCount));
+    if (values.size > maxValues) return countBars(rewards, axisOf(rewards, barCount));
   }
   const sorted = [...values].sort(([a], [b]) => a - b);
   return sorted.map(([value, count]) => ({ range: [value, value], count }));
 };
 
-const barsBetween = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
+const countBars = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
   const edges = edgesOf(axis);
   const edge = (at: number): number => edges[at] ?? axis.most;
   const counts = new Float64Array(axis.cells);
@@ -39,7 +39,7 @@ const barsBetween = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
 };
 
 /** Returns a dot for the measured groups of each cell. */
-export const dotsOf = ({ mean, spread, count }: Measures): readonly Dot[] => {
+export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] => {
   const axes = { mean: axisOf(mean, cells.mean), spread: axisOf(spread, cells.spread) };
   const dots = new Map<number, Dot>();
   for (let group = 0; group < count; group++) {
@@ -74,7 +74,7 @@ const axisOf = (values: Float64Array, cells: number): Axis => {
 };
 
 const cellOf = (value: number, { least, most, cells }: Axis): number =>
-  most === least ? 0 : Math.min(cells - 1, Math.floor(shareIn(value, least, most) * cells));
+  most === least ? 0 : Math.min(cells - 1, Math.floor(relativePosition(value, least, most) * cells));
 
 /** Where the cells begin, and where the last one ends. */
 const edgesOf = ({ least, most, cells }: Axis): readonly number[] =>

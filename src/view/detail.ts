@@ -1,15 +1,15 @@
 /** A group: its trajectories with their rewards, what they have in common, and the command that logs it. */
 import { type Reading, spotOfGroup, trajectoriesOf } from "../groups/index.ts";
-import { elementsOf, memberAt, type Place, parsedAt, rootOf, spanOf } from "../json/table.ts";
+import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
-import { commandLine } from "../shell-words.ts";
-import type { GroupDetail, Member } from "./answers.ts";
-import { untrainable } from "./measures.ts";
+import { formatCommandLine } from "../shell-words.ts";
+import type { GroupDetail, TrajectorySummary } from "./answers.ts";
+import { findUntrainableReason } from "./measures.ts";
 
-export interface Shown {
+export interface ViewInput {
   readonly reading: Reading;
   /** What was asked for, as the command that logs it asks: the files, `--where`, and other options. */
-  readonly asked: {
+  readonly inputOptions: {
     readonly files: readonly string[];
     readonly options: readonly string[];
     readonly where: string | undefined;
@@ -28,15 +28,15 @@ export interface LoggedGroup {
 }
 
 /** Reads a group. @throws Failure `input-changed` */
-export const detailOf = async (
-  shown: Shown,
+export const readGroupDetail = async (
+  shown: ViewInput,
   group: number,
 ): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after">> => {
   const { reading, logged: all } = shown;
   const logged = all?.[group];
   const { file, line } = spotOfGroup(reading, group);
   const found = await trajectoriesOf(reading, group);
-  const trajectories = found.map((one) => ({ ...one, root: rootOf(one.bytes) }));
+  const trajectories = found.map((one) => ({ ...one, root: readRoot(one.bytes) }));
   return {
     group,
     of: reading.groups.count,
@@ -44,8 +44,8 @@ export const detailOf = async (
     logged: logged === undefined ? null : { ...logged, at: new Date(logged.loggedAt).toISOString() },
     valid: reading.groups.isValid(group),
     isReadable: reading.found.parts.kindOf(reading.groups.firstOf(group)) !== "unreadable",
-    untrainable: untrainable(reading, group) ?? null,
-    members: trajectories.map(({ bytes, place: own, root }, at): Member => {
+    untrainable: findUntrainableReason(reading, group) ?? null,
+    members: trajectories.map(({ bytes, place: own, root }, at): TrajectorySummary => {
       const place = all === undefined ? own : null;
       return { place, call: logged?.callIds[at] ?? null, bytes: bytes.length, ...measuresOf(root) };
     }),
@@ -54,10 +54,10 @@ export const detailOf = async (
   };
 };
 
-const measuresOf = (root: Place | undefined): Pick<Member, "reward" | "metrics" | "messages"> => {
+const measuresOf = (root: JsonValue | undefined): Pick<TrajectorySummary, "reward" | "metrics" | "messages"> => {
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
     const place = memberAt(root, key);
-    return place === undefined ? undefined : parsedAt(place);
+    return place === undefined ? undefined : parseValue(place);
   });
   const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
   const numbers = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
@@ -71,7 +71,7 @@ const measuresOf = (root: Place | undefined): Pick<Member, "reward" | "metrics" 
 };
 
 /** How many messages all trajectories begin with, byte for byte. */
-const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: Place | undefined }[]): number => {
+const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: JsonValue | undefined }[]): number => {
   const messages = all.map(({ bytes, root }) =>
     elementsOf(memberAt(root, "messages_and_choices")).map((message) => {
       const { start, end } = spanOf(message);
@@ -85,15 +85,15 @@ const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: Place |
 };
 
 /** Returns what logs a group alone, by its number in the input; null for standard input, which is gone. */
-const commandOf = ({ reading, asked, logged }: Shown, group: number): string | null => {
+const commandOf = ({ reading, inputOptions: asked, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
-    return commandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
+    return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   }
   const { files, options, where } = asked;
   if (files.includes("-")) return null;
-  const isIt = `group.number == ${(reading.chosenFrom?.(group) ?? group) + 1}`;
+  const isIt = `group.number == ${(reading.originalGroup?.(group) ?? group) + 1}`;
   const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
   // Nobody has such a model and split: people type others.
   const split = reading.split ?? "train";
-  return commandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
+  return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
 };

@@ -3,15 +3,20 @@ import { randomBytes } from "node:crypto";
 import type { Host } from "../host.ts";
 import { listen } from "../service/index.ts";
 import type { Progress } from "./answers.ts";
-import { appOf } from "./app.ts";
-import type { Shown } from "./detail.ts";
+import { createApp } from "./app.ts";
+import type { ViewInput } from "./detail.ts";
+import { buildPage, type ExportedPage, type ExportOptions } from "./html-export.ts";
 import { maxSearchLength } from "./query.ts";
-import { openSession, type Session } from "./session.ts";
-import { type WrittenOptions, type WrittenPage, writtenPage } from "./written.ts";
+import { openSession, type ViewSession } from "./session.ts";
 
-export type { Charts, Findings, GroupDetail, Rows, State } from "./answers.ts";
-export type { LoggedGroup, Shown } from "./detail.ts";
-export { maxWritten, requirePageFile, type WrittenPage, writePageFile } from "./written.ts";
+export type { Charts, Findings, GroupDetail, GroupRows as Rows, PageState as State } from "./answers.ts";
+export type { LoggedGroup, ViewInput as Shown } from "./detail.ts";
+export {
+  type ExportedPage as WrittenPage,
+  exportLimits as maxWritten,
+  requirePageFile,
+  writePageFile,
+} from "./html-export.ts";
 
 interface ViewerOptions {
   readonly host: Host;
@@ -27,26 +32,26 @@ export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 /** An address has the text and the expression that are searched for: nine bytes a character, in any script. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
-const opening: Progress = { phase: "opening", done: 0, of: 0 };
+const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 
-/** Serves the page, which shows progress until something is shown. @throws Failure `address-unusable` */
+/** Serves the page, which shows progress until something is shown. @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   /** Undefined while a session is shown. */
-  let progress: Progress | undefined = opening;
-  let session: Session | undefined;
+  let progress: Progress | undefined = openingProgress;
+  let session: ViewSession | undefined;
   let measured: Promise<void> = Promise.resolve();
   let onAsked = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
+  const firstRequest = new Promise<void>((resolve) => {
     onAsked = resolve;
   });
   let onLoaded = async (): Promise<void> => undefined;
-  const app = appOf({
+  const app = createApp({
     token,
     answer: (name, query) => (name === "state" && progress !== undefined ? { progress } : session?.[name](query)),
-    onAsked,
-    onLoaded: async () => await onLoaded(),
+    onRequest: onAsked,
+    onPageLoad: async () => await onLoaded(),
   });
   const { elapsed } = host;
   const server = await listen({ app, server: "the page", address: "127.0.0.1", port, maxHeaderBytes, trace, elapsed });
@@ -54,13 +59,13 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     /** The page's address, with the token that opens it after `#`: no browser sends that, and no trace has it. */
     url: `${server.url}/#token=${token}`,
     /** Resolves once somebody with the token asked for something: the page is open. */
-    asked,
+    asked: firstRequest,
     /** Has the page show the progress of reading, in bytes. */
-    reading: (done: number, of: number): void => {
+    showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
     /** Shows a reading, and closes the one before. Resolves once all was measured. @throws Failure `input-changed` */
-    async show(shown: Shown): Promise<void> {
+    async show(shown: ViewInput): Promise<void> {
       // The server may have ended while the input was read.
       if (ending.signal.aborted) return await shown.reading.close();
       const before = session;
@@ -74,12 +79,12 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
       });
     },
     /** Resolves once the page is loaded again and the input has changed. From then on the page shows progress. */
-    reloaded: async (hasChanged: () => boolean | Promise<boolean>): Promise<void> =>
+    waitForReload: async (hasChanged: () => boolean | Promise<boolean>): Promise<void> =>
       await new Promise((resolve) => {
         onLoaded = async () => {
           if (!(await hasChanged())) return;
           onLoaded = async () => undefined;
-          progress = opening;
+          progress = openingProgress;
           resolve();
         };
       }),
@@ -95,8 +100,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
 };
 
 /** Makes the page of a reading as one file. @throws Failure `input-changed`; the signal's reason */
-export const pageOf = async (shown: Shown, options: WrittenOptions): Promise<WrittenPage> => {
+export const exportPage = async (shown: ViewInput, options: ExportOptions): Promise<ExportedPage> => {
   const session = openSession(shown);
   await session.measure(options.signal);
-  return await writtenPage(session, options);
+  return await buildPage(session, options);
 };

@@ -2,30 +2,31 @@
 import { costIn, tokensIn } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
 import { type GroupsRead, hasNoChoice, hasNoSignal, momentsOf, rewardsIn, validParts } from "../groups/index.ts";
-import { readSpelled, type Spelled } from "../json/spelled.ts";
-import { elementsOf, memberAt, type Place, rootOf, spanOf } from "../json/table.ts";
-import { textOf } from "../json/walk.ts";
-import type { Untrainable } from "./answers.ts";
+import { parseRawJson, type RawJson } from "../json/raw-json.ts";
+import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../json/table.ts";
+import { sliceText } from "../json/walk.ts";
+import type { UntrainableReason } from "./answers.ts";
 
 /** Columns of groups, in which NaN is what is not measured yet, or has no value. Tokens and cost are sums of what is recorded. */
-export type Measures = ReturnType<typeof newMeasures>;
+export type Measures = ReturnType<typeof createMeasures>;
 
 /** Makes the columns, in which nothing is measured yet. */
-export const newMeasures = (read: GroupsRead) => {
+export const createMeasures = (read: GroupsRead) => {
   const { groups } = read;
   const { count } = groups;
   const column = () => new Float64Array(count).fill(Number.NaN);
   const moments = { mean: column(), spread: column(), least: column(), most: column() };
   const columns = { ...moments, tokens: column(), cost: column() };
   const measured = new Uint8Array(count);
-  const starts = new Float64Array(count + 1);
+  const firstTrajectories = new Float64Array(count + 1);
   for (let group = 0; group < count; group++) {
-    starts[group + 1] = (starts[group] ?? 0) + groups.trajectoriesOf(group);
+    firstTrajectories[group + 1] = (firstTrajectories[group] ?? 0) + groups.trajectoriesOf(group);
   }
-  const rewards = new Float64Array(starts[count] ?? 0).fill(Number.NaN);
-  const rewardsAt = (group: number) => rewards.subarray(starts[group] ?? 0, starts[group + 1] ?? 0);
-  let done = 0;
-  const take = (group: number, found: readonly number[]): void => {
+  const rewards = new Float64Array(firstTrajectories[count] ?? 0).fill(Number.NaN);
+  const rewardsAt = (group: number) =>
+    rewards.subarray(firstTrajectories[group] ?? 0, firstTrajectories[group + 1] ?? 0);
+  let measuredCount = 0;
+  const setRewards = (group: number, found: readonly number[]): void => {
     measured[group] = 1;
     const own = rewardsAt(group);
     own.set(found.slice(0, own.length));
@@ -36,10 +37,10 @@ export const newMeasures = (read: GroupsRead) => {
     columns.least[group] = least;
     columns.most[group] = most;
   };
-  const spend = (group: number, bytes: Buffer): void => {
-    for (const { tokens, cost } of spentIn(bytes)) {
-      columns.tokens[group] = add(columns.tokens[group], tokens);
-      columns.cost[group] = add(columns.cost[group], cost);
+  const addUsage = (group: number, bytes: Buffer): void => {
+    for (const { tokens, cost } of readUsages(bytes)) {
+      columns.tokens[group] = addAmount(columns.tokens[group], tokens);
+      columns.cost[group] = addAmount(columns.cost[group], cost);
     }
   };
   return {
@@ -50,28 +51,28 @@ export const newMeasures = (read: GroupsRead) => {
     rewardsOf: rewardsAt,
     isMeasured: (group: number): boolean => measured[group] === 1,
     /** Number of groups that were measured. */
-    done: (): number => done,
+    done: (): number => measuredCount,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
       // Rewards that are in the index are drawn before any group is read.
       for (let group = 0; group < count; group++) {
-        if (groups.isValid(group) && groups.isBare(group)) take(group, groups.rewardsOf(group));
+        if (groups.isValid(group) && groups.isBare(group)) setRewards(group, groups.rewardsOf(group));
       }
       for await (const { group, part, bytes } of validParts(read, signal)) {
-        if (part.kind === "group") take(group, rewardsIn(bytes, part));
-        spend(group, bytes);
-        done = group + 1;
+        if (part.kind === "group") setRewards(group, rewardsIn(bytes, part));
+        addUsage(group, bytes);
+        measuredCount = group + 1;
       }
-      done = count;
+      measuredCount = count;
     },
   };
 };
 
-const add = (sum = Number.NaN, more: number | undefined): number =>
+const addAmount = (sum = Number.NaN, more: number | undefined): number =>
   more === undefined ? sum : (Number.isNaN(sum) ? 0 : sum) + more;
 
 /** Returns why nothing is learned from a group; undefined if it has signal. */
-export const untrainable = (read: GroupsRead, group: number): Untrainable | undefined => {
+export const findUntrainableReason = (read: GroupsRead, group: number): UntrainableReason | undefined => {
   if (!read.groups.isValid(group)) return "not valid";
   const trajectories = read.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
@@ -83,19 +84,19 @@ export const untrainable = (read: GroupsRead, group: number): Untrainable | unde
 /** Keys of tokens and costs. Most trajectories have none of them, and are not read. */
 const usageKey = Buffer.from('"usage"');
 const otherKeys = ["prompt_tokens", "input_tokens", "total_tokens", "cost", "total_cost"].map((key) => `"${key}"`);
-const spentKeys = [usageKey, ...[...otherKeys, '_tokens_total_cost"'].map((key) => Buffer.from(key))];
+const usageKeys = [usageKey, ...[...otherKeys, '_tokens_total_cost"'].map((key) => Buffer.from(key))];
 
 /** What each trajectory of a group, or one alone, records in its usage, in that of its choices, or in its metrics. */
-const spentIn = (bytes: Buffer) => {
-  const root = spentKeys.some((key) => bytes.includes(key)) ? rootOf(bytes) : undefined;
+const readUsages = (bytes: Buffer) => {
+  const root = usageKeys.some((key) => bytes.includes(key)) ? readRoot(bytes) : undefined;
   if (root === undefined) return [];
   const trajectories = memberAt(root, "trajectories");
-  return (trajectories === undefined ? [root] : elementsOf(trajectories)).map((one) => spentBy(bytes, one));
+  return (trajectories === undefined ? [root] : elementsOf(trajectories)).map((one) => readUsage(bytes, one));
 };
 
-const spentBy = (bytes: Buffer, trajectory: Place) => {
-  const read = (place: Place | undefined): readonly Spelled[] =>
-    place === undefined ? [] : [readSpelled(textOf(bytes, spanOf(place)))];
+const readUsage = (bytes: Buffer, trajectory: JsonValue) => {
+  const read = (place: JsonValue | undefined): readonly RawJson[] =>
+    place === undefined ? [] : [parseRawJson(sliceText(bytes, spanOf(place)))];
   const choices = bytes.includes(usageKey) ? elementsOf(memberAt(trajectory, "messages_and_choices")) : [];
   // The first of these that has a number has all: a sum next to its parts is not added to them.
   const records = [
@@ -103,7 +104,7 @@ const spentBy = (bytes: Buffer, trajectory: Place) => {
     choices.flatMap((choice) => read(memberAt(choice, "usage"))),
     read(memberAt(trajectory, "metrics")),
   ];
-  const sumOf = (amountIn: (value: Spelled) => number | undefined): number | undefined =>
+  const sumOf = (amountIn: (value: RawJson) => number | undefined): number | undefined =>
     records
       .map((values) => values.flatMap((value) => amountIn(value) ?? []))
       .find(({ length }) => length > 0)

@@ -54,7 +54,9 @@ export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 /** The query as JSON, without what is the default. */
 export const formatQuery = (query: Query): string =>
   JSON.stringify(query, (key, value) =>
-    Object.entries(allGroups).some(([name, usual]) => name === key && usual === value) ? undefined : value,
+    Object.entries(allGroups).some(([name, defaultValue]) => name === key && defaultValue === value)
+      ? undefined
+      : value,
   );
 
 /** Parses the JSON of a query; undefined if it is invalid. An empty text is all groups. */
@@ -67,14 +69,14 @@ export const parseQuery = (json: string): Query | undefined => {
 };
 
 /** What the page shows: of what is named, the innermost. */
-export const viewOf = ({ trajectory, group, problems }: Query): "trajectory" | "group" | "problems" | "groups" => {
+export const selectView = ({ trajectory, group, problems }: Query): "trajectory" | "group" | "problems" | "groups" => {
   if (group !== undefined) return trajectory === undefined ? "group" : "trajectory";
   return problems === undefined ? "groups" : "problems";
 };
 
 /** The query of the view above; undefined for the table. */
-export const queryAbove = (query: Query): Query | undefined => {
-  const view = viewOf(query);
+export const parentQuery = (query: Query): Query | undefined => {
+  const view = selectView(query);
   if (view === "groups") return undefined;
   if (view === "trajectory") return { ...query, trajectory: undefined };
   return view === "group" ? { ...query, group: undefined } : { ...query, problems: undefined };

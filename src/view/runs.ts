@@ -1,15 +1,15 @@
 /** The files that groups begin in: if there are several, they are steps or runs. */
 import { momentsOf, type Reading, spotOfGroup } from "../groups/index.ts";
-import type { Run } from "./answers.ts";
-import { type Measures, untrainable } from "./measures.ts";
+import type { FileSummary } from "./answers.ts";
+import { findUntrainableReason, type Measures } from "./measures.ts";
 
 /** Files that are drawn: nobody compares more steps. */
 const maxRuns = 1000;
 
 /** The file of each group. */
-export type Files = ReturnType<typeof filesOf>;
+export type GroupFiles = ReturnType<typeof indexFiles>;
 
-export const filesOf = (reading: Reading) => {
+export const indexFiles = (reading: Reading) => {
   const known = new Map<string, number>();
   const files = new Uint32Array(reading.groups.count);
   for (let group = 0; group < files.length; group++) {
@@ -22,22 +22,26 @@ export const filesOf = (reading: Reading) => {
 };
 
 /** Returns the first files with what was measured of their groups, run by run, `step-9` before `step-10`; none if there is only one. */
-export const runsOf = (reading: Reading, { names, of }: Files, { mean, count }: Measures): readonly Run[] => {
+export const summarizeFiles = (
+  reading: Reading,
+  { names, of }: GroupFiles,
+  { mean, count }: Measures,
+): readonly FileSummary[] => {
   if (names.length < 2) return [];
-  const newFound = (means: number[] = []) => ({ groups: 0, withSignal: 0, means });
-  const found = new Map(names.map((file) => [file, newFound()]));
+  const newSummary = (means: number[] = []) => ({ groups: 0, withSignal: 0, means });
+  const found = new Map(names.map((file) => [file, newSummary()]));
   for (let group = 0; group < count; group++) {
     const own = found.get(of(group));
     if (own === undefined) continue;
     own.groups++;
-    if (untrainable(reading, group) === undefined) own.withSignal++;
+    if (findUntrainableReason(reading, group) === undefined) own.withSignal++;
     const value = mean[group] ?? Number.NaN;
     if (Number.isFinite(value)) own.means.push(value);
   }
   const { compare } = new Intl.Collator("en", { numeric: true });
-  const steps = stepsOf(names);
-  const shortNames = shortNamesOf(Array.from(steps.values(), ({ run }) => run));
-  return Array.from(found, ([file, { means, ...counts }]): Run => {
+  const steps = findSteps(names);
+  const shortNames = shortenNames(Array.from(steps.values(), ({ run }) => run));
+  return Array.from(found, ([file, { means, ...counts }]): FileSummary => {
     const { run, step } = steps.get(file) ?? { run: file, step: null };
     const average = means.length === 0 ? null : momentsOf(means).mean;
     return { file, ...counts, run: shortNames.get(run) ?? run, step, mean: average };
@@ -54,8 +58,8 @@ interface Step {
 }
 
 /** A folder's number is a step if other folders have a file of that name too; otherwise its files are a run. */
-const stepsOf = (files: readonly string[]): ReadonlyMap<string, Step> => {
-  const steps = files.map((file) => [file, stepOf(file)] as const);
+const findSteps = (files: readonly string[]): ReadonlyMap<string, Step> => {
+  const steps = files.map((file) => [file, findStep(file)] as const);
   const counts = new Map<string, number>();
   for (const [, { run }] of steps) counts.set(run, (counts.get(run) ?? 0) + 1);
   return new Map(
@@ -67,26 +71,26 @@ const stepsOf = (files: readonly string[]): ReadonlyMap<string, Step> => {
 };
 
 /** The last number in a file's name, otherwise that in the name of its folder. */
-const stepOf = (file: string): Step => {
+const findStep = (file: string): Step => {
   const [, folder = "", name = ""] = /^(.*\/)?([^/]*)$/s.exec(file) ?? [];
   const [, stem = name, extension = ""] = /^(.+?)((?:\.[a-z]\w*)*)$/is.exec(name) ?? [];
-  const own = lastNumberOf(stem);
+  const own = findLastNumber(stem);
   if (own !== undefined) return { run: `${folder}${own.around}${extension}`, step: own.number, folder: undefined };
   const [, above = "", last = ""] = /^(.*\/)?([^/]*)\/$/s.exec(folder) ?? [];
-  const its = lastNumberOf(last);
+  const its = findLastNumber(last);
   if (its === undefined) return { run: folder, step: null, folder };
   return { run: `${above}${its.around}/${name}`, step: its.number, folder };
 };
 
 /** The last number of a name, and the text around it: of `3-of-8` the first of the two. */
-const lastNumberOf = (name: string): { readonly number: number; readonly around: string } | undefined => {
+const findLastNumber = (name: string): { readonly number: number; readonly around: string } | undefined => {
   const [, before = "", digits = "", after = ""] = /^(.*?)(\d+)(\D*|-of-\d+\D*)$/s.exec(name) ?? [];
   const number = Number(digits);
   return digits === "" || !Number.isSafeInteger(number) ? undefined : { number, around: `${before}*${after}` };
 };
 
 /** The paths of runs without what all of them begin and end with; empty for a single run. */
-const shortNamesOf = (runs: readonly string[]): ReadonlyMap<string, string> => {
+const shortenNames = (runs: readonly string[]): ReadonlyMap<string, string> => {
   const paths = [...new Set(runs)].map((run) => ({ run, parts: run.split("/") }));
   const shortest = Math.min(...paths.map(({ parts }) => parts.length));
   const isShared = (at: number) => paths.every(({ parts }) => parts.at(at) === paths[0]?.parts.at(at));

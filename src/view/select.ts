@@ -2,7 +2,7 @@
 import type { Query, Range, SortKey } from "./query.ts";
 
 /** The facts that groups are selected and sorted by. */
-export interface Columns {
+export interface GroupColumns {
   readonly count: number;
   /** A number, or NaN if a group has none. */
   value(key: Exclude<SortKey, "group">, group: number): number;
@@ -13,11 +13,11 @@ export interface Columns {
 }
 
 /** Returns the selected groups, in their order. */
-export const selectGroups = (columns: Columns, query: Query, isFound: (group: number) => boolean): Uint32Array => {
+export const selectGroups = (columns: GroupColumns, query: Query, isMatch: (group: number) => boolean): Uint32Array => {
   const all = new Uint32Array(columns.count);
   let count = 0;
   for (let group = 0; group < all.length; group++) {
-    if (isFound(group) && isSelected(columns, query, group)) all[count++] = group;
+    if (isMatch(group) && isSelected(columns, query, group)) all[count++] = group;
   }
   const selected = all.subarray(0, count);
   const { sort, descending } = query;
@@ -32,7 +32,7 @@ const compareNumbers = (a: number, b: number, sign: number): number => {
   return (a - b) * sign;
 };
 
-const isSelected = (columns: Columns, query: Query, group: number): boolean => {
+const isSelected = (columns: GroupColumns, query: Query, group: number): boolean => {
   const { reward, mean, spread, trainable, rule, file } = query;
   return (
     (reward === undefined || Array.from(columns.rewardsOf(group)).some((one) => isWithin(one, reward))) &&
@@ -45,7 +45,7 @@ const isSelected = (columns: Columns, query: Query, group: number): boolean => {
 };
 
 /** The groups before and after a group in an order, and its position there; if it is not there, as in the order of the input. */
-export const neighborsOf = (order: Uint32Array, group: number, count: number) => {
+export const findNeighbors = (order: Uint32Array, group: number, count: number) => {
   const at = order.indexOf(group);
   const [before, after] = at < 0 ? [group - 1, group + 1] : [order[at - 1] ?? -1, order[at + 1] ?? count];
   return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
@@ -55,7 +55,7 @@ const isWithin = (value: number, [from, to, end]: Range): boolean =>
   value >= from && (end === undefined ? value <= to : value < to);
 
 /** The position of a number between two others, from 0 to 1; 0.5 if they are equal. */
-export const shareIn = (value: number, from: number, to: number): number => {
+export const relativePosition = (value: number, from: number, to: number): number => {
   const width = to - from;
   if (width === 0) return 0.5;
   const share = Number.isFinite(width) ? (value - from) / width : (value / 2 - from / 2) / (to / 2 - from / 2);

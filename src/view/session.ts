@@ -12,37 +12,37 @@ import {
   searchGroups,
   trajectoriesOf,
 } from "../groups/index.ts";
-import { elements, isObject, memberSpans, parsedJson, skipWhite, textOf } from "../json/walk.ts";
+import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 import { checkResult } from "../send/index.ts";
-import type { Answers, Finding, Findings, Row, Rows, State, Summary } from "./answers.ts";
-import { barsOf, dotsOf } from "./charts.ts";
-import { detailOf, type Shown } from "./detail.ts";
-import { newMeasures, untrainable } from "./measures.ts";
+import type { Answers, Finding, Findings, GroupRow, GroupRows, PageState, Summary } from "./answers.ts";
+import { computeBars, computeDots } from "./charts.ts";
+import { readGroupDetail, type ViewInput } from "./detail.ts";
+import { createMeasures, findUntrainableReason } from "./measures.ts";
 import { allGroups, type Query, rowsPerPage } from "./query.ts";
-import { type Files, filesOf, runsOf } from "./runs.ts";
-import { type Columns, neighborsOf, selectGroups } from "./select.ts";
+import { type GroupFiles, indexFiles, summarizeFiles } from "./runs.ts";
+import { findNeighbors, type GroupColumns, selectGroups } from "./select.ts";
 
 /** Names of files, and problems, that a page gets. */
 const maxFiles = 200;
 const maxFindings = 500;
 
-export type Session = ReturnType<typeof openSession>;
+export type ViewSession = ReturnType<typeof openSession>;
 
-export const openSession = (shown: Shown) => {
+export const openSession = (shown: ViewInput) => {
   const { reading, logged } = shown;
-  const measures = newMeasures(reading);
-  const findings = findingsOf(reading);
-  const files = filesOf(reading);
+  const measures = createMeasures(reading);
+  const findings = indexFindings(reading);
+  const files = indexFiles(reading);
   const { count } = measures;
   const rewardsKnown = (group: number) => (measures.isMeasured(group) ? measures.rewardsOf(group) : undefined);
   const searches = openSearches(reading, rewardsKnown);
   const summary = summaryOf(reading, files);
-  const columns: Columns = {
+  const columns: GroupColumns = {
     count,
     value: (key, group) => {
       if (key === "size") return reading.groups.trajectoriesOf(group);
       if (key === "problems") return findings.of(group).length;
-      if (key === "trainable") return untrainable(reading, group) === undefined ? 1 : 0;
+      if (key === "trainable") return findUntrainableReason(reading, group) === undefined ? 1 : 0;
       return measures[key][group] ?? Number.NaN;
     },
     rewardsOf: measures.rewardsOf,
@@ -53,7 +53,7 @@ export const openSession = (shown: Shown) => {
   let last: { readonly key: string; readonly order: Uint32Array } | undefined;
   const order = (query: Query) => {
     const search = searches.for(query);
-    const searched = search?.ask() ?? null;
+    const searched = search?.readProgress() ?? null;
     const selection = { ...query, page: 1, group: undefined, trajectory: undefined, problems: undefined };
     // Whoever turns pages, or steps through groups, asks for the same order again.
     const key = JSON.stringify([selection, measures.done(), searched?.found]);
@@ -62,7 +62,7 @@ export const openSession = (shown: Shown) => {
     }
     return { searched, order: last.order };
   };
-  const rowOf = async (group: number): Promise<Row> => {
+  const rowOf = async (group: number): Promise<GroupRow> => {
     const number = (column: Float64Array): number | null => {
       const value = column[group] ?? Number.NaN;
       return Number.isFinite(value) ? value : null;
@@ -70,13 +70,13 @@ export const openSession = (shown: Shown) => {
     const { mean, spread, least, most, tokens, cost } = measures;
     return {
       group,
-      words: await wordsOf(reading, group),
+      words: await readPromptStart(reading, group),
       size: reading.groups.trajectoriesOf(group),
       mean: number(mean),
       spread: number(spread),
       least: number(least),
       most: number(most),
-      untrainable: untrainable(reading, group) ?? null,
+      untrainable: findUntrainableReason(reading, group) ?? null,
       problems: findings.of(group).length,
       tokens: number(tokens),
       cost: number(cost),
@@ -87,7 +87,7 @@ export const openSession = (shown: Shown) => {
   const groupOf = ({ group = 0 }: Query): number | undefined => (group > 0 && group <= count ? group - 1 : undefined);
   const answers: Answers = {
     state: async () => {
-      const recorded: State["recorded"] = (["tokens", "cost"] as const).filter(
+      const recorded: PageState["recorded"] = (["tokens", "cost"] as const).filter(
         (key) => isMeasured && measures[key].some((value) => !Number.isNaN(value)),
       );
       return {
@@ -97,16 +97,16 @@ export const openSession = (shown: Shown) => {
       };
     },
     charts: async () => ({
-      runs: runsOf(reading, files, measures),
-      rewards: barsOf(measures.rewards),
-      dots: dotsOf(measures),
+      runs: summarizeFiles(reading, files, measures),
+      rewards: computeBars(measures.rewards),
+      dots: computeDots(measures),
     }),
     problems: async ({ problems }) => findings.list(problems === "any" ? undefined : problems, maxFindings),
     async rows(query) {
       if (query.where !== undefined) await checkWhere(query.where);
       const { searched, order: selected } = order(query);
       const from = (query.page - 1) * rowsPerPage;
-      const rows: Row[] = [];
+      const rows: GroupRow[] = [];
       for (const group of selected.subarray(from, from + rowsPerPage)) rows.push(await rowOf(group));
       return { selected: selected.length, of: count, rows, searched };
     },
@@ -115,13 +115,13 @@ export const openSession = (shown: Shown) => {
       if (group === undefined) return undefined;
       const neighbors = () => {
         try {
-          return neighborsOf(order(query).order, group, count);
+          return findNeighbors(order(query).order, group, count);
         } catch {
           // An expression of an address that is invalid selects no groups.
-          return neighborsOf(order(allGroups).order, group, count);
+          return findNeighbors(order(allGroups).order, group, count);
         }
       };
-      const { command, ...detail } = await detailOf(shown, group);
+      const { command, ...detail } = await readGroupDetail(shown, group);
       return { ...detail, ...neighbors(), findings: findings.of(group), command };
     },
     async trajectory(query) {
@@ -145,13 +145,13 @@ export const openSession = (shown: Shown) => {
   };
 };
 
-const summaryOf = (reading: Shown["reading"], { names }: Files): Summary => {
+const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summary => {
   const { groups, trajectories } = checkResult(reading);
   const { mean, spread, least, most } = drawnOf(reading).rewards;
   const read = reading.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   let withSignal = 0;
   for (let group = 0; group < reading.groups.count; group++) {
-    if (untrainable(reading, group) === undefined) withSignal++;
+    if (findUntrainableReason(reading, group) === undefined) withSignal++;
   }
   return {
     // Several files of another tool are read as one.
@@ -169,9 +169,9 @@ const summaryOf = (reading: Shown["reading"], { names }: Files): Summary => {
 };
 
 /** Problems by what they are about: a group's row counts its own, and a message has them next to it. */
-const findingsOf = (reading: Reading) => {
+const indexFindings = (reading: Reading) => {
   const { problems, sources } = reading;
-  const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => findingOf(reading, problem));
+  const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(reading, problem));
   const unlisted = problems.counts.reduce((sum, { count }) => sum + count, 0) - all.length;
   const byGroup = new Map<number | null, Finding[]>();
   for (const finding of all) {
@@ -189,7 +189,7 @@ const findingsOf = (reading: Reading) => {
   };
 };
 
-const findingOf = (reading: Reading, problem: Problem): Finding => {
+const toFinding = (reading: Reading, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1 } = problem;
   const place = file === undefined ? null : { file, line };
   const { group = null, trajectory = null, message: message_at = null } = aboutOf(reading, problem) ?? {};
@@ -203,33 +203,33 @@ const beginningBytes = 2 ** 16;
 const maxCharacters = 200;
 
 /** The first words of a group's prompt. @throws Failure `input-changed` */
-const wordsOf = async (reading: Reading, group: number): Promise<string> => {
-  const early = firstWords(await beginningOf(reading, group, beginningBytes));
+const readPromptStart = async (reading: Reading, group: number): Promise<string> => {
+  const early = parsePromptStart(await beginningOf(reading, group, beginningBytes));
   if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";
   const [first] = await trajectoriesOf(reading, group);
-  return first === undefined ? "" : (firstWords(first.bytes) ?? "");
+  return first === undefined ? "" : (parsePromptStart(first.bytes) ?? "");
 };
 
 /** The words of the first user's message, or of the first message; undefined if the bytes end before it does. */
-const firstWords = (bytes: Buffer): string | undefined => {
-  const own = memberSpans(bytes, { start: skipWhite(bytes, 0) });
+const parsePromptStart = (bytes: Buffer): string | undefined => {
+  const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
   const all = own.get("trajectories");
-  const [trajectory] = all === undefined ? [] : elements(bytes, all.start);
-  const messages = (trajectory === undefined ? own : memberSpans(bytes, trajectory)).get("messages_and_choices");
+  const [trajectory] = all === undefined ? [] : walkElements(bytes, all.start);
+  const messages = (trajectory === undefined ? own : listMemberSpans(bytes, trajectory)).get("messages_and_choices");
   if (messages === undefined) return undefined;
   let first = "";
-  for (const span of elements(bytes, messages.start)) {
-    const message = parsedJson(textOf(bytes, span))?.value;
+  for (const span of walkElements(bytes, messages.start)) {
+    const message = parseJson(sliceText(bytes, span))?.value;
     if (message === undefined) return undefined;
     if (!isObject(message)) continue;
-    const words = shorten(textIn(message.content));
+    const words = shorten(joinText(message.content));
     if (message.role === "user" && words !== "") return words;
     first ||= words;
   }
   return first;
 };
 
-const textIn = (content: unknown): string => {
+const joinText = (content: unknown): string => {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
@@ -248,7 +248,7 @@ const shorten = (text: string): string => {
 const maxSearches = 4;
 
 /** A search that nobody asks for ends after this time: a page asks several times a second. */
-const abandonedMs = 2000;
+const searchTimeoutMs = 2000;
 
 /** Searches in the background: the page asks for what each has found so far. One that nobody asks for any more ends. */
 const openSearches = (reading: Reading, rewardsKnown: RewardsKnown) => {
@@ -290,7 +290,12 @@ const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnow
       share = Math.min(done, 0.999);
     };
     try {
-      await searchGroups(reading, sought, { signal: ending.signal, found, progress, rewardsKnown });
+      await searchGroups(reading, sought, {
+        signal: ending.signal,
+        onFound: found,
+        onProgress: progress,
+        knownRewards: rewardsKnown,
+      });
       share = 1;
     } catch (thrown) {
       failure = { thrown };
@@ -300,11 +305,11 @@ const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnow
   void run();
   return {
     has: (group: number): boolean => groups.has(group),
-    /** Returns its progress. @throws its failure: `where-wrong`, `input-changed` */
-    ask(): NonNullable<Rows["searched"]> {
+    /** Returns its progress. @throws its failure: `invalid-filter`, `input-changed` */
+    readProgress(): NonNullable<GroupRows["searched"]> {
       if (failure !== undefined) throw failure.thrown;
       clearTimeout(timer);
-      if (share < 1) timer = setTimeout(() => ending.abort(), abandonedMs).unref();
+      if (share < 1) timer = setTimeout(() => ending.abort(), searchTimeoutMs).unref();
       return { share, found: groups.size };
     },
     ending,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { findPath, messagesOf, openSummary, parsePath, trajectoryOf, withoutContent } from "../../src/calls/index.ts";
-import { readSpelled, type Spelled } from "../../src/json/spelled.ts";
+import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
 import { openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
@@ -56,15 +56,15 @@ const call = fc
 const asked = { costs: true, storageSize: true, totalStorageSize: true, vendorPrefix: "vendor" };
 
 const printed = async (
-  one: Spelled,
+  one: RawJson,
   typed: TypedScreen,
   { markdown = false, content = true, columns }: { markdown?: boolean; content?: boolean; columns?: number } = {},
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
-  const screen = openScreen({ host, words: screenWords({ ...typed, pager: false }) });
+  const screen = openScreen({ host, options: screenWords({ ...typed, pager: false }) });
   const printer = await printCalls({ screen, asked: { ...asked, content }, markdown });
   await printer.print(one);
-  await printer.end({ several: false });
+  await printer.end({ hasSeveral: false });
   return host.printed();
 };
 
@@ -72,7 +72,7 @@ describe("a damaged call", () => {
   itHolds(
     "prints in every form, and its JSON is unchanged",
     fc.asyncProperty(call, async (value) => {
-      const one = readSpelled(JSON.stringify(value));
+      const one = parseRawJson(JSON.stringify(value));
       expect(JSON.parse(await printed(one, { json: true }))).toEqual({ call: value });
       expect(await printed(one, {})).toMatch(/^Call .*\n {2}status/);
       expect(await printed(one, {}, { markdown: true })).toMatch(/^# Call /);
@@ -87,7 +87,7 @@ describe("a damaged call", () => {
   itHolds(
     "counts in a summary, converts or says why it cannot, and loses its content",
     fc.property(call, (value) => {
-      const one = readSpelled(JSON.stringify(value));
+      const one = parseRawJson(JSON.stringify(value));
       const summary = openSummary("vendor");
       summary.add(one);
       const { all } = summary.summary();

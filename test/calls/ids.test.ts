@@ -60,7 +60,7 @@ describe("reading call ids from lines", () => {
     ["a line without an end", "x".repeat(100_000), "too long"],
   ])("fails with the line number after %s", async (_, line, why) => {
     await expect(idsIn(`ok\n\n${line}`)).rejects.toMatchObject({
-      kind: "call-id-unreadable",
+      kind: "invalid-call-id",
       message: expect.stringMatching(new RegExp(`^line 3 of standard input is no call id: it is ${why}$`)),
     });
   });

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CallPath, findPath, formatPath, parsePath } from "../../src/calls/index.ts";
-import { readSpelled } from "../../src/json/spelled.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
 import { itHolds } from "../support/property.ts";
 
 /** The text at a path, or why it is missing. */
 const at = (json: string, path: string): unknown => {
-  const found = findPath(readSpelled(json), parsePath(path, "--path"));
+  const found = findPath(parseRawJson(json), parsePath(path, "--path"));
   return found.kind === "found" ? found.value.json : found;
 };
 
@@ -32,7 +32,7 @@ describe("a path into a call", () => {
         const read = parsePath(formatPath(path), "--path");
         expect(read).toEqual(path);
         if (!isPlain(path)) continue;
-        const found = findPath(readSpelled(json), read);
+        const found = findPath(parseRawJson(json), read);
         expect(found.kind).toBe("found");
         if (found.kind === "found") {
           expect(JSON.parse(found.value.json)).toEqual(there);
@@ -73,6 +73,6 @@ describe("a path into a call", () => {
   });
 
   it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {
-    expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ kind: "option-value-wrong" }));
+    expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ kind: "invalid-option-value" }));
   });
 });

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CallSummary, openSummary } from "../../src/calls/index.ts";
-import { readSpelled } from "../../src/json/spelled.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const summaryOf = (calls: readonly (object | string)[], prefix = "vendor"): CallSummary => {
   const summary = openSummary(prefix);
   for (const call of calls) {
-    summary.add(readSpelled(typeof call === "string" ? call : JSON.stringify(call)));
+    summary.add(parseRawJson(typeof call === "string" ? call : JSON.stringify(call)));
   }
   return summary.summary();
 };

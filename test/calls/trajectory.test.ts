@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Converted, messagesOf, parsePath, type RewardFrom, trajectoryOf } from "../../src/calls/index.ts";
-import { readSpelled } from "../../src/json/spelled.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const sample = (name: string): string => {
   const text = readFileSync(`test/samples/${name}`, "utf8");
@@ -15,7 +15,7 @@ const textOf = (converted: Converted): string =>
 const fromAttributes: RewardFrom = { kind: "attributes" };
 const one: RewardFrom = { kind: "number", text: "1" };
 const trajectory = (call: unknown, reward: RewardFrom = one): string =>
-  textOf(trajectoryOf(readSpelled(typeof call === "string" ? call : JSON.stringify(call)), reward));
+  textOf(trajectoryOf(parseRawJson(typeof call === "string" ? call : JSON.stringify(call)), reward));
 
 const messages = [{ role: "user", content: "hi" }];
 const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: "ho" } };
@@ -24,7 +24,7 @@ const done = { id: "c", ended_at: "2025-01-01T00:00:01Z", inputs: { messages }, 
 describe("a call as a trajectory", () => {
   it("has its messages, choice, tools and origin on one line", () => {
     const json = sample("call.tools.json");
-    const line = textOf(trajectoryOf(readSpelled(json), fromAttributes));
+    const line = textOf(trajectoryOf(parseRawJson(json), fromAttributes));
     expect(line).not.toMatch(/[\n\r]/);
     const call = JSON.parse(json);
     expect(JSON.parse(line)).toEqual({
@@ -128,6 +128,6 @@ describe("a call as a trajectory", () => {
 
 describe("a call as messages", () => {
   it("consists of its messages and those of its choices", () => {
-    expect(JSON.parse(textOf(messagesOf(readSpelled(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
+    expect(JSON.parse(textOf(messagesOf(parseRawJson(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
   });
 });

@@ -8,7 +8,7 @@ import {
   multiplyDecimals,
   parseDecimal,
   shiftDecimal,
-  shifted,
+  shiftDigits,
 } from "../../src/decimal.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
@@ -35,7 +35,7 @@ describe("a decimal", () => {
         expect(scaled(addDecimals(a, b))).toBe(scaled(a) + scaled(b));
         expect(Math.sign(compareDecimals(a, b))).toBe(scaled(a) < scaled(b) ? -1 : scaled(a) > scaled(b) ? 1 : 0);
         expect(scaled(multiplyDecimals(a, b)) * 10n ** 60n).toBe(scaled(a) * scaled(b));
-        const [factor, moved] = [10n ** BigInt(Math.abs(power)), shifted(a, power)];
+        const [factor, moved] = [10n ** BigInt(Math.abs(power)), shiftDigits(a, power)];
         expect(moved.places).toBeGreaterThanOrEqual(0);
         expect(power < 0 ? moved.digits * factor * 10n ** BigInt(60 - moved.places) : scaled(moved)).toBe(
           power < 0 ? scaled(a) : scaled(a) * factor,

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runOn } from "../../src/run.ts";
+import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { entries } from "./models.ts";
 
@@ -37,7 +37,7 @@ const run = async (words: readonly string[]): Promise<string> => {
       ROLLCALL_API_KEY: "key-1234",
     },
   });
-  expect({ words, code: await runOn(host, words) }).toEqual({ words, code: 0 });
+  expect({ words, code: await runCommandLine(host, words) }).toEqual({ words, code: 0 });
   return host.printed();
 };
 

@@ -3,22 +3,22 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lenient } from "../../src/check/rules/rules.ts";
+import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { Scan } from "../../src/check/scan.ts";
 import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
 import { Tally } from "../../src/groups/metrics/metrics.ts";
-import { nothingFound } from "../../src/groups/parts/found.ts";
+import { newScanResult } from "../../src/groups/parts/scan-result.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 import { JsonReader } from "../../src/json/reader.ts";
-import { childrenOf, endOf, firstByteOf, type Place, parsedAt, startOf } from "../../src/json/table.ts";
-import { isObject, type JsonObject, parsedJson } from "../../src/json/walk.ts";
+import { childrenOf, endOf, firstByteOf, type JsonValue, parseValue, startOf } from "../../src/json/table.ts";
+import { isObject, type JsonObject, parseJson } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
 /** All that is found in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes([bytes]), touched: async () => false };
-  const scan = new Scan(source, { index: 0, groupBy, found: nothingFound(lenient) });
-  scan.takeLines({ kind: "lines", bytes, start: 0, last: true });
+  const scan = new Scan(source, { index: 0, groupBy, result: newScanResult(defaultStrictness) });
+  scan.scanLines({ kind: "lines", bytes, start: 0, last: true });
   const { parts, tally, problems } = scan.found;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
   return {
@@ -35,7 +35,7 @@ const foundIn = (bytes: Buffer, groupBy?: string) => {
 const valuesIn = (bytes: Buffer): readonly unknown[] =>
   linesOf(bytes)
     .map((line) => Buffer.from(line, "latin1"))
-    .flatMap((line) => (isUtf8(line) ? (parsedJson(line.toString().replace(/^\ufeff/, ""))?.value ?? []) : []));
+    .flatMap((line) => (isUtf8(line) ? (parseJson(line.toString().replace(/^\ufeff/, ""))?.value ?? []) : []));
 
 /** Content and arguments as a reader of parsed JSON counts their characters. */
 const charactersIn = (message: unknown): number => {
@@ -51,9 +51,9 @@ const charactersIn = (message: unknown): number => {
 };
 
 /** A value of a table. */
-const valueIn = (place: Place): unknown => {
+const valueIn = (place: JsonValue): unknown => {
   const first = firstByteOf(place);
-  if (first !== 0x5b && first !== 0x7b) return parsedAt(place);
+  if (first !== 0x5b && first !== 0x7b) return parseValue(place);
   const inside = Array.from(childrenOf(place), ([key, value]) => [key, valueIn(value)] as const);
   return first === 0x5b ? inside.map(([, value]) => value) : Object.fromEntries(inside);
 };
@@ -62,7 +62,7 @@ const valueIn = (place: Place): unknown => {
 const tableAndParsed = (bytes: Buffer) => {
   const reader = new JsonReader();
   reader.readLines(bytes);
-  const table = reader.table();
+  const table = reader.copyTable();
   const text = { ...table, bytes };
   const found: unknown[] = [];
   for (let node = 0; node < table.length; node = table.words[table.base + node + 2] ?? table.length) {
@@ -73,7 +73,7 @@ const tableAndParsed = (bytes: Buffer) => {
     const end = bytes.indexOf("\n", at) < 0 ? bytes.length : bytes.indexOf("\n", at);
     const line = bytes.toString("utf8", at, end);
     const blanks = line.search(/[^ \t\r]|$/);
-    const parsed = parsedJson(line);
+    const parsed = parseJson(line);
     if (/[^ \t\r]/.test(line)) wanted.push(parsed && { at: at + blanks, value: parsed.value });
     at = end + 1;
   }
@@ -379,7 +379,7 @@ describe("the checker", () => {
         for (const one of value.trajectories) tally.addTrajectory(one);
         const { trajectories, exceptions } = value;
         const rewards = trajectories.map(({ reward }) => reward);
-        tally.closeGroup({ rewards, exceptions: Array.isArray(exceptions) ? exceptions.length : 0 });
+        tally.addGroup({ rewards, exceptions: Array.isArray(exceptions) ? exceptions.length : 0 });
       };
       const take = (value: unknown): void => {
         if (!isObject(value)) return;
@@ -513,7 +513,7 @@ describe("the checker", () => {
       ]) {
         const message = `{"role":"${role}","content":"${content}","${key}":1}`;
         const text = `{"trajectories":[{"messages_and_choices":[${message}],"reward":1,"metadata":{"${key}":1}}]}\n`;
-        expect(foundIn(Buffer.from(text.repeat(2))).parts[0]?.valid).toBe(parsedJson(text) !== undefined);
+        expect(foundIn(Buffer.from(text.repeat(2))).parts[0]?.valid).toBe(parseJson(text) !== undefined);
       }
     },
   );

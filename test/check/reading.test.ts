@@ -4,8 +4,8 @@ import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Places } from "../../src/check/rules/places.ts";
-import { lenient } from "../../src/check/rules/rules.ts";
+import { PositionCounter } from "../../src/check/rules/positions.ts";
+import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "../support/inputs.ts";
@@ -240,7 +240,7 @@ describe("grouping", () => {
   it("makes a line without the key its own group, with a warning", async () => {
     const text = [with_("id", 1), line, with_("id", null), with_("id", 1)].join("\n");
     expect(await sizes([text], "id")).toEqual([2, 1, 1]);
-    const { problems } = await read(filesOf(text), { groupBy: "id", judgement: lenient });
+    const { problems } = await read(filesOf(text), { groupBy: "id", judgement: defaultStrictness });
     expect(problems.counts.filter(({ rule }) => rule.startsWith("group-key"))).toEqual([
       { rule: "group-key-missing", severity: "warning", count: 2 },
     ]);
@@ -248,7 +248,10 @@ describe("grouping", () => {
 
   it("fails if no line has the key, and names the keys that exist", async () => {
     const text = [with_("prompt_id", 1), with_("prompt_id", 2)].join("\n");
-    const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", judgement: lenient });
+    const { problems, groups, found } = await read(filesOf(text), {
+      groupBy: "promptid",
+      judgement: defaultStrictness,
+    });
     expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
     expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
       { rule: "group-key-unknown", advice: expect.stringContaining("prompt_id") },
@@ -298,7 +301,9 @@ describe("a policy version", () => {
     const ofVersion = (version: number) =>
       JSON.stringify({ trajectories: [{ ...plain, final_policy_version: version }] });
     const lagsIn = async (...texts: readonly string[]) =>
-      (await problemsOf(filesOf(...texts), { judgement: lenient })).filter((problem) => /^stale-policy/.test(problem));
+      (await problemsOf(filesOf(...texts), { judgement: defaultStrictness })).filter((problem) =>
+        /^stale-policy/.test(problem),
+      );
     expect(await lagsIn(`${ofVersion(8)}\n${ofVersion(7)}`)).toEqual(["stale-policy 2:1"]);
     expect(await lagsIn(ofVersion(8), ofVersion(7))).toEqual([]);
   });
@@ -322,7 +327,7 @@ describe("a whole request in the input", () => {
       `${request("train")}\n${line}`,
       line,
     ].map(async (text) => await refusal(filesOf(text), { splitNeeded: true }));
-    for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "split-missing")).toBe(true);
+    for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
   });
 
   it("ends the run if its own keys differ from another request's, except in white space and order", async () => {
@@ -361,7 +366,7 @@ describe("a whole request in the input", () => {
 describe("an input file", () => {
   const rulesOf = async (name: string, asked = {}) => {
     const thrown = await refusal([name], asked);
-    if (thrown instanceof Failure) return [thrown.code, ...(thrown.about.problems ?? []).map(({ rule }) => rule)];
+    if (thrown instanceof Failure) return [thrown.code, ...(thrown.details.problems ?? []).map(({ rule }) => rule)];
     return (await read([name], asked)).problems.counts.map(({ rule }) => rule);
   };
 
@@ -404,7 +409,7 @@ describe("an input file", () => {
   it("is named with the command that helps if it is an archive or a pointer", async () => {
     const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
     expect(await refusal(files)).toMatchObject({
-      about: {
+      details: {
         problems: [
           { advice: expect.stringContaining("unzip -p") },
           { advice: expect.stringContaining("git lfs pull") },
@@ -416,7 +421,7 @@ describe("an input file", () => {
   it("is not decompressed beyond the limit", async () => {
     const files = filesOf(gzipSync(`${line}\n`.repeat(100)));
     expect(await refusal(files, { maxUnpackedBytes: 1000 })).toMatchObject({
-      about: { problems: [{ rule: "decompressed-too-large", message: expect.stringContaining("1000 bytes") }] },
+      details: { problems: [{ rule: "decompressed-too-large", message: expect.stringContaining("1000 bytes") }] },
     });
     expect((await read(files)).groups.count).toBe(100);
   });
@@ -428,7 +433,7 @@ describe("an input file", () => {
     );
     expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
     expect((await read([small])).groups.count).toBe(1);
-    expect(await refusal([bomb])).toMatchObject({ about: { problems: [{ rule: "decompressed-too-large" }] } });
+    expect(await refusal([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
   });
 
   it.each([["check"], ["ledger", "verify", "--no-color"]])(
@@ -455,7 +460,7 @@ describe("an input file", () => {
 
   it("is named with all others that cannot be opened", async () => {
     const thrown = await refusal(["/nowhere/a", "/nowhere/b"]);
-    expect(thrown).toMatchObject({ about: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
+    expect(thrown).toMatchObject({ details: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
   });
 
   it("is found by a glob that the shell did not expand", async () => {
@@ -498,7 +503,7 @@ describe("an input file", () => {
     );
     const far = JSON.stringify(group(1e9, 1));
     const files = filesOf(...contents, `${contents[0]}\n${far}\n`);
-    const { problems } = await read(files, { judgement: lenient });
+    const { problems } = await read(files, { judgement: defaultStrictness });
     expect(problems.sorted(files).filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
       { file: files.at(-1), line: 21 },
     ]);
@@ -507,7 +512,7 @@ describe("an input file", () => {
   it("is reported once for an outlying reward among few", async () => {
     const groups = [...[1, 2, 3, 4, 5].map((at) => group(at, 1.5 * at)), group(1e9, 1)];
     const files = filesOf(groups.map((one) => JSON.stringify(one)).join("\n"));
-    const { problems } = await read(files, { judgement: lenient });
+    const { problems } = await read(files, { judgement: defaultStrictness });
     expect(problems.counts.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ count: 1 }]);
   });
 
@@ -540,7 +545,7 @@ describe("an input file", () => {
   it("is standard input by default, unless that is a terminal", async () => {
     const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);
-    expect(isFailure(await refusal(["-", "-"]), "input-twice")).toBe(true);
+    expect(isFailure(await refusal(["-", "-"]), "duplicate-stdin")).toBe(true);
   });
 });
 
@@ -555,7 +560,7 @@ describe("the warning about sampled turns", () => {
   const lacks = ["no-sampled-turns", "missing-logprobs", "missing-tools"];
   const lacking = async (...contents: readonly string[]) => {
     const files = filesOf(...contents);
-    const { problems, found } = await read(files, { judgement: lenient });
+    const { problems, found } = await read(files, { judgement: defaultStrictness });
     const own = problems.sorted(files).filter(({ rule }) => lacks.includes(rule));
     const shown = own.map(({ rule, file = "", line, path = [] }) =>
       [files.indexOf(file) + 1, line, rule, path.join(".")].join(" "),
@@ -611,7 +616,7 @@ describe("a request on one line", () => {
   it("gives the columns of its groups, whatever precedes them", async () => {
     const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
     const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
-    const { problems } = await read(filesOf(text), { judgement: lenient });
+    const { problems } = await read(filesOf(text), { judgement: defaultStrictness });
     const places = problems.sorted([]).filter(({ rule }) => rule === "single-trajectory-group");
     const first = text.indexOf('{"trajectories"') + 1;
     const length = JSON.stringify(own).length + 1;
@@ -678,7 +683,7 @@ describe("a line", () => {
       return Buffer.prototype.indexOf.call(bytes, byte, from);
     };
     const watched = Object.defineProperty(bytes, "indexOf", { value: indexOf });
-    return { places: new Places({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
+    return { places: new PositionCounter({ bytes: watched, start: 0, line: 7 }), looks: () => looks };
   };
 
   it("is scanned for its end once if it contains a whole request", () => {

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { Inputs, RuleName } from "../../src/check/index.ts";
 import {
   answer,
-  called,
-  file,
+  fileExample,
   goodGroup,
   group,
   messages,
   question,
-  result,
+  toolCallMessage,
+  toolResult,
   trajectory,
 } from "../../src/check/rules/rule.ts";
 import { choice, rewards, tools, versions } from "../../src/check/rules/trajectory-rules.ts";
@@ -26,19 +26,19 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
   "json-truncated": `${trajectory(0)}\n${trajectory(1)}`,
   "json-trailing-data": `${trajectory(0)}\n${trajectory(1)}`,
   "json-syntax": trajectory(1),
-  "group-scattered": file(["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"), {
+  "group-scattered": fileExample(["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"), {
     groupBy: "group_id",
   }),
   "ambiguous-group": [trajectory(0), trajectory(1), '{"group_id":"a","rew'].join("\n"),
-  "group-key-missing": file(
+  "group-key-missing": fileExample(
     `${trajectory(0, ',"prompt_id":["a"]')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`,
     { groupBy: "prompt_id" },
   ),
-  "group-key-unknown": file(
+  "group-key-unknown": fileExample(
     `${trajectory(0, ',"info":{"prompt_id":"a"}')}\n${trajectory(1, ',"info":{"prompt_id":"a"}')}`,
     { groupBy: "info.prompt_id" },
   ),
-  "split-mismatch": file(`{"split":"train","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
+  "split-mismatch": fileExample(`{"split":"train","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   "request-key-mismatch": {
     files: {
       "a.json": `{"split":"train","run":"a","trajectory_groups":[${goodGroup}]}`,
@@ -55,15 +55,15 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
     trajectory(1, ',"final_policy_version":8'),
   ),
   "stale-policy": versions(7, 7, 8),
-  "missing-tool-result": messages(question, called),
-  "trailing-tool-call": messages(question, called),
-  "undeclared-tool": trajectory(1, tools("search"), `${question},${called}`),
+  "missing-tool-result": messages(question, toolCallMessage),
+  "trailing-tool-call": messages(question, toolCallMessage),
+  "undeclared-tool": trajectory(1, tools("search"), `${question},${toolCallMessage}`),
   "no-assistant-turn": messages(question, choice()),
   "no-sampled-turns": messages(question, choice()),
   "missing-logprobs": messages(question, choice(',"logprobs":{"content":[]}')),
-  "missing-tools": trajectory(1, tools("search"), `${question},${called},${result},${answer}`),
+  "missing-tools": trajectory(1, tools("search"), `${question},${toolCallMessage},${toolResult},${answer}`),
   "duplicate-trajectory": goodGroup,
-  "split-leak": file(goodGroup, { against: group(trajectory(1), trajectory(0)) }),
+  "split-leak": fileExample(goodGroup, { against: group(trajectory(1), trajectory(0)) }),
   "missing-utc-offset": trajectory(1, ',"start_time":"2025-11-01T09:30:00+01:00"'),
   "secret-in-content": messages(question, '{"role":"assistant","content":"export KEY=sk-your-key-goes-here-0000"}'),
   "missing-field": trajectory(1),
@@ -84,7 +84,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
   "message-type": messages(question, answer),
   "missing-role": messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`),
   "unknown-role": messages('{"role":"developer","content":"Be short."}', question, answer),
-  "missing-tool-call-id": messages(question, called, result, answer),
+  "missing-tool-call-id": messages(question, toolCallMessage, toolResult, answer),
   "content-type": messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer),
   "tool-calls-null": messages(
     question,
@@ -100,14 +100,14 @@ describe("each rule that reading reports", () => {
     expect((await ownIn(example))[0]).toEqual(await exampleProblem(name));
     const nearMiss = nearMisses[name] ?? "";
     expect(nearMiss).not.toBe("");
-    expect(await ownIn(typeof nearMiss === "string" ? file(nearMiss) : nearMiss)).toEqual([]);
+    expect(await ownIn(typeof nearMiss === "string" ? fileExample(nearMiss) : nearMiss)).toEqual([]);
   });
 });
 
 describe("exception-in-trajectory", () => {
   const countedFor = async (value: string): Promise<number> => {
     const members = ["exception", "exceptions"].map((key) => trajectory(0, `,"${key}":${value}`));
-    const problems = await problemsIn(file(members.join("\n")));
+    const problems = await problemsIn(fileExample(members.join("\n")));
     return problems.filter(({ rule }) => rule === "exception-in-trajectory").length;
   };
 
@@ -128,7 +128,7 @@ describe("unknown-role", () => {
     ["tool", "Tool_Result"],
     ["user", "usr"],
   ])("suggests %s for the role %s", async (meant, role) => {
-    const problems = await problemsIn(file(messages(`{"role":"${role}","content":"2+2?"}`, answer)));
+    const problems = await problemsIn(fileExample(messages(`{"role":"${role}","content":"2+2?"}`, answer)));
     expect(problems).toContainEqual(
       expect.objectContaining({ rule: "unknown-role", advice: `did you mean ${meant}?` }),
     );
@@ -142,7 +142,7 @@ describe("empty-group", () => {
     [2, "the group has exceptions, and no trajectories"],
   ])("reports for a group with %i exceptions: %s", async (count, message) => {
     const exceptions = JSON.stringify(Array.from({ length: count }, () => "timeout"));
-    const problems = await problemsIn(file(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));
+    const problems = await problemsIn(fileExample(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));
     expect(problems).toContainEqual(expect.objectContaining({ rule: "empty-group", line: 1, message }));
   });
 });

@@ -18,8 +18,8 @@ describe("a log request", () => {
       retryAfterMs: undefined,
       idempotencyKey: undefined,
       body: Buffer.from('{"metrics":{}}'),
-      cut: false,
-      bodySent: true,
+      isCut: false,
+      isBodySent: true,
       failure: undefined,
     });
     expect(server.received[0]?.body.toString()).toBe("x".repeat(210_000));
@@ -62,9 +62,9 @@ describe("a log request", () => {
       kind: "answered",
       status,
       retryAfterMs: 3000,
-      cut: false,
-      bodySent: true,
-      failure: { code, about: { http: { status, method: "POST" } } },
+      isCut: false,
+      isBodySent: true,
+      failure: { code, details: { http: { status, method: "POST" } } },
     });
   });
 
@@ -72,7 +72,7 @@ describe("a log request", () => {
     "succeeds after an answer of 200 with the body %j",
     async (body) => {
       const server = await scriptedServer([{ answer: { status: 200, body } }]);
-      expect(await attemptAt(server.url)).toMatchObject({ status: 200, cut: false, failure: undefined });
+      expect(await attemptAt(server.url)).toMatchObject({ status: 200, isCut: false, failure: undefined });
     },
   );
 
@@ -80,12 +80,12 @@ describe("a log request", () => {
     const port = await closedPort();
     expect(await attemptAt(`http://127.0.0.1:${port}`)).toMatchObject({
       kind: "broken",
-      bodySent: false,
+      isBodySent: false,
       code: "ECONNREFUSED",
       failure: {
         code: "unavailable",
-        kind: "no-connection",
-        about: { http: { url: `http://127.0.0.1:${port}/v1/preview/models/m/log` } },
+        kind: "connection-failed",
+        details: { http: { url: `http://127.0.0.1:${port}/v1/preview/models/m/log` } },
       },
     });
   });
@@ -108,7 +108,7 @@ describe("a log request", () => {
   ])("counts as not sent if its body is %s than its length", async (_, length) => {
     const server = await rawServer((socket) => socket.resume());
     const attempt = await attemptAt(server.url, { ...bodyOf(2, 5), length });
-    expect(attempt).toMatchObject({ kind: "broken", bodySent: false });
+    expect(attempt).toMatchObject({ kind: "broken", isBodySent: false });
   });
 });
 
@@ -153,14 +153,14 @@ describe("closing the client", () => {
     const attempt = client.attempt(logTrajectories, { parameters: { model_id: "m" }, body: bodyOf(100, mebibyte) });
     await told;
     await client.close();
-    expect(await attempt).toMatchObject({ kind: "broken", bodySent: false });
+    expect(await attempt).toMatchObject({ kind: "broken", isBodySent: false });
   });
 });
 
 describe("a broken log request", () => {
   it("counts as not sent if it breaks before its last byte was handed over", async () => {
     const server = await serverAfter(mebibyte, (socket) => socket.resetAndDestroy());
-    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", bodySent: false });
+    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", isBodySent: false });
   });
 
   it("ends as unknown if it breaks after its last byte was handed over", async () => {
@@ -168,14 +168,14 @@ describe("a broken log request", () => {
     expect(await attemptAt(server.url)).toMatchObject({
       kind: "broken",
       code: "ECONNRESET",
-      bodySent: true,
+      isBodySent: true,
       failure: { code: "unavailable" },
     });
   });
 
   it("counts as not sent if it breaks within a single piece of 64 MiB", async () => {
     const server = await serverAfter(mebibyte, (socket) => socket.resetAndDestroy());
-    expect(await attemptAt(server.url, bodyOf(1, 64 * mebibyte))).toMatchObject({ kind: "broken", bodySent: false });
+    expect(await attemptAt(server.url, bodyOf(1, 64 * mebibyte))).toMatchObject({ kind: "broken", isBodySent: false });
   });
 
   const breakRequests = async (count: number): Promise<void> => {
@@ -189,7 +189,7 @@ describe("a broken log request", () => {
         socket.resetAndDestroy();
       });
       const attempt = await attemptAt(server.url, body);
-      expect(attempt).toMatchObject({ kind: "broken", bodySent: service.hasAll ? true : expect.any(Boolean) });
+      expect(attempt).toMatchObject({ kind: "broken", isBodySent: service.hasAll ? true : expect.any(Boolean) });
     }
   };
 
@@ -210,7 +210,7 @@ describe("a broken log request", () => {
     expect(await client.attempt(logTrajectories, request)).toMatchObject({
       kind: "broken",
       code: "ABORTED",
-      bodySent: false,
+      isBodySent: false,
     });
   });
 
@@ -220,7 +220,7 @@ describe("a broken log request", () => {
     const { client, interrupt } = clientAt(server.url);
     stop.now = interrupt;
     const request = { parameters: { model_id: "m" }, body: bodyOf(2, 5) };
-    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "ABORTED", bodySent: true });
+    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "ABORTED", isBodySent: true });
   });
 
   it("never starts if the run was interrupted before", async () => {
@@ -229,7 +229,7 @@ describe("a broken log request", () => {
     interrupt();
     const body = bodyOf(2, 5);
     const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
-    expect(attempt).toMatchObject({ kind: "broken", code: "ABORTED", bodySent: false });
+    expect(attempt).toMatchObject({ kind: "broken", code: "ABORTED", isBodySent: false });
     expect(body.given()).toBe(0);
   });
 });

@@ -17,8 +17,8 @@ describe("an early answer", () => {
       expect(attempt).toMatchObject({
         kind: "answered",
         status: 413,
-        bodySent: false,
-        failure: { code: "refused", about: { http: { said: "too large" } } },
+        isBodySent: false,
+        failure: { code: "refused", details: { http: { said: "too large" } } },
       });
     }
   });
@@ -43,12 +43,12 @@ describe("an early answer", () => {
         yield piece;
       },
     };
-    expect(await attemptAt(server.url, body)).toMatchObject({ kind: "answered", status: 413, bodySent: false });
+    expect(await attemptAt(server.url, body)).toMatchObject({ kind: "answered", status: 413, isBodySent: false });
   });
 
   it("reaches the caller if the service continues to read", async () => {
     const server = await serverAfter(mebibyte, (socket) => socket.resume().write(tooLarge));
-    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 413, bodySent: false });
+    expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ status: 413, isBodySent: false });
   });
 
   it("counts as a success if its status is 200", async () => {
@@ -60,7 +60,7 @@ describe("an early answer", () => {
     const server = await serverAfter(10, (socket) =>
       socket.end(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${wireReply("422 Unprocessable Entity", "{}")}`),
     );
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 422, cut: false });
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 422, isCut: false });
   });
 
   const cutHeads = [
@@ -74,15 +74,15 @@ describe("an early answer", () => {
   it("decides nothing if its headers are cut or informational", async () => {
     for (const head of cutHeads) {
       const server = await serverAfter(10, (socket) => socket.end(head));
-      expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", bodySent: true });
+      expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", isBodySent: true });
       const early = await serverAfter(mebibyte, (socket) => socket.end(head));
-      expect(await attemptAt(early.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", bodySent: false });
+      expect(await attemptAt(early.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", isBodySent: false });
     }
   });
 
   it("is named as such if it is 100 Continue, which nobody requested", async () => {
     const server = await serverAfter(10, (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n`));
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", code: "CUT_HEADERS", bodySent: true });
+    expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", code: "CUT_HEADERS", isBodySent: true });
   });
 
   it("counts as a success if its body is cut", async () => {
@@ -93,7 +93,7 @@ describe("an early answer", () => {
       kind: "answered",
       status: 200,
       body: Buffer.from('{"metrics":'),
-      cut: true,
+      isCut: true,
       failure: undefined,
     });
   });
@@ -103,7 +103,12 @@ describe("an early answer", () => {
     const server = await scriptedServer([
       { answer: { headers: { "content-encoding": "gzip" }, body: whole.subarray(0, -4) } },
     ]);
-    expect(await attemptAt(server.url)).toMatchObject({ kind: "answered", status: 200, cut: true, failure: undefined });
+    expect(await attemptAt(server.url)).toMatchObject({
+      kind: "answered",
+      status: 200,
+      isCut: true,
+      failure: undefined,
+    });
   });
 
   it("counts as a success if its body never ends, and 64 MiB of it are kept", { tags: "slow" }, async () => {
@@ -117,7 +122,7 @@ describe("an early answer", () => {
       more();
     });
     const attempt = await attemptAt(server.url);
-    expect(attempt).toMatchObject({ kind: "answered", status: 200, cut: true });
+    expect(attempt).toMatchObject({ kind: "answered", status: 200, isCut: true });
     expect(attempt.kind === "answered" ? attempt.body.length : 0).toBe(64 * mebibyte);
   });
 });

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Attempt, downloadDoor } from "../../src/client/index.ts";
+import { type Attempt, loadDownloads } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { testHost } from "../support/host.ts";
@@ -36,7 +36,7 @@ describe("an answer that never ends", () => {
     const server = await endlessServer(opening, again, () => undefined);
     const { client } = clientAt(server.url, { maxWaitMs: 0, timeoutMs: 300 });
     const failure = await failureOf(client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: code } });
+    expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: code } });
     expect(server.connections()).toBe(1);
   };
 
@@ -55,14 +55,14 @@ describe("an answer that never ends", () => {
   };
 
   it.each([chunk, body])("gives a log the status that came before its %s", async (_, opening, again) => {
-    expect(await attemptAt(opening, again)).toMatchObject({ kind: "answered", status: 200, cut: true });
+    expect(await attemptAt(opening, again)).toMatchObject({ kind: "answered", status: 200, isCut: true });
   });
 
   it.each([
     [...early, "ENDLESS"],
     [...headers, "SILENT"],
   ] as const)("leaves a log unknown in its %s", async (_, opening, again, code) => {
-    expect(await attemptAt(opening, again)).toMatchObject({ kind: "broken", code, bodySent: true });
+    expect(await attemptAt(opening, again)).toMatchObject({ kind: "broken", code, isBodySent: true });
   });
 
   it("ends a log as not sent if the service does not read the body", async () => {
@@ -73,7 +73,7 @@ describe("an answer that never ends", () => {
       parameters: { model_id: "m" },
       body: bodyOf(64, 1024 * 1024),
     });
-    expect(attempt).toMatchObject({ kind: "broken", code: "ENDLESS", bodySent: false });
+    expect(attempt).toMatchObject({ kind: "broken", code: "ENDLESS", isBodySent: false });
   });
 });
 
@@ -91,7 +91,7 @@ describe("the limit of silence", () => {
     // Long enough that its bound as a whole, twice of it, is not met by a machine that is busy.
     expect(await failureAt(server.url, { timeoutMs: 2000 })).toMatchObject({
       code: "unavailable",
-      about: { systemCode: "SILENT" },
+      details: { systemCode: "SILENT" },
     });
   });
 
@@ -101,7 +101,7 @@ describe("the limit of silence", () => {
     const body = bodyOf(1000, size);
     const { client } = clientAt(server.url, { timeoutMs: 300 });
     const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
-    expect(attempt).toMatchObject({ kind: "broken", code: "SILENT", bodySent: false });
+    expect(attempt).toMatchObject({ kind: "broken", code: "SILENT", isBodySent: false });
     // The system buffers this much for both ends of a connection.
     expect(body.given() * size).toBeLessThan(16 * 1024 * 1024);
   });
@@ -110,7 +110,7 @@ describe("the limit of silence", () => {
     const server = await rawServer((socket) => socket.resume());
     const { client } = clientAt(server.url, { timeoutMs: 200 });
     const attempt = await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body: bodyOf(2, 1000) });
-    expect(attempt).toMatchObject({ kind: "broken", code: "SILENT", bodySent: true });
+    expect(attempt).toMatchObject({ kind: "broken", code: "SILENT", isBodySent: true });
   });
 
   it("lets the body of an answer come byte by byte", { tags: "slow" }, async () => {
@@ -168,9 +168,9 @@ describe("a connection", () => {
     const failure = await failureAt(`http://127.0.0.1:${port}`);
     expect(failure).toMatchObject({
       code: "unavailable",
-      kind: "no-connection",
+      kind: "connection-failed",
       message: `127.0.0.1:${port}: nothing listens there (ECONNREFUSED)`,
-      about: {
+      details: {
         hint: "check inference_base_url; the same command again is safe",
         http: { method: "GET", url: `http://127.0.0.1:${port}/v1/models` },
       },
@@ -180,19 +180,19 @@ describe("a connection", () => {
   it("names the host if the name does not exist", async () => {
     const failure = await failureAt(`https://${impossibleName}`);
     expect(failure).toMatchObject({ code: "unavailable", message: expect.stringContaining(`${impossibleName}:443: `) });
-    expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(failure.about.systemCode);
+    expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(failure.details.systemCode);
   });
 
   it("fails as cut if it closes without an answer", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.end()));
-    expect(await failureAt(server.url)).toMatchObject({ code: "unavailable", about: { systemCode: "CUT" } });
+    expect(await failureAt(server.url)).toMatchObject({ code: "unavailable", details: { systemCode: "CUT" } });
   });
 
   it("gets no second try if the other side does not speak HTTP", async () => {
     const server = await rawServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
     const { client, waits } = clientAt(server.url);
     const failure = await failureOf(client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "NOT_HTTP" } });
+    expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "NOT_HTTP" } });
     expect(waits).toEqual([]);
   });
 
@@ -212,7 +212,7 @@ describe("a connection", () => {
     stop.now = interrupt;
     expect(await failureOf(client.send(listModels, list))).toMatchObject({
       code: "interrupted",
-      about: { signal: "SIGINT" },
+      details: { signal: "SIGINT" },
     });
   });
 
@@ -232,17 +232,17 @@ describe("a connection", () => {
 
 describe("a download", () => {
   it("fails with its address without the query, which may hold a signature", async () => {
-    const { openDownloads } = await downloadDoor();
+    const { openDownloads } = await loadDownloads();
     const options = { host: testHost(), timeoutMs: 5_000, maxWaitMs: 0, waitsForHost: false, trace: undefined };
     const downloads = openDownloads(options);
     onTestFinished(() => downloads.close());
     const address = `http://127.0.0.1:${await closedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
-    expect(failure.about.http).toEqual({ method: "GET", url: address });
+    expect(failure.details.http).toEqual({ method: "GET", url: address });
   });
 
   it("is tried again if its server refuses connections, but replied before", async () => {
-    const { openDownloads } = await downloadDoor();
+    const { openDownloads } = await loadDownloads();
     const waits: number[] = [];
     const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
     const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
@@ -253,7 +253,7 @@ describe("a download", () => {
     expect(waits).toEqual([]);
     const server = createServer((_, response) => void response.end("{}"));
     const { url } = await listening(server);
-    (await downloads.get(new URL(`${url}/step.jsonl`), [])).drop();
+    (await downloads.get(new URL(`${url}/step.jsonl`), [])).cancel();
     await new Promise((resolve) => {
       server.close(resolve);
       server.closeAllConnections();
@@ -277,7 +277,7 @@ describe("a connection over TLS", () => {
     const server = await tlsServer({});
     const { client, waits } = clientAt(server.url);
     const failure = await failureOf(client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
+    expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
     expect(waits).toEqual([]);
   });
 });

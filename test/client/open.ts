@@ -50,7 +50,7 @@ export const clientAt = (
   const host: Host = {
     env,
     platform: "linux",
-    words: [],
+    argv: [],
     nodeVersion: "20.0.0",
     stdin: new PassThrough(),
     stdout: new PassThrough(),
@@ -71,7 +71,7 @@ export const clientAt = (
   };
   const client = openClient({
     host,
-    address: typeof url === "string" ? () => url : url,
+    baseUrl: typeof url === "string" ? () => url : url,
     credential: async () => ({ scheme: "bearer", token: "key-1", from: "ROLLCALL_API_KEY" }),
     project: undefined,
     timeoutMs: 5_000,

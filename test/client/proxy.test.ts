@@ -62,7 +62,7 @@ describe("a proxy", () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { HTTP_PROXY: proxy.url }, insecureHttp });
     const request = { parameters: { model_id: "a/b" }, body: bodyOf(2, 5) };
-    expect(await client.attempt(logTrajectories, request)).toMatchObject({ status: 200, bodySent: true });
+    expect(await client.attempt(logTrajectories, request)).toMatchObject({ status: 200, isBodySent: true });
     expect(proxy.asked).toMatchObject([
       { line: "POST http://service.invalid/v1/preview/models/a%2Fb/log", headers: { "content-length": "10" } },
     ]);
@@ -95,7 +95,7 @@ describe("a proxy", () => {
     // The tunnel works: only the certificate behind it is unknown.
     expect(failure).toMatchObject({
       message: expect.stringContaining(`service.invalid:443 through the proxy ${proxy.authority}: `),
-      about: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+      details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" },
     });
     expect(proxy.asked).toMatchObject([
       { line: "CONNECT service.invalid:443", headers: { "proxy-authorization": "Basic dXNlcjp3b3Jk" } },
@@ -129,7 +129,7 @@ describe("a proxy", () => {
     const env = { HTTPS_PROXY: server.url };
     const { client } = clientAt("https://service.invalid", { env, maxWaitMs: 0 });
     const request = { parameters: { model_id: "m" }, body: bodyOf(2, 5) };
-    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "CUT", bodySent: false });
+    expect(await client.attempt(logTrajectories, request)).toMatchObject({ code: "CUT", isBodySent: false });
     expect(server.connections()).toBe(1);
   });
 
@@ -151,7 +151,7 @@ describe("a proxy", () => {
     const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
     expect(await failureOf(client.send(listModels, list))).toMatchObject({
       code: "usage",
-      kind: "proxy-unusable",
+      kind: "invalid-proxy",
       message: "HTTPS_PROXY does not name a proxy that can be used",
     });
   });

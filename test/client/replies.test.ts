@@ -41,7 +41,7 @@ describe("the message of a service", () => {
     ["a string", "no such model", "no such model"],
   ])("comes from %s", async (_, body, said) => {
     const failure = await failureAt(json(JSON.stringify(body), 400));
-    expect(failure.about.http?.said).toBe(said);
+    expect(failure.details.http?.said).toBe(said);
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe("the message of a service", () => {
     ["an empty body", ""],
   ])("does not come from %s", async (_, body) => {
     const failure = await failureAt(json(body, 400));
-    expect(failure.about.http).toMatchObject({ status: 400, said: undefined });
+    expect(failure.details.http).toMatchObject({ status: 400, said: undefined });
   });
 
   it.each([
@@ -61,14 +61,14 @@ describe("the message of a service", () => {
     ["broken JSON", '{"error": "no', '{"error": "no'],
     ["deeply nested JSON", "[".repeat(50_000), expect.stringMatching(/^\[{50000}$/)],
   ])("comes from %s", async (_, body, said) => {
-    expect((await failureAt({ status: 400, body })).about.http?.said).toEqual(said);
+    expect((await failureAt({ status: 400, body })).details.http?.said).toEqual(said);
   });
 
   it("keeps 128 KiB, of which a screen shows at most 2,000 characters", async () => {
     const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
-    expect(failure.about.http?.said).toHaveLength(2 ** 17 + 2);
+    expect(failure.details.http?.said).toHaveLength(2 ** 17 + 2);
     const host = testHost();
-    await printFailure(openScreen({ host, words: screenWords({}) }), { failure, exitCode: 6 });
+    await printFailure(openScreen({ host, options: screenWords({}) }), { failure, exitCode: 6 });
     expect(host.said()).toMatch(/x{1900}/);
     expect(host.said()).not.toMatch(/x{2001}/);
   });
@@ -80,7 +80,7 @@ describe("an error reply", () => {
       code: "refused",
       kind: "request-refused",
       message: `the service refused the request (${status}): no`,
-      about: { http: { method: "GET", status, said: "no" } },
+      details: { http: { method: "GET", status, said: "no" } },
     });
   });
 
@@ -92,7 +92,7 @@ describe("an error reply", () => {
       const expected = {
         code: "auth",
         kind: "credential-refused",
-        about: { http: { status }, credentialFrom: "ROLLCALL_API_KEY" },
+        details: { http: { status }, credentialSource: "ROLLCALL_API_KEY" },
       };
       expect(await failureOf(client.send(listModels, list))).toMatchObject(expected);
       const call = { parameters: {}, body: { project_id: "team/project", id: "1" } };
@@ -115,7 +115,7 @@ describe("an error reply", () => {
   it("fails as not found if it is a 404 in JSON", async () => {
     expect(await failureAt(json({ detail: "Not Found" }, 404))).toMatchObject({
       code: "not_found",
-      about: { http: { status: 404, said: "Not Found" } },
+      details: { http: { status: 404, said: "Not Found" } },
     });
   });
 
@@ -125,10 +125,10 @@ describe("an error reply", () => {
       const failure = await failureAt({ status: 404, body });
       expect(failure).toMatchObject({
         code: "refused",
-        kind: "address-wrong",
-        about: { where: { setting: "inference_base_url" } },
+        kind: "endpoint-not-found",
+        details: { where: { setting: "inference_base_url" } },
       });
-      expect(failure.about.http?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/models$/);
+      expect(failure.details.http?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/models$/);
     },
   );
 
@@ -139,7 +139,7 @@ describe("an error reply", () => {
       const failure = await failureAt({ status, headers });
       expect(failure).toMatchObject({
         code: "refused",
-        kind: "redirected",
+        kind: "unexpected-redirect",
         message: expect.stringContaining("redirects to https://other.example/v1/models ("),
       });
       expect(failure.message).not.toContain("secret");
@@ -187,10 +187,10 @@ describe("a successful reply", () => {
     const failure = await failureAt({ status: 200, body });
     expect(failure).toMatchObject({
       code: "refused",
-      kind: "reply-unreadable",
+      kind: "invalid-reply",
       message: expect.stringContaining(came),
     });
-    expect(failure.about.http?.said).toBe(said);
+    expect(failure.details.http?.said).toBe(said);
   });
 
   it("names the path of a value that has another shape", async () => {
@@ -221,13 +221,13 @@ describe("a successful reply", () => {
     const zeros = Buffer.alloc(1024 * 1024);
     const bomb = Buffer.concat(Array.from({ length: 257 }, () => gzipSync(zeros)));
     const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body: bomb });
-    expect(failure).toMatchObject({ code: "refused", kind: "reply-too-long" });
+    expect(failure).toMatchObject({ code: "refused", kind: "reply-too-large" });
   });
 
   it("fails as cut if its compressed data is cut", async () => {
     const body = gzipSync(JSON.stringify({ data: ["x".repeat(1000)] })).subarray(0, -10);
     const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body });
-    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "CUT" } });
+    expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "CUT" } });
   });
 
   it("fails as cut if its body is shorter than its length", async () => {
@@ -235,7 +235,7 @@ describe("a successful reply", () => {
       socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}').slice(0, -2))),
     );
     const failure = await failureOf(clientAt(server.url, { maxWaitMs: 0 }).client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", kind: "no-connection", about: { systemCode: "CUT" } });
+    expect(failure).toMatchObject({ code: "unavailable", kind: "connection-failed", details: { systemCode: "CUT" } });
   });
 
   it("fails as cut if its chunks end early", async () => {
@@ -245,7 +245,7 @@ describe("a successful reply", () => {
       ),
     );
     const failure = await failureOf(clientAt(server.url, { maxWaitMs: 0 }).client.send(listModels, list));
-    expect(failure).toMatchObject({ code: "unavailable", about: { systemCode: "CUT" } });
+    expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "CUT" } });
   });
 
   it("ends with the connection if it has no length", async () => {

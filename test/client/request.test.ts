@@ -32,7 +32,7 @@ describe("the path of a request", () => {
     const server = await scriptedServer([]);
     const { client } = clientAt(server.url);
     const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id }, body: bodyOf(1, 2) }));
-    expect(failure).toMatchObject({ code: "usage", kind: "path-parameter-unusable" });
+    expect(failure).toMatchObject({ code: "usage", kind: "invalid-path-parameter" });
   });
 
   it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference address ends in %j", async (end) => {
@@ -57,7 +57,7 @@ describe("the path of a request", () => {
   ])("cannot start with the address %j", async (address) => {
     expect(await failureOf(clientAt(address).client.send(listModels, list))).toMatchObject({
       code: "usage",
-      kind: "address-malformed",
+      kind: "invalid-url",
     });
   });
 });
@@ -116,7 +116,7 @@ describe("the headers of a request", () => {
     const failure = await failureOf(client.send(listModels, list));
     expect(failure).toMatchObject({
       code: "usage",
-      kind: "header-unusable",
+      kind: "invalid-header",
       message: expect.stringMatching(/^the credential from the file k can't be sent as a header: /),
     });
     expect(failure.message + JSON.stringify(failure)).not.toContain("X-Other");
@@ -127,7 +127,7 @@ describe("the headers of a request", () => {
     const { client } = clientAt(server.url, {
       credential: async () => ({ scheme: "basic", username: "api", password: "key\n", from: "saved" }),
     });
-    expect(await failureOf(client.send(readCall, call))).toMatchObject({ code: "usage", kind: "header-unusable" });
+    expect(await failureOf(client.send(readCall, call))).toMatchObject({ code: "usage", kind: "invalid-header" });
   });
 
   it.each(["Authorization", "host", "Transfer-Encoding", "content-length", "User Agent", ""])(
@@ -137,7 +137,7 @@ describe("the headers of a request", () => {
       const { client } = clientAt(server.url, { project: { header, value: "a/b" } });
       expect(await failureOf(client.send(listModels, list))).toMatchObject({
         code: "usage",
-        kind: "header-unusable",
+        kind: "invalid-header",
       });
     },
   );
@@ -145,7 +145,7 @@ describe("the headers of a request", () => {
   it("cannot contain a project with a line end", async () => {
     const server = await scriptedServer([]);
     const { client } = clientAt(server.url, { project: { header: "Vendor-Project", value: "a/b\nX: y" } });
-    expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "usage", kind: "header-unusable" });
+    expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "usage", kind: "invalid-header" });
   });
 });
 

@@ -121,7 +121,7 @@ describe("the wait before a retry", () => {
       code: "unavailable",
       retryable: true,
       message: "the service answered 503, 2 times: busy",
-      about: { http: { status: 503, said: "busy" }, hint: expect.stringContaining("it asks to wait 50 s") },
+      details: { http: { status: 503, said: "busy" }, hint: expect.stringContaining("it asks to wait 50 s") },
     });
   });
 
@@ -154,7 +154,7 @@ describe("the wait before a retry", () => {
 describe("the patience of a run", () => {
   it("limits all waits of the run together", async () => {
     const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
-    const patience = client.patience();
+    const patience = client.retryBudget();
     expect(await patience.wait(3_000)).toBe(true);
     expect(await patience.wait(3_000)).toBe(false);
     expect(await patience.wait(2_000)).toBe(true);
@@ -164,8 +164,8 @@ describe("the patience of a run", () => {
 
   it("starts full for another run", async () => {
     const { client } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
-    expect(await client.patience().wait(5_000)).toBe(true);
-    expect(await client.patience().wait(5_000)).toBe(true);
+    expect(await client.retryBudget().wait(5_000)).toBe(true);
+    expect(await client.retryBudget().wait(5_000)).toBe(true);
   });
 });
 

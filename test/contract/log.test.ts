@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { firstIssues } from "../../src/contract/first-issues.ts";
+import { findFirstIssues } from "../../src/contract/first-issues.ts";
 import { Trajectory } from "../../src/contract/log.ts";
 
 const odd = fc.oneof(
@@ -58,7 +58,7 @@ describe("firstIssues of a trajectory (interface 2.1)", () => {
       fc.property(fc.oneof({ weight: 9, arbitrary: trajectory }, odd), (value) => {
         const outcome = Trajectory.safeParse(value);
         if (outcome.success) accepted++;
-        expect(firstIssues(Trajectory, value, 100).length === 0).toBe(outcome.success);
+        expect(findFirstIssues(Trajectory, value, 100).length === 0).toBe(outcome.success);
       }),
       { numRuns, ...parameters },
     );

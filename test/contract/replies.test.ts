@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { catalogModel, readCatalogReply } from "../../src/contract/catalog.ts";
-import { Mistyped, type ReplyList } from "../../src/contract/replies.ts";
+import { MistypedValue, type ReplyList } from "../../src/contract/replies.ts";
 import { itHolds } from "../support/property.ts";
 
 /** The value that JSON.parse reads. */
@@ -83,9 +83,9 @@ describe("a reply with a list", () => {
   it("keeps a value of another type as it came", () => {
     const found = entriesOf('{"data":[{"id":7,"created":1,"pricing":{"prompt":null,"completion":1e-7}}]}');
     expect(found.at(0)).toEqual({
-      id: new Mistyped(7),
+      id: new MistypedValue(7),
       created: 1,
-      pricing: { prompt: null, completion: new Mistyped(1e-7) },
+      pricing: { prompt: null, completion: new MistypedValue(1e-7) },
     });
   });
 

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Database, type DatabasePart, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
+import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
@@ -27,7 +27,7 @@ const filePart = {
   tables: ["CREATE TABLE rollcall.notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"],
 };
 
-const part = (file: Partial<DatabasePart["file"]> = {}): DatabasePart => ({
+const part = (file: Partial<DatabaseSchema["file"]> = {}): DatabaseSchema => ({
   name: "ledger",
   title: "the notes",
   file: { ...filePart, ...file },
@@ -39,7 +39,11 @@ const part = (file: Partial<DatabasePart["file"]> = {}): DatabasePart => ({
   },
 });
 
-const open = async (path: string, file: Partial<DatabasePart["file"]> = {}, maxWaitMs = 30_000): Promise<Database> => {
+const open = async (
+  path: string,
+  file: Partial<DatabaseSchema["file"]> = {},
+  maxWaitMs = 30_000,
+): Promise<Database> => {
   const waiting = { host: testHost(), maxWaitMs, onAway: () => undefined };
   const opened = await openDatabase(part(file), { ...waiting, path, make: true });
   if (opened === undefined) throw new Error("it was not made");
@@ -47,10 +51,10 @@ const open = async (path: string, file: Partial<DatabasePart["file"]> = {}, maxW
 };
 
 const addNote = async (database: Database, text: string): Promise<void> =>
-  void (await database.together([{ sql: "INSERT INTO rollcall.notes (text) VALUES (?)", values: [text] }]));
+  void (await database.transact([{ sql: "INSERT INTO rollcall.notes (text) VALUES (?)", values: [text] }]));
 
 const notes = async (database: Database): Promise<readonly string[]> =>
-  (await database.ask("SELECT text FROM rollcall.notes ORDER BY id")).map((row) => row.text("text"));
+  (await database.query("SELECT text FROM rollcall.notes ORDER BY id")).map((row) => row.text("text"));
 
 /** Returns the failure that `work` ends with. */
 const failureOf = async (work: () => unknown): Promise<Failure> => {
@@ -66,7 +70,7 @@ const failureOf = async (work: () => unknown): Promise<Failure> => {
 describe("a file with checkpoints after answers", () => {
   it("writes to its log at once, and to its file later", async () => {
     const path = newPath();
-    const database = await open(path, { checkpoints: "after answers" });
+    const database = await open(path, { checkpointTime: "after answers" });
     const sizeOf = (file: string) => statSync(file).size;
     const before = sizeOf(path);
     for (let note = 0; note < 12; note++) await addNote(database, "x".repeat(500_000));
@@ -97,7 +101,7 @@ describe("a file in a read-only folder", () => {
   it("is read with what is only in its log", async (context) => {
     const path = newPath();
     const folder = join(path, "..");
-    const database = await open(path, { checkpoints: "after answers" });
+    const database = await open(path, { checkpointTime: "after answers" });
     onTestFinished(async () => {
       chmodSync(folder, 0o700);
       await database.close();
@@ -124,7 +128,7 @@ describe("a new file", () => {
 
   it("has its application id, its version and safe settings", async () => {
     const database = await open(newPath());
-    const pragma = async (name: string) => (await database.ask(`PRAGMA ${name}`))[0];
+    const pragma = async (name: string) => (await database.query(`PRAGMA ${name}`))[0];
     expect((await pragma("application_id"))?.integer("application_id")).toBe(0x726f6c6c);
     expect((await pragma("user_version"))?.integer("user_version")).toBe(1);
     expect((await pragma("journal_mode"))?.text("journal_mode")).toBe("wal");
@@ -161,24 +165,24 @@ for (const { body, newPlace, skip, tags } of bodies)
       const database = await openNew();
       const sql = "INSERT INTO rollcall.notes (text, bytes) VALUES (?, ?) RETURNING id";
       const [[one], [other]] = [
-        await database.ask(sql, ["a", Buffer.from([1, 0, 255])]),
-        await database.ask(sql, ["b", null]),
+        await database.query(sql, ["a", Buffer.from([1, 0, 255])]),
+        await database.query(sql, ["b", null]),
       ];
       expect([one?.integer("id"), other?.integer("id")]).toEqual([1, 2]);
-      const [first, second] = await database.ask("SELECT * FROM rollcall.notes ORDER BY id");
+      const [first, second] = await database.query("SELECT * FROM rollcall.notes ORDER BY id");
       expect([first?.integer("id"), first?.text("text"), [...(first?.bytes("bytes") ?? [])]]).toEqual([
         1,
         "a",
         [1, 0, 255],
       ]);
       expect([first?.isNull("bytes"), second?.isNull("bytes")]).toEqual([false, true]);
-      expect(await database.ask("SELECT * FROM rollcall.notes WHERE id = ?", [9])).toEqual([]);
+      expect(await database.query("SELECT * FROM rollcall.notes WHERE id = ?", [9])).toEqual([]);
     });
 
     it("reports a column of another type as damage", async () => {
       const database = await openNew();
       await addNote(database, "a");
-      const [row] = await database.ask("SELECT * FROM rollcall.notes");
+      const [row] = await database.query("SELECT * FROM rollcall.notes");
       expect((await failureOf(() => row?.integer("text"))).kind).toBe("database-corrupt");
       expect((await failureOf(() => row?.text("nothing"))).kind).toBe("database-corrupt");
     });
@@ -187,7 +191,7 @@ for (const { body, newPlace, skip, tags } of bodies)
       const database = await openNew();
       const lost = { sql: "INSERT INTO rollcall.notes (text) VALUES ('lost')" };
       const wrong = { sql: "INSERT INTO rollcall.nothing (text) VALUES ('wrong')" };
-      expect((await failureOf(async () => await database.together([lost, wrong]))).code).toBe("storage");
+      expect((await failureOf(async () => await database.transact([lost, wrong]))).code).toBe("storage");
       await addNote(database, "kept");
       expect(await notes(database)).toEqual(["kept"]);
     });
@@ -195,7 +199,7 @@ for (const { body, newPlace, skip, tags } of bodies)
     it("returns the rows of each statement of a transaction", async () => {
       const database = await openNew();
       const added = { sql: "INSERT INTO rollcall.notes (text) VALUES (?) RETURNING text", values: ["a"] };
-      const answers = await database.together([added, { sql: "SELECT text FROM rollcall.notes" }]);
+      const answers = await database.transact([added, { sql: "SELECT text FROM rollcall.notes" }]);
       expect(answers.map((rows) => rows.map((row) => row.text("text")))).toEqual([["a"], ["a"]]);
     });
 
@@ -226,7 +230,7 @@ describe("opening an unusable file", () => {
       kind: "database-version",
       message: `the notes, ${path}, has version ${version}, but this rollcall expects version 1`,
     });
-    expect(failure.about.where).toEqual({ file: path });
+    expect(failure.details.where).toEqual({ file: path });
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
@@ -250,7 +254,7 @@ describe("opening an unusable file", () => {
     const path = newPath();
     const database = await open(path);
     for (let at = 0; at < 20; at++) await addNote(database, `${at} `.repeat(5000));
-    await database.ask("PRAGMA wal_checkpoint(TRUNCATE)");
+    await database.query("PRAGMA wal_checkpoint(TRUNCATE)");
     await database.close();
     truncateSync(path, statSync(path).size / 2);
     const read = async () => await notes(await open(path));
@@ -330,7 +334,7 @@ describe("a write that fails", () => {
   it("leaves nothing behind if the disk is full, and says so", async () => {
     const database = await open(newPath());
     await addNote(database, "kept");
-    await database.ask("PRAGMA max_page_count = 20");
+    await database.query("PRAGMA max_page_count = 20");
     expect((await failureOf(async () => await addNote(database, "x".repeat(1_000_000)))).kind).toBe("disk-full");
     await addNote(database, "still");
     expect(await notes(database)).toEqual(["kept", "still"]);

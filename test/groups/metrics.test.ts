@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type MeasuredTrajectory, Tally } from "../../src/groups/metrics/metrics.ts";
-import { addTo, mergeSketch, newSketch, type Sketch, spreadOf } from "../../src/groups/metrics/sketch.ts";
+import { addToSketch, mergeSketch, newSketch, type Sketch, sketchDeviation } from "../../src/groups/metrics/sketch.ts";
 
 const lines = (name: string): (MeasuredTrajectory & Record<string, string>)[] =>
   readFileSync(`test/samples/${name}`, "utf8")
@@ -16,7 +16,7 @@ const addGroup = (
   { trajectories, exceptions = [] }: { trajectories: readonly MeasuredTrajectory[]; exceptions?: readonly unknown[] },
 ): void => {
   for (const trajectory of trajectories) tally.addTrajectory(trajectory);
-  tally.closeGroup({ rewards: trajectories.map(({ reward }) => reward), exceptions: exceptions.length });
+  tally.addGroup({ rewards: trajectories.map(({ reward }) => reward), exceptions: exceptions.length });
 };
 
 const tallyOf = (...groups: readonly Parameters<typeof addGroup>[1][]): Tally => {
@@ -258,14 +258,14 @@ describe("a distribution that is merged of parts", () => {
   it("has the mean, the spread and the values of all, whichever parts they were in", () => {
     const sketchOf = (values: readonly number[]): Sketch => {
       const sketch = newSketch();
-      for (const value of values) addTo(sketch, value);
+      for (const value of values) addToSketch(sketch, value);
       return sketch;
     };
     const parts = [[1, 2, 4], [], [10], [-3, 7, 7, 0.5]];
     const [whole, merged] = [sketchOf(parts.flat()), newSketch()];
     for (const part of parts) mergeSketch(merged, sketchOf(part));
-    expect([merged.mean, spreadOf(merged)]).toEqual(
-      [whole.mean, spreadOf(whole)].map((one) => expect.closeTo(one, 12)),
+    expect([merged.mean, sketchDeviation(merged)]).toEqual(
+      [whole.mean, sketchDeviation(whole)].map((one) => expect.closeTo(one, 12)),
     );
     expect({ ...merged, mean: 0, squares: 0 }).toEqual({ ...whole, mean: 0, squares: 0 });
   });

@@ -15,10 +15,10 @@ describe("the search of groups", () => {
       await read(filesOf(`${line}\n${opening}"}],"reward":1}]}\n`)),
       { text: "needle" },
       {
-        found: (group) => void found.push(group),
-        progress: () => undefined,
+        onFound: (group) => void found.push(group),
+        onProgress: () => undefined,
         signal: new AbortController().signal,
-        rewardsKnown: () => undefined,
+        knownRewards: () => undefined,
       },
     );
     expect(found).toEqual([0]);

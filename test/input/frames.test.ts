@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { blocksOf, elementsOf } from "../../src/input/index.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 import { JsonReader, nodeSize } from "../../src/json/reader.ts";
-import { afterOf, endOf, startOf } from "../../src/json/table.ts";
+import { endOf, nodeAfter, startOf } from "../../src/json/table.ts";
 
 /** Reads the text after an array's bracket in pieces of these lengths, which grow if no element ends in them. */
 const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly number[]; isTolerant: boolean }) => {
@@ -15,9 +15,9 @@ const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly
     length = Math.min(bytes.length - base, length + (lengths[piece % lengths.length] ?? 1));
     const own = bytes.subarray(base, base + length);
     const read = reader.readElements(own, { isLast: base + length === bytes.length, isTolerant });
-    const table = reader.tabled();
-    for (let root = 0; root < table.words.length; root = afterOf(table, root)) {
-      const end = endOf(table, root) || afterOf(table, root + nodeSize);
+    const table = reader.viewTable();
+    for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
+      const end = endOf(table, root) || nodeAfter(table, root + nodeSize);
       elements.push(own.toString("utf8", startOf(table, root), end));
     }
     const { fault, isEnd } = read;
@@ -80,7 +80,7 @@ describe("the elements of an array", () => {
       reader: new JsonReader(),
       isTolerant: false,
     })) {
-      for (let root = 0; root < table.words.length; root = afterOf(table, root)) {
+      for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
         places.mark(start);
         const { line, column } = places.of(start);

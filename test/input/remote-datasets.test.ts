@@ -90,11 +90,11 @@ describe("a dataset on the Hub as input", () => {
         const chunks = async function* () {
           yield Buffer.from("[]");
         };
-        return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, drop: () => undefined };
+        return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, cancel: () => undefined };
       },
       patience: () => ({ wait: async () => false }),
       announce: () => undefined,
-      within: () => downloads,
+      endedBy: () => downloads,
       close: () => undefined,
     };
     const hub = openHub({

@@ -14,7 +14,7 @@ const nothing = Buffer.from("502a4d18030000006162632".concat("8b52ffd2000010000"
 const problemsOf = async (bytes: Uint8Array) => {
   const thrown = await refusal(filesOf(bytes));
   if (!(thrown instanceof Failure)) return [];
-  return (thrown.about.problems ?? []).map(({ rule, message, advice }) => ({ rule, message, advice }));
+  return (thrown.details.problems ?? []).map(({ rule, message, advice }) => ({ rule, message, advice }));
 };
 
 describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {

@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { idOfKey } from "../../src/json/keys.ts";
-import { faultIn, JsonReader, nodeSize, tableOf } from "../../src/json/reader.ts";
-import { inline, laidOut, readSpelledText } from "../../src/json/spelled.ts";
+import { requestKeyId } from "../../src/json/keys.ts";
+import { formatIndented, formatInline, tryParseRawJson } from "../../src/json/raw-json.ts";
+import { findFault, JsonReader, nodeSize, readTable } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
-import { afterOf, endOf, nodeOfKey, numbersOf, startOf, type Tabled } from "../../src/json/table.ts";
+import { endOf, expandNumbers, findMemberNode, type JsonTable, nodeAfter, startOf } from "../../src/json/table.ts";
 import {
-  elements,
   endOfValue,
-  memberSpans,
-  members,
-  parsedJson,
-  positionOf,
+  findSpan,
+  listMemberSpans,
+  locateOffset,
+  parseJson,
+  rootSpan,
   skipWhite,
-  spanAt,
-  textOf,
-  wholeOf,
+  sliceText,
+  walkElements,
+  walkMembers,
 } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -26,7 +26,7 @@ describe("the elements and members of JSON bytes", () => {
     "contain every element of an array",
     fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
       const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
-      const found = Array.from(elements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(textOf(bytes, span)));
+      const found = Array.from(walkElements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(sliceText(bytes, span)));
       expect(found).toEqual(JSON.parse(JSON.stringify(values)));
     }),
     { quick: 20, slow: 200 },
@@ -37,7 +37,10 @@ describe("the elements and members of JSON bytes", () => {
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
       const bytes = bytesOf(text);
-      const found = Array.from(members(bytes, 0), ({ key, value: span }) => [key, JSON.parse(textOf(bytes, span))]);
+      const found = Array.from(walkMembers(bytes, 0), ({ key, value: span }) => [
+        key,
+        JSON.parse(sliceText(bytes, span)),
+      ]);
       expect(found).toEqual(Object.entries(JSON.parse(text)));
       expect(endOfValue(bytes, 0)).toBe(bytes.length);
     }),
@@ -46,7 +49,7 @@ describe("the elements and members of JSON bytes", () => {
 
   it("keep the spelling of numbers, repeated keys, and escapes at the end of a string", () => {
     const bytes = bytesOf('{"a":1e400,"a":9007199254740993,"b\\\\":"\\\\\\"]}","c":[]}');
-    expect(Array.from(members(bytes, 0), ({ key, value }) => `${key}=${textOf(bytes, value)}`)).toEqual([
+    expect(Array.from(walkMembers(bytes, 0), ({ key, value }) => `${key}=${sliceText(bytes, value)}`)).toEqual([
       "a=1e400",
       "a=9007199254740993",
       'b\\="\\\\\\"]}"',
@@ -56,9 +59,9 @@ describe("the elements and members of JSON bytes", () => {
 
   it("give the last value of a repeated key", () => {
     const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
-    expect([...memberSpans(bytes, wholeOf(bytes)).keys()]).toEqual(["a"]);
-    expect(textOf(bytes, spanAt(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
-    for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(spanAt(bytes, path)).toBeUndefined();
+    expect([...listMemberSpans(bytes, rootSpan(bytes)).keys()]).toEqual(["a"]);
+    expect(sliceText(bytes, findSpan(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
+    for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(findSpan(bytes, path)).toBeUndefined();
   });
 
   it.each([
@@ -72,20 +75,22 @@ describe("the elements and members of JSON bytes", () => {
     ['{"a', []],
   ])("end at the first wrong character of %s", (text, values) => {
     const bytes = bytesOf(text);
-    const spans = text.startsWith("[") ? [...elements(bytes, 0)] : Array.from(members(bytes, 0), ({ value }) => value);
-    expect(spans.map((span) => textOf(bytes, span))).toEqual(values);
+    const spans = text.startsWith("[")
+      ? [...walkElements(bytes, 0)]
+      : Array.from(walkMembers(bytes, 0), ({ value }) => value);
+    expect(spans.map((span) => sliceText(bytes, span))).toEqual(values);
   });
 });
 
 describe("a position in JSON bytes", () => {
   it("counts lines and columns from 1, and columns in UTF-16 units", () => {
     const bytes = bytesOf('{\n "😀": x');
-    expect(positionOf(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
-    expect(positionOf(bytes, 0)).toEqual({ line: 1, column: 1 });
+    expect(locateOffset(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
+    expect(locateOffset(bytes, 0)).toEqual({ line: 1, column: 1 });
   });
 
   it("counts a line end as the last character of its line", () => {
-    expect(positionOf(bytesOf("{\n}"), 1)).toEqual({ line: 1, column: 2 });
+    expect(locateOffset(bytesOf("{\n}"), 1)).toEqual({ line: 1, column: 2 });
   });
 });
 
@@ -98,15 +103,15 @@ const mutated = fc
   )
   .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
 
-const tabled = (text: string): Tabled | undefined => {
+const tabled = (text: string): JsonTable | undefined => {
   const bytes = Buffer.from(text);
-  const own = tableOf(bytes);
+  const own = readTable(bytes);
   return own && { ...own, bytes };
 };
 
 /** The value of a node, built from the table. */
-const valueAt = (text: Tabled, node: number): unknown => {
-  const [start, end, after] = [startOf(text, node), endOf(text, node), afterOf(text, node)];
+const valueAt = (text: JsonTable, node: number): unknown => {
+  const [start, end, after] = [startOf(text, node), endOf(text, node), nodeAfter(text, node)];
   const opening = text.bytes[start];
   if (opening !== 0x7b && opening !== 0x5b) return JSON.parse(text.bytes.toString("utf8", start, end));
   if (opening === 0x5b && after === node + nodeSize) return numbersAt(text, node);
@@ -114,15 +119,15 @@ const valueAt = (text: Tabled, node: number): unknown => {
   const items: unknown[] = [];
   for (let at = node + nodeSize; at < after; ) {
     const value = opening === 0x7b ? at + nodeSize : at;
-    if (opening === 0x7b) members.push([table.textOf(text, at), valueAt(text, value)]);
+    if (opening === 0x7b) members.push([table.readString(text, at), valueAt(text, value)]);
     else items.push(valueAt(text, value));
-    at = afterOf(text, value);
+    at = nodeAfter(text, value);
   }
   return opening === 0x7b ? Object.fromEntries(members) : items;
 };
 
-const numbersAt = (text: Tabled, node: number): readonly unknown[] => {
-  const own = numbersOf(text, node);
+const numbersAt = (text: JsonTable, node: number): readonly unknown[] => {
+  const own = expandNumbers(text, node);
   return Array.from({ length: own.words.length / nodeSize - 1 }, (_, at) => valueAt(own, (at + 1) * nodeSize));
 };
 
@@ -142,7 +147,7 @@ describe("the table of JSON", () => {
     "exists for exactly the texts that JSON.parse takes, with the same value",
     fc.property(fc.oneof(mutated, documents, fc.json({ stringUnit: "grapheme" }), fc.string()), (json) => {
       const text = tabled(json);
-      const parsed = parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytesOf(json)));
+      const parsed = parseJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytesOf(json)));
       expect(text === undefined).toBe(parsed === undefined);
       if (text !== undefined) expect(valueAt(text, 0)).toEqual(parsed?.value);
     }),
@@ -159,22 +164,22 @@ describe("the table of JSON", () => {
         const bytes = Buffer.from(block);
         const reader = new JsonReader();
         reader.readLines(bytes);
-        const own = { ...reader.table(), bytes };
+        const own = { ...reader.copyTable(), bytes };
         let node = 0;
         for (let from = 0; from < bytes.length; ) {
           const end = bytes.indexOf("\n", from) < 0 ? bytes.length : bytes.indexOf("\n", from);
           const line = Buffer.from(bytes.toString("utf8", from, end).replace(/[ \t\r]+$/, ""));
           const start = skipWhite(bytes, from);
           if (start < end) {
-            const fault = faultIn(line);
+            const fault = findFault(line);
             expect(startOf(own, node)).toBe(start);
             if (fault === undefined) expect(valueAt(own, node)).toEqual(JSON.parse(line.toString()));
             else {
-              const found = reader.faultOf(own, node);
+              const found = reader.faultAt(own, node);
               expect({ ...found, at: found.at - from, token: found.token - from }).toEqual(fault);
               expect(endOf(own, node)).toBe(0);
             }
-            node = afterOf(own, node);
+            node = nodeAfter(own, node);
           }
           from = end + 1;
         }
@@ -198,12 +203,12 @@ describe("the table of JSON", () => {
             : JSON.stringify(key);
         const json = `{${members.map(([key, value]) => `${keyText(key)}: ${value}`).join(",")}}`;
         const before = tabled(json);
-        for (const [key] of members) idOfKey(key);
+        for (const [key] of members) requestKeyId(key);
         const behind = tabled(json);
         for (const [key] of [...members, ["missing"] as const]) {
           const expected = members.findLast(([name]) => name === key)?.[1];
           for (const text of [before, behind]) {
-            const node = text && nodeOfKey(text, 0, key);
+            const node = text && findMemberNode(text, 0, key);
             expect(node === undefined ? undefined : text && valueAt(text, node)).toBe(expected);
           }
         }
@@ -214,15 +219,15 @@ describe("the table of JSON", () => {
 
   it("has one node for an array of numbers", () => {
     const numbers = JSON.stringify(Array.from({ length: 10_000 }, (_, at) => at / 8));
-    expect(tableOf(bytesOf(`{"token_ids": ${numbers}}`))?.length).toBe(3 * nodeSize);
-    expect(tableOf(bytesOf(`[${numbers}, [1, null]]`))?.length).toBe(5 * nodeSize);
+    expect(readTable(bytesOf(`{"token_ids": ${numbers}}`))?.length).toBe(3 * nodeSize);
+    expect(readTable(bytesOf(`[${numbers}, [1, null]]`))?.length).toBe(5 * nodeSize);
   });
 
   it("has no limit of depth", () => {
     const deep = `${'[{"a":'.repeat(50_000)}1${"}]".repeat(50_000)}`;
-    expect(tableOf(bytesOf(deep))?.length).toBe((3 * 50_000 + 1) * nodeSize);
-    expect(faultIn(bytesOf(deep))).toBeUndefined();
-    expect(faultIn(bytesOf(`${deep}]`))).toEqual({ at: deep.length, fault: "more", token: deep.length });
+    expect(readTable(bytesOf(deep))?.length).toBe((3 * 50_000 + 1) * nodeSize);
+    expect(findFault(bytesOf(deep))).toBeUndefined();
+    expect(findFault(bytesOf(`${deep}]`))).toEqual({ at: deep.length, fault: "more", token: deep.length });
   });
 
   it.each([
@@ -245,14 +250,14 @@ describe("the table of JSON", () => {
     "",
     "1 2",
   ])("does not exist for %j", (text) => {
-    expect(tableOf(bytesOf(text))).toBeUndefined();
+    expect(readTable(bytesOf(text))).toBeUndefined();
   });
 
   it("outgrows the memory without a loss, and leaves earlier tables alone", () => {
     const small = tabled('{"a":[1]}');
     const json = JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ at })));
     const large = tabled(json);
-    expect(tableOf(bytesOf(json))?.length).toBe((1 + 20_000 * 3) * nodeSize);
+    expect(readTable(bytesOf(json))?.length).toBe((1 + 20_000 * 3) * nodeSize);
     expect(large && valueAt(large, 0)).toEqual(JSON.parse(json));
     expect(small && valueAt(small, 0)).toEqual({ a: [1] });
   });
@@ -263,9 +268,9 @@ describe("the first fault of a text", () => {
     "exists in exactly the texts that JSON.parse refuses",
     fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
       const bytes = bytesOf(text);
-      const fault = faultIn(bytes);
+      const fault = findFault(bytes);
       expect(fault === undefined).toBe(
-        parsedJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) !== undefined,
+        parseJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) !== undefined,
       );
       if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
       if (fault !== undefined) expect(fault.token).toBeLessThanOrEqual(fault.at);
@@ -288,7 +293,7 @@ describe("the first fault of a text", () => {
         if (isEnd) break;
         if (fault === undefined) base += length;
         else {
-          expect({ ...fault, at: base + fault.at, token: base + fault.token }).toEqual(faultIn(bytes));
+          expect({ ...fault, at: base + fault.at, token: base + fault.token }).toEqual(findFault(bytes));
           break;
         }
       }
@@ -322,18 +327,18 @@ describe("the first fault of a text", () => {
     ["{} # end", { at: 3, fault: "comment", token: 3 }],
     ["", { at: 0, fault: "end", token: 0 }],
   ])("has a kind and a position in %j", (text, fault) => {
-    expect(faultIn(bytesOf(text))).toEqual(fault);
+    expect(findFault(bytesOf(text))).toEqual(fault);
   });
 });
 
 describe("JSON with its spelling", () => {
   it("requires a whole text", () => {
-    expect(readSpelledText('{"a":1')).toBeUndefined();
+    expect(tryParseRawJson('{"a":1')).toBeUndefined();
   });
 
   it("prints with its digits, its order and its repeated keys", () => {
-    const read = readSpelledText('{"b":12345678901234567890,"1":1.0,"b":[1e2,{}],"c":[],"d":{"e":null}}');
-    expect(read === undefined ? undefined : laidOut(read)).toBe(
+    const read = tryParseRawJson('{"b":12345678901234567890,"1":1.0,"b":[1e2,{}],"c":[],"d":{"e":null}}');
+    expect(read === undefined ? undefined : formatIndented(read)).toBe(
       '{\n  "b": 12345678901234567890,\n  "1": 1.0,\n  "b": [\n    1e2,\n    {}\n  ],\n  "c": [],\n  "d": {\n    "e": null\n  }\n}',
     );
   });
@@ -342,9 +347,9 @@ describe("JSON with its spelling", () => {
     "prints as JSON.stringify does, on lines or on one line",
     fc.property(fc.object(), (value) => {
       const text = JSON.stringify(value, null, 2);
-      const spelled = readSpelledText(text);
-      expect(spelled === undefined ? undefined : laidOut(spelled)).toBe(text);
-      expect(spelled === undefined ? undefined : JSON.parse(inline(spelled))).toEqual(JSON.parse(text));
+      const spelled = tryParseRawJson(text);
+      expect(spelled === undefined ? undefined : formatIndented(spelled)).toBe(text);
+      expect(spelled === undefined ? undefined : JSON.parse(formatInline(spelled))).toEqual(JSON.parse(text));
     }),
     { quick: 20, slow: 200 },
   );

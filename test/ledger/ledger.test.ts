@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/column.ts";
-import { type EntryState, keyOf } from "../../src/ledger/entries.ts";
+import { type EntryState, makeIdempotencyKey } from "../../src/ledger/entries.ts";
 import {
   EarlierRuns,
   type Entry,
@@ -21,9 +21,9 @@ import {
   verifyReading,
 } from "../../src/ledger/index.ts";
 import { openLedger } from "../../src/ledger/ledger.ts";
-import { beginRun, sharedWriter } from "../../src/ledger/shared-writer.ts";
-import { standingRuns } from "../../src/ledger/verify.ts";
-import { lockOf } from "../../src/ledger/writer.ts";
+import { beginRun, makeSharedWriter } from "../../src/ledger/shared-writer.ts";
+import { foldFileStatuses } from "../../src/ledger/verify.ts";
+import { toScopeLock } from "../../src/ledger/writer.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
@@ -99,7 +99,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     let held: { release(): void } | undefined;
     const open = async (): Promise<void> => {
       ledger = await openAt(path);
-      held = await ledger.hold(scope, usualDelivery());
+      held = await ledger.acquireScope(scope, usualDelivery());
     };
     const close = async (): Promise<void> => {
       held?.release();
@@ -122,14 +122,14 @@ for (const { name, newPlace, skip, tags } of bodies)
       const keys = marks(...contents);
       const { count } = keys;
       const bytes = keys.slice(0, count);
-      const key = keyOf(in_, bytes, "");
+      const key = makeIdempotencyKey(in_, bytes, "");
       const own = await to.scope(in_);
       const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
       const entry = { ...facts, marks: bytes, generation: `${begun++}` };
-      return String(await own.begin(entry));
+      return String(await own.recordRequest(entry));
     };
     const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
-      await (await ledger.scope(scope)).settle(await id, { state, status: 200, cause: null, calls: '["c1"]' });
+      await (await ledger.scope(scope)).recordOutcome(await id, { state, status: 200, cause: null, calls: '["c1"]' });
     const entries = async (filter: EntryFilter) => {
       const list: Entry[] = [];
       for await (const entry of ledger.entries(filter)) list.push(entry);
@@ -145,7 +145,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const { find, count } = keys;
       const own = await ledger.scope(in_);
       const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
-      await ahead.take(own.entries());
+      await ahead.addEntries(own.entries());
       // Of a growing file the groups are not known yet: the keys of the ledger get numbers.
       const numbers = new Map<string, number>();
       const numberOf = (of: Uint8Array, offset: number) => {
@@ -154,7 +154,7 @@ for (const { name, newPlace, skip, tags } of bodies)
         return numbers.get(key) ?? -1;
       };
       const oneByOne = new EarlierRuns({ numberOf, input, resendLogged });
-      await oneByOne.take(own.entries());
+      await oneByOne.addEntries(own.entries());
       const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
       const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
       const numberIn = (group: number) => numberOf(keys.slice(group, 1), 0);
@@ -192,7 +192,7 @@ for (const { name, newPlace, skip, tags } of bodies)
         { ...scope, batch: "step-1" },
       ];
       for (const other of others) expect((await outcomesOf(other, ["a"])).outcomes).toEqual(["not_sent"]);
-      expect(new Set([scope, ...others].map((one) => keyOf(one, marks("a").slice(0, 1), ""))).size).toBe(
+      expect(new Set([scope, ...others].map((one) => makeIdempotencyKey(one, marks("a").slice(0, 1), ""))).size).toBe(
         others.length + 1,
       );
     });
@@ -240,7 +240,7 @@ for (const { name, newPlace, skip, tags } of bodies)
 
     it("selects requests by the time of their last attempt", async () => {
       const id = await begin(ledger, scope, "a");
-      expect(await (await ledger.scope(scope)).again(id, 2000)).toBe(true);
+      expect(await (await ledger.scope(scope)).recordRetry(id, 2000)).toBe(true);
       const [{ lastTried = 0 } = {}] = await entries({});
       const countOf = async (filter: EntryFilter) => (await entries(filter)).length;
       expect([await countOf({ since: lastTried }), await countOf({ since: lastTried + 1 })]).toEqual([1, 0]);
@@ -252,7 +252,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const calls = JSON.stringify(["c".repeat(2 ** 20)]);
       for (const content of ["a", "b", "c"]) {
         const id = await begin(ledger, scope, content);
-        await own.settle(id, { state: "logged", status: 200, cause: null, calls });
+        await own.recordOutcome(id, { state: "logged", status: 200, cause: null, calls });
       }
       const logged = ["a", "b", "c"].map(() => "already_logged");
       expect((await outcomesOf(scope, ["a", "b", "c", "d"])).outcomes).toEqual([...logged, "not_sent"]);
@@ -264,7 +264,7 @@ for (const { name, newPlace, skip, tags } of bodies)
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
         const bytes = marks(...names).slice(0, names.length);
         const facts = { key: "", input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
-        expect(await own.begin({ ...facts, marks: bytes })).toBe(`r${at}`);
+        expect(await own.recordRequest({ ...facts, marks: bytes })).toBe(`r${at}`);
       }
       const read = await entries({});
       expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
@@ -280,8 +280,8 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
       expect(await entries({})).toMatchObject([{ id: "r2" }]);
       const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
-      await (await ledger.scope(scope)).remember({ sizes, echoesKey: true });
-      await (await ledger.scope(step)).remember({ sizes, echoesKey: false });
+      await (await ledger.scope(scope)).saveFacts({ sizes, echoesKey: true });
+      await (await ledger.scope(step)).saveFacts({ sizes, echoesKey: false });
       expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
     });
   });
@@ -292,7 +292,7 @@ describe("the ledger of a run", () => {
     const options = { ...usualDelivery(), host, ledger: { path, require: false } };
     const run = await openRunLedger(options, { destination: scope.destination, input: "a.jsonl" });
     onTestFinished(async () => await run.close());
-    await run.hold();
+    await run.acquire();
     return run;
   };
 
@@ -300,9 +300,9 @@ describe("the ledger of a run", () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
     for (const group of ["a", "b"]) {
-      const begun = await earlier.begin({ marks: keysOf([group]).slice(0, 1), bytes: 10, frame: "" });
+      const begun = await earlier.recordRequest({ marks: keysOf([group]).slice(0, 1), bytes: 10, frame: "" });
       if ("taken" in begun) throw new Error("another run has the group");
-      await earlier.settle(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
+      await earlier.recordOutcome(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
     }
     await earlier.close();
     const run = await openRun(path);
@@ -318,33 +318,33 @@ describe("the ledger of a run", () => {
     const marks = keysOf(["a"]).slice(0, 1);
     const target = { destination: scope.destination, input: "a.jsonl" };
     const planned = await openRunLedger({ ...usualDelivery(), ledger: { path, require: false }, dryRun: true }, target);
-    const sent = await (await openRun(path)).begin({ marks, bytes: 10, frame: "" });
-    expect(sent).toMatchObject({ key: planned.keyFor(marks) });
+    const sent = await (await openRun(path)).recordRequest({ marks, bytes: 10, frame: "" });
+    expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });
   });
 
   it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);
-    await run.sized(150, "refused");
-    await run.sized(100, "passed");
-    expect(run.maxBytes).toBe(100);
-    await run.sized(80, "refused");
-    expect(run.maxBytes).toBe(40);
+    await run.recordSize(150, "refused");
+    await run.recordSize(100, "passed");
+    expect(run.maxBodyBytes).toBe(100);
+    await run.recordSize(80, "refused");
+    expect(run.maxBodyBytes).toBe(40);
     await run.close();
-    expect((await openRun(path)).maxBytes).toBe(40);
+    expect((await openRun(path)).maxBodyBytes).toBe(40);
   });
 
   it("forgets a size that the service refused after 24 hours", async () => {
     const path = join(newFolder(), "ledger.db");
     const now = testHost().now();
     const run = await openRun(path, now);
-    await run.sized(150, "refused");
+    await run.recordSize(150, "refused");
     await run.close();
     const dayMs = 24 * 60 * 60 * 1000;
     const limits: (number | undefined)[] = [];
     for (const later of [dayMs, dayMs + 1]) {
       const next = await openRun(path, now + later);
-      limits.push(next.maxBytes);
+      limits.push(next.maxBodyBytes);
       await next.close();
     }
     expect(limits).toEqual([75, undefined]);
@@ -415,7 +415,7 @@ describe("the verification of a group", () => {
 describe("the files of a verification", () => {
   it("are summed up if neighbors are wholly logged or not logged, and listed one by one if they are logged in part", () => {
     const files = [2, 2, 1, 1, 0, 0].map((logged, at) => ({ file: `${at}.jsonl`, read: 2, logged }));
-    expect(standingRuns(files).map(({ first, last, state, logged }) => [first, last, state, logged])).toEqual([
+    expect(foldFileStatuses(files).map(({ first, last, state, logged }) => [first, last, state, logged])).toEqual([
       ["0.jsonl", "1.jsonl", "wholly", 4],
       ["2.jsonl", "2.jsonl", "in part", 1],
       ["3.jsonl", "3.jsonl", "in part", 1],
@@ -438,14 +438,14 @@ describe("a run's lease on a shared ledger", () => {
     const database: Database = {
       path: "postgres://host/database",
       isShared: true,
-      ask,
-      together: async () => [],
-      isThere: () => true,
+      query: ask,
+      transact: async () => [],
+      isUnchanged: () => true,
       close: async () => undefined,
     };
     const host = { ...testHost(), elapsed: () => state.now };
     const run = await beginRun(database, host);
-    return { run, state, writer: sharedWriter(database, { host, run }) };
+    return { run, state, writer: makeSharedWriter(database, { host, run }) };
   };
 
   it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {
@@ -455,9 +455,9 @@ describe("a run's lease on a shared ledger", () => {
       return run.isHeld();
     };
     expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
-    run.renewed(10_000);
+    run.noteRenewal(10_000);
     // The answer to an earlier question takes nothing back.
-    run.renewed(5000);
+    run.noteRenewal(5000);
     expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
   });
 
@@ -479,8 +479,8 @@ describe("a run's lease on a shared ledger", () => {
     const before = state.asked;
     const marks = new Uint8Array(dedupKeyBytes);
     const entry = { marks, key: "", input: "", bytes: 1, frame: "", now: 0, generation: "" };
-    await expect(writer.begin(1, entry)).rejects.toMatchObject({ kind: "lease-lost" });
-    await expect(writer.again(1, 0)).rejects.toMatchObject({ kind: "lease-lost" });
+    await expect(writer.recordRequest(1, entry)).rejects.toMatchObject({ kind: "lease-lost" });
+    await expect(writer.recordRetry(1, 0)).rejects.toMatchObject({ kind: "lease-lost" });
     expect(state.asked).toBe(before);
   });
 });
@@ -490,7 +490,7 @@ describe("the locks of a ledger in a file", () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
     const path = join(folder, "ledger.db");
     const ledger = await openAt(path);
-    const held = tryLock(lockOf(ledger.path, scope));
+    const held = tryLock(toScopeLock(ledger.path, scope));
     expect(held).toBeDefined();
     const program = `
       import Database from "libsql";
@@ -510,10 +510,10 @@ describe("the locks of a ledger in a file", () => {
     held?.release();
     const { child, said } = await other();
     expect(said).toBe("has it");
-    expect(tryLock(lockOf(ledger.path, scope))).toBeUndefined();
+    expect(tryLock(toScopeLock(ledger.path, scope))).toBeUndefined();
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("exit", resolve));
-    const again = tryLock(lockOf(ledger.path, scope));
+    const again = tryLock(toScopeLock(ledger.path, scope));
     expect(again).toBeDefined();
     again?.release();
     await ledger.close();
@@ -548,7 +548,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const path = await newDatabase();
     const run = async () => {
       const ledger = await openAt(path);
-      await ledger.hold(scope, usualDelivery());
+      await ledger.acquireScope(scope, usualDelivery());
       return { ledger, own: await ledger.scope(scope) };
     };
     return { path, first: await run(), second: await run() };
@@ -557,46 +557,46 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
 
   it("record no request with a group that another run is sending", async () => {
     const { first, second } = await two();
-    const id = String(await first.own.begin(entryOf("a", "b")));
-    expect(await second.own.begin(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
-    expect(await second.own.begin(entryOf("c", "d"))).toMatch(/^r\d+$/);
-    await first.own.settle(id, { ...settlement, state: "logged" });
-    expect(await second.own.begin(entryOf("a"))).toMatchObject({ taken: Buffer.from(marks("a")) });
+    const id = String(await first.own.recordRequest(entryOf("a", "b")));
+    expect(await second.own.recordRequest(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
+    expect(await second.own.recordRequest(entryOf("c", "d"))).toMatch(/^r\d+$/);
+    await first.own.recordOutcome(id, { ...settlement, state: "logged" });
+    expect(await second.own.recordRequest(entryOf("a"))).toMatchObject({ taken: Buffer.from(marks("a")) });
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
   it("record requests of 50,000 groups", async () => {
     const { first, second } = await two();
     const names = Array.from({ length: 50_000 }, (_, at) => `${at}`);
-    const id = String(await first.own.begin(entryOf(...names)));
+    const id = String(await first.own.recordRequest(entryOf(...names)));
     const settled = { ...settlement, state: "logged" } as const;
-    await first.own.settle(id, settled);
-    expect(await second.own.begin(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
+    await first.own.recordOutcome(id, settled);
+    expect(await second.own.recordRequest(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
     expect(await second.ledger.forget({})).toBe(1);
-    expect(await second.own.begin(entryOf("another", "49999"))).toMatch(/^r\d+$/);
+    expect(await second.own.recordRequest(entryOf("another", "49999"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
   it("record requests of 100,000 calls", async () => {
     const { first, second } = await two();
     const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
-    const id = String(await first.own.begin(entryOf("a")));
-    await first.own.settle(id, { ...settlement, calls: JSON.stringify(calls), state: "logged" });
+    const id = String(await first.own.recordRequest(entryOf("a")));
+    await first.own.recordOutcome(id, { ...settlement, calls: JSON.stringify(calls), state: "logged" });
     for await (const entry of second.ledger.entries({})) expect(entry.calls).toEqual(calls);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
   it("retry requests that were not sent, and release them at their end", async () => {
     const { first, second } = await two();
-    const id = String(await first.own.begin(entryOf("a", "b")));
-    await first.own.settle(id, { ...settlement, state: "not_sent" });
-    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
-    expect(await first.own.again(id, 0)).toBe(true);
-    await first.own.settle(id, { ...settlement, state: "not_sent" });
-    const half = String(await first.own.begin(entryOf("a")));
-    await first.own.settle(half, { ...settlement, state: "refused" });
+    const id = String(await first.own.recordRequest(entryOf("a", "b")));
+    await first.own.recordOutcome(id, { ...settlement, state: "not_sent" });
+    expect(await second.own.recordRequest(entryOf("a"))).toHaveProperty("taken");
+    expect(await first.own.recordRetry(id, 0)).toBe(true);
+    await first.own.recordOutcome(id, { ...settlement, state: "not_sent" });
+    const half = String(await first.own.recordRequest(entryOf("a")));
+    await first.own.recordOutcome(half, { ...settlement, state: "refused" });
     await first.ledger.close();
-    expect(await second.own.begin(entryOf("a", "b"))).toMatch(/^r\d+$/);
+    expect(await second.own.recordRequest(entryOf("a", "b"))).toMatch(/^r\d+$/);
     await second.ledger.close();
   });
 
@@ -612,7 +612,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
           const begun = await Promise.all(
             requests.map(async (groups, at) => {
               const { own } = at % 2 === 0 ? first : second;
-              return typeof (await own.begin(entryOf(...groups.map(String)))) === "string" ? groups : [];
+              return typeof (await own.recordRequest(entryOf(...groups.map(String)))) === "string" ? groups : [];
             }),
           );
           await Promise.all([first.ledger.close(), second.ledger.close()]);
@@ -626,20 +626,20 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
 
   it("record late that a request was logged if their lease expired, but no other outcome", async () => {
     const { path, first, second } = await two();
-    const id = String(await first.own.begin(entryOf("a")));
+    const id = String(await first.own.recordRequest(entryOf("a")));
     const stateIs = async (): Promise<string | undefined> => {
       for await (const entry of second.own.entries()) return entry.state;
       return undefined;
     };
     await write(path, "UPDATE rollcall.run SET has_ended = true WHERE id = (SELECT min(id) FROM rollcall.run)");
-    expect([await second.own.recover(), await second.own.again(id, 0)]).toEqual([1, true]);
+    expect([await second.own.recover(), await second.own.recordRetry(id, 0)]).toEqual([1, true]);
     for (const state of ["not_sent", "refused", "unknown"] as const) {
-      await first.own.settle(id, { ...settlement, state });
+      await first.own.recordOutcome(id, { ...settlement, state });
       expect(await stateIs()).toBe("trying");
     }
-    await first.own.settle(id, { ...settlement, state: "logged" });
-    await second.own.settle(id, { ...settlement, state: "unknown" });
-    expect([await stateIs(), await second.own.again(id, 0)]).toEqual(["logged", false]);
+    await first.own.recordOutcome(id, { ...settlement, state: "logged" });
+    await second.own.recordOutcome(id, { ...settlement, state: "unknown" });
+    expect([await stateIs(), await second.own.recordRetry(id, 0)]).toEqual(["logged", false]);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
@@ -647,10 +647,10 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const { first, second } = await two();
     for (let at = 0; at < 20; at++) {
       const group = `${at}`;
-      const id = String(await first.own.begin(entryOf(group)));
-      await first.own.settle(id, { ...settlement, state: "not_sent" });
-      const [isTried] = await Promise.all([first.own.again(id, 0), second.ledger.forget({})]);
-      const begun = await second.own.begin(entryOf(group));
+      const id = String(await first.own.recordRequest(entryOf(group)));
+      await first.own.recordOutcome(id, { ...settlement, state: "not_sent" });
+      const [isTried] = await Promise.all([first.own.recordRetry(id, 0), second.ledger.forget({})]);
+      const begun = await second.own.recordRequest(entryOf(group));
       expect(typeof begun === "string").toBe(!isTried);
     }
     await Promise.all([first.ledger.close(), second.ledger.close()]);
@@ -658,11 +658,11 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
 
   it("release the groups of an unknown request that is resolved with --resend", async () => {
     const { first, second } = await two();
-    const id = String(await first.own.begin(entryOf("a")));
-    await first.own.settle(id, { ...settlement, state: "unknown" });
-    expect(await second.own.begin(entryOf("a"))).toHaveProperty("taken");
+    const id = String(await first.own.recordRequest(entryOf("a")));
+    await first.own.recordOutcome(id, { ...settlement, state: "unknown" });
+    expect(await second.own.recordRequest(entryOf("a"))).toHaveProperty("taken");
     expect(await second.ledger.resolve(id, "released")).toBe(true);
-    expect(await second.own.begin(entryOf("a"))).toMatch(/^r\d+$/);
+    expect(await second.own.recordRequest(entryOf("a"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 });

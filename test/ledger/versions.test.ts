@@ -147,9 +147,9 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
     const path = await newDatabase();
     const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
     const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
-    await ledger?.hold(scope, usualDelivery());
+    await ledger?.acquireScope(scope, usualDelivery());
     const own = await ledger?.scope(scope);
-    await own?.begin({
+    await own?.recordRequest({
       marks: Buffer.alloc(32, 1).fill(2, 16),
       key: "",
       input: "a",

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { onTestFinished } from "vitest";
-import { runOn } from "../../src/run.ts";
+import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, type Ran, runRollcall } from "../support/run.ts";
 
@@ -43,7 +43,7 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
     ...{ stdin, stdout, now: Date.now, elapsed: () => performance.now() },
     sleep: async (ms: number, signal?: AbortSignal) => await setTimeout(ms, undefined, { signal }),
   };
-  const served = runOn(host, ["mcp", ...args]).then((code) => {
+  const served = runCommandLine(host, ["mcp", ...args]).then((code) => {
     if (code !== 0) throw new Error(host.said());
   });
   onTestFinished(async () => {

@@ -12,12 +12,12 @@ import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pageOf } from "../../src/commands/mcp/page.ts";
+import { formatPage } from "../../src/commands/mcp/page.ts";
 import { isFailure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/index.ts";
 
 const pageOfJson = (json: string, asked: { readonly longest?: number } = {}): string =>
-  pageOf(Buffer.from(json), { paged: "data", offset: 0, limit: 500, longest: 20_000, ...asked });
+  formatPage(Buffer.from(json), { paged: "data", offset: 0, limit: 500, longest: 20_000, ...asked });
 
 describe("a page for an agent", () => {
   it("keeps values within the bounds as they are, with the digits of numbers", () => {

@@ -25,9 +25,9 @@ describe("--fields of a call", () => {
 
   it("refuses a name that neither the interface nor the call has", async () => {
     await expect(printed([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
-      kind: "option-value-wrong",
+      kind: "invalid-option-value",
       message: expect.stringMatching(/^--fields can't be "idd": /),
-      about: { hint: "did you mean id?" },
+      details: { hint: "did you mean id?" },
     });
   });
 });

@@ -1,6 +1,6 @@
 /** Prints calls in the test's own process, and finds parts of what was printed. */
 import { readFileSync } from "node:fs";
-import { readSpelled } from "../../src/json/spelled.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
 import { type CallAsked, openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -14,10 +14,10 @@ export const printed = async (
   { asked = nothing, typed = {} }: { readonly asked?: CallAsked; readonly typed?: TypedScreen } = {},
 ): Promise<string> => {
   const host = testHost();
-  const screen = openScreen({ host, words: screenWords(typed) });
+  const screen = openScreen({ host, options: screenWords(typed) });
   const printer = await printCalls({ screen, asked });
-  for (const call of calls) await printer.print(readSpelled(call));
-  await printer.end({ several: calls.length > 1 });
+  for (const call of calls) await printer.print(parseRawJson(call));
+  await printer.end({ hasSeveral: calls.length > 1 });
   return host.printed();
 };
 

@@ -81,7 +81,7 @@ const printed = async (
   const host = testHost();
   const wire = { bytes, member: "data", ...(kept === undefined ? {} : { kept }) };
   const shown = kept ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
-  await printList(openScreen({ host, words: screenWords(typed) }), { columns, rows: shown, wire });
+  await printList(openScreen({ host, options: screenWords(typed) }), { columns, rows: shown, wire });
   return host.printed();
 };
 
@@ -112,9 +112,9 @@ describe("the service's own JSON", () => {
         const list = joined("[", objects, "]", " ");
         const terminal = testHost({ terminal: { stdout: true } });
         const words = screenWords({ json: true, pager: false });
-        await printRaw(openScreen({ host: terminal, words }), Buffer.from(`{"data":${list.loose}}`));
+        await printRaw(openScreen({ host: terminal, options: words }), Buffer.from(`{"data":${list.loose}}`));
         const pipe = testHost();
-        await printRaw(openScreen({ host: pipe, words }), Buffer.from(terminal.printed()));
+        await printRaw(openScreen({ host: pipe, options: words }), Buffer.from(terminal.printed()));
         expect(pipe.printed()).toBe(`{"data":${list.compact}}\n`);
         expect(terminal.printed().split("\n").slice(0, -1).every(isIndented)).toBe(true);
       }),
@@ -140,7 +140,7 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
     expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
     const host = testHost({ terminal: { stdout: true } });
-    await printRaw(openScreen({ host, words: screenWords({ json: true, pager: false }) }), bytes);
+    await printRaw(openScreen({ host, options: screenWords({ json: true, pager: false }) }), bytes);
     expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
   });
 });
@@ -167,9 +167,9 @@ describe("--fields in JSON", () => {
 
   it("refuses a name that no object has, and suggests a similar one", async () => {
     await expect(printed(bytes, { json: true, fields: "idd", rows: 2 })).rejects.toMatchObject({
-      kind: "option-value-wrong",
+      kind: "invalid-option-value",
       message: expect.stringMatching(/^--fields can't be "idd": /),
-      about: { hint: "did you mean id?" },
+      details: { hint: "did you mean id?" },
     });
     await expect(printed(bytes, { json: true, fields: "p.z", rows: 2 })).rejects.toBeInstanceOf(Failure);
   });
@@ -178,7 +178,7 @@ describe("--fields in JSON", () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
-    await printRaw(openScreen({ host, words: screenWords({ json: true, fields: "anything" }) }), none, "data");
+    await printRaw(openScreen({ host, options: screenWords({ json: true, fields: "anything" }) }), none, "data");
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 
@@ -190,10 +190,10 @@ describe("--fields in JSON", () => {
 describe("rollcall's own document", () => {
   it("fills one line in a pipe, and is indented on a terminal", async () => {
     const host = testHost();
-    await printDocument(openScreen({ host, words: screenWords({ json: true }) }), { a: [1, { b: "\u007f\u202e" }] });
+    await printDocument(openScreen({ host, options: screenWords({ json: true }) }), { a: [1, { b: "\u007f\u202e" }] });
     expect(host.printed()).toBe('{"a":[1,{"b":"\\u007f\\u202e"}]}\n');
     const terminal = testHost({ terminal: { stdout: true } });
-    await printDocument(openScreen({ host: terminal, words: screenWords({ json: true }) }), {
+    await printDocument(openScreen({ host: terminal, options: screenWords({ json: true }) }), {
       a: [1, {}],
       c: { d: [] },
     });
@@ -202,7 +202,7 @@ describe("rollcall's own document", () => {
 
   it("contains only the fields that --fields names", async () => {
     const host = testHost();
-    const screen = openScreen({ host, words: screenWords({ json: true, fields: "status,groups.read" }) });
+    const screen = openScreen({ host, options: screenWords({ json: true, fields: "status,groups.read" }) });
     await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });
     expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
   });

@@ -18,7 +18,7 @@ const columns = ["id", "n", "tags", "p.x"].map(column);
 const printed = async (rows: readonly Row[], typed: TypedScreen, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
   const wire = { bytes: Buffer.from(json), member: "data" };
-  await printList(openScreen({ host, words: screenWords(typed) }), { columns, rows, wire });
+  await printList(openScreen({ host, options: screenWords(typed) }), { columns, rows, wire });
   return host.printed();
 };
 
@@ -97,7 +97,7 @@ describe("csv", () => {
     const json = '{"data":[{"id":"a","odd":{"deep":[{"k":1.50},{"k":2}]}}]}';
     expect(await printed([{}], { output: "csv", fields: "odd.deep.k,id" }, json)).toBe("odd.deep.k,id\r\n1.50;2,a\r\n");
     await expect(printed([{}], { output: "csv", fields: "odd.dep" }, json)).rejects.toMatchObject({
-      kind: "option-value-wrong",
+      kind: "invalid-option-value",
     });
   });
 });
@@ -124,7 +124,7 @@ describe("tsv", () => {
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), mark: () => ({ text: "past", tone: "bad" as const }) };
-    await printList(openScreen({ host, words: screenWords({}) }), { columns: [marked], rows: [{ id: "a" }] });
+    await printList(openScreen({ host, options: screenWords({}) }), { columns: [marked], rows: [{ id: "a" }] });
     expect(host.printed()).toBe("<a>\n");
   });
 });

@@ -45,7 +45,7 @@ describe("the progress bar", () => {
 describe("progress as events", () => {
   it("has an event for each phase, and no other within a second", async () => {
     const host = testHost();
-    const meter = openScreen({ host, words: screenWords({}) }).meter("json");
+    const meter = openScreen({ host, options: screenWords({}) }).startMeter("json");
     for (const phase of ["fetching", "checking", "checking", "sending"]) meter.show({ ...half, phase });
     await expect
       .poll(() => host.said().match(/"event":"[^"]*"/g))

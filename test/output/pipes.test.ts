@@ -85,7 +85,7 @@ it("screen.text keeps characters whole that lie across two pieces of a write", a
     // Pieces of one write are a power of two long.
     const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
     const host = testHost();
-    await openScreen({ host, words: screenWords({}) }).text(text);
+    await openScreen({ host, options: screenWords({}) }).printText(text);
     expect(host.printed()).toBe(text);
   }
 });
@@ -131,7 +131,7 @@ describe("color in a pipe", () => {
   it.each(byEnvironment)("follows %s before %j", async (words, env, colored) => {
     const host = testHost({ env });
     const argv = words.split(" ");
-    const screen = openScreen({ host, words: screenForWrong(await readWords(program, argv)), argv });
+    const screen = openScreen({ host, options: screenForWrong(await readWords(program, argv)), argv });
     await printFailure(screen, { failure: defect("x"), exitCode: 1 });
     expect(isColored(host.said())).toBe(colored);
   });

@@ -3,7 +3,7 @@ import { type Column, openScreen, screenWords, type TypedScreen } from "../../sr
 import type { TestHost } from "../support/host.ts";
 
 /** Opens a screen on a host. */
-export const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, words: screenWords(typed) });
+export const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, options: screenWords(typed) });
 
 const columns: readonly Column<{ readonly id: string }>[] = [
   { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },

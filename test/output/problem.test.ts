@@ -53,9 +53,9 @@ describe("the frame of a problem", () => {
     const problems = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const problem = problems.find(({ rule }) => rule === "unknown-role");
     const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
-    const screen = openScreen({ host, words: screenWords({}) });
+    const screen = openScreen({ host, options: screenWords({}) });
     if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "fix it" });
-    await screen.text("");
+    await screen.printText("");
     expect(host.said()).toContain(" | ");
     expect(host.said().replace(/日|本|語/g, "")).toMatch(/^[\n -~]*$/);
   });
@@ -63,9 +63,9 @@ describe("the frame of a problem", () => {
   it("gives way to one line in a pipe", async () => {
     const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const host = testHost();
-    const screen = openScreen({ host, words: screenWords({}) });
+    const screen = openScreen({ host, options: screenWords({}) });
     if (problem !== undefined) screen.warn(problem);
-    await screen.text("");
+    await screen.printText("");
     expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
   });
 
@@ -88,8 +88,8 @@ describe("the frame of a problem", () => {
         ({ before, value, behind, cutBefore, cutBehind }): Excerpt => ({
           line: 7,
           text: before + value + behind,
-          cutBefore,
-          cutBehind,
+          isCutBefore: cutBefore,
+          isCutAfter: cutBehind,
           from: before.length,
           to: before.length + value.length,
         }),

@@ -28,12 +28,12 @@ describe("the redaction of a secret", () => {
   ])("covers a secret %s", async (_, spelling) => {
     const host = testHost();
     const screen = screenOn(host);
-    screen.hide(secret);
+    screen.hideSecret(secret);
     await printList(screen, listOf(`echo ${spelling} end`));
     await printPage(screen, {
       sections: [{ title: spelling, lines: [{ label: spelling, text: spelling }], block: spelling }],
     });
-    await screen.text(`${spelling}\n`.replaceAll(/[\u200b\u0000]/g, ""));
+    await screen.printText(`${spelling}\n`.replaceAll(/[\u200b\u0000]/g, ""));
     screen.notice(spelling);
     screen.trace(spelling);
     const said = { method: "GET", url: `https://h.example/${spelling}`, said: spelling };
@@ -52,8 +52,8 @@ describe("the redaction of a secret", () => {
     const one = "sk-???>>>1234567890";
     const spelling = Buffer.from(one).toString("base64url");
     expect(spelling).toContain("_Pj4-");
-    screen.hide(one);
-    await screen.text(`${spelling}\n`);
+    screen.hideSecret(one);
+    await screen.printText(`${spelling}\n`);
     expect(host.printed()).toBe("***\n");
   });
 
@@ -63,7 +63,7 @@ describe("the redaction of a secret", () => {
     ["JSON", { json: true }, async (screen, text) => await printList(screen, listOf(text))],
     ["a line of JSON", { output: "jsonl" }, async (screen, text) => await printList(screen, listOf(text))],
     ["a page", {}, async (screen, text) => await printPage(screen, { sections: [{ title: text, block: text }] })],
-    ["text as it is", {}, async (screen, text) => await screen.text(text)],
+    ["text as it is", {}, async (screen, text) => await screen.printText(text)],
     [
       "a report",
       {},
@@ -92,7 +92,7 @@ describe("the redaction of a secret", () => {
       const host = testHost();
       const screen = screenOn(host, typed);
       const [spelled, shown] = [encode(text), `${before} ${encode(text)} end`];
-      screen.hide(text);
+      screen.hideSecret(text);
       await print(screen, shown);
       expect(host.printed() + host.said()).toContain("***");
       const seen = (host.printed() + host.said()).replaceAll(/\s/g, "");
@@ -118,18 +118,18 @@ describe("the redaction of a secret", () => {
   it("covers values of secret options and passwords in malformed URLs", () => {
     const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
-    const screen = openScreen({ host, words: screenWords({}), argv });
+    const screen = openScreen({ host, options: screenWords({}), argv });
     screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
-    return screen.say(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
+    return screen.writeError(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
   });
 
   it("covers a secret before a long text is cut", async () => {
     const host = testHost({ terminal: { stdout: true, columns: 100 } });
     const screen = screenOn(host, { pager: false });
-    screen.hide(secret);
+    screen.hideSecret(secret);
     const long = (length: number): string => `${"x".repeat(length)} ${secret}`;
     const lines = [{ label: "a", text: long(1990) }];
-    await printPage(screen, { sections: [{ title: long(290), lines }], full: false });
+    await printPage(screen, { sections: [{ title: long(290), lines }], isFull: false });
     expect(host.printed()).toContain("***");
     expect(host.printed()).not.toContain(secret.slice(0, 6));
   });
@@ -137,7 +137,7 @@ describe("the redaction of a secret", () => {
   it("keeps JSON valid", async () => {
     const host = testHost();
     const screen = screenOn(host, { json: true });
-    for (const one of [secret, "12345678", "data", "null"]) screen.hide(one);
+    for (const one of [secret, "12345678", "data", "null"]) screen.hideSecret(one);
     await printList(screen, listOf(`echo ${secret} 12345678 data null`));
     expect(host.printed()).toBe('{"data":[{"id":"echo *** *** *** ***"}]}\n');
     await printDocument(screen, { count: 12345678, [secret]: null, data: [secret] });
@@ -149,8 +149,8 @@ describe("the redaction of a secret", () => {
   it("covers each line of a secret of several lines", async () => {
     const host = testHost();
     const screen = screenOn(host);
-    screen.hide("-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n");
-    await screen.text("a first-line-1234 b\nc second-line-5678 d\n");
+    screen.hideSecret("-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n");
+    await screen.printText("a first-line-1234 b\nc second-line-5678 d\n");
     expect(host.printed()).toBe("a *** b\nc *** d\n");
   });
 
@@ -169,12 +169,12 @@ describe("the redaction of a secret", () => {
     async (address) => {
       for (const argv of [["check", address], [`--base-url=${address}`]]) {
         const host = testHost();
-        await openScreen({ host, words: screenWords({}), argv }).say(() => address);
+        await openScreen({ host, options: screenWords({}), argv }).writeError(() => address);
         expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
       }
       for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
         const host = testHost({ env: { [name]: address } });
-        await openScreen({ host, words: screenWords({}) }).say(() => address);
+        await openScreen({ host, options: screenWords({}) }).writeError(() => address);
         expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
       }
     },
@@ -183,14 +183,14 @@ describe("the redaction of a secret", () => {
   it("does not include the path of a valid address", async () => {
     const host = testHost();
     const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
-    await openScreen({ host, words: screenWords({}), argv }).say(() => argv.join(" "));
+    await openScreen({ host, options: screenWords({}), argv }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });
 
   it("ignores a secret of three letters or fewer", async () => {
     const host = testHost();
     const screen = screenOn(host);
-    for (const one of ["", " ", "a", "abc"]) screen.hide(one);
+    for (const one of ["", " ", "a", "abc"]) screen.hideSecret(one);
     await printList(screen, listOf("abc a"));
     expect(host.printed()).toBe("abc a\n");
   });

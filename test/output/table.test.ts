@@ -28,7 +28,7 @@ const drawn = async (
   { width, ...typed }: TypedScreen & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
-  await printList(openScreen({ host, words: screenWords({ ...typed, pager: false }) }), { columns, rows });
+  await printList(openScreen({ host, options: screenWords({ ...typed, pager: false }) }), { columns, rows });
   return host.printed().split("\n").slice(0, -1);
 };
 
@@ -135,7 +135,7 @@ describe("a table", () => {
   it("marks a cell with a word and a color", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { mark: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
-    await printList(openScreen({ host, words: screenWords({ pager: false }) }), {
+    await printList(openScreen({ host, options: screenWords({ pager: false }) }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
     });
@@ -144,7 +144,7 @@ describe("a table", () => {
 
   it("puts a mark next to the first column if its own does not fit, and cuts the text before the mark", async () => {
     const mark = ([, date]: readonly string[]) =>
-      date === "2020" ? { text: "past", elsewhere: "gone", tone: "bad" as const } : undefined;
+      date === "2020" ? { text: "past", textInFirstColumn: "gone", tone: "bad" as const } : undefined;
     const columns = [columnAt(0), columnAt(1, { rank: 1, mark })];
     const rows = [
       ["a-name-of-20-letters", "2020"],
@@ -174,13 +174,13 @@ describe("a table", () => {
   it("cuts nothing in a pipe unless COLUMNS limits its width", async () => {
     const long = "x".repeat(300);
     const host = testHost();
-    await printList(openScreen({ host, words: screenWords({ output: "table" }) }), {
+    await printList(openScreen({ host, options: screenWords({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
     });
     expect(host.printed()).toContain(`${long}\n`);
     const narrow = testHost({ env: { COLUMNS: "20" } });
-    await printList(openScreen({ host: narrow, words: screenWords({ output: "table" }) }), {
+    await printList(openScreen({ host: narrow, options: screenWords({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
     });
@@ -190,7 +190,7 @@ describe("a table", () => {
   it("aligns cells of 150,000 letters in a pipe", async () => {
     const long = "x".repeat(150_000);
     const host = testHost();
-    await printList(openScreen({ host, words: screenWords({ output: "table" }) }), {
+    await printList(openScreen({ host, options: screenWords({ output: "table" }) }), {
       columns: [columnAt(0, { heading: "a" }), columnAt(1, { heading: "b" })],
       rows: [[long, "y"], ...Array.from({ length: 20 }, () => ["x", "y"]), ["x", ""]],
     });
@@ -209,13 +209,13 @@ describe("a page", () => {
         const page = {
           sections: [{ title: text, lines: [{ label: label.slice(0, 4), text }], block: `${text}\n${text}` }],
         };
-        await printPage(openScreen({ host, words: screenWords({ pager: false }) }), page);
+        await printPage(openScreen({ host, options: screenWords({ pager: false }) }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
     );
     const pipe = testHost();
     const text = "word ".repeat(100).trim();
-    await printPage(openScreen({ host: pipe, words: screenWords({}) }), { sections: [{ title: "t", block: text }] });
+    await printPage(openScreen({ host: pipe, options: screenWords({}) }), { sections: [{ title: "t", block: text }] });
     expect(pipe.printed()).toBe(`t\n  ${text}\n`);
   });
 });

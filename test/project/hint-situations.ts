@@ -29,7 +29,7 @@ const isVerified = "rollcall catalog verify --local";
 
 /** Every reason whose hint names a command, an option or a variable, if one user on one machine can cause it. */
 export const situations: Readonly<Record<string, Situation>> = {
-  "words-wrong": {
+  "invalid-arguments": {
     fails: "rollcall models --no-such-thing-at-all",
     helps: [["rollcall models --help", says("--sort")]],
   },
@@ -47,7 +47,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall config set xyzxyz 1",
     helps: [["rollcall config list", says("max_request_size")]],
   },
-  "profile-unknown": {
+  "unknown-profile": {
     fails: "rollcall models --profile zzz",
     helps: [
       [
@@ -79,7 +79,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall models --inference-base-url $URL",
     helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"]],
   },
-  "credential-elsewhere": {
+  "credential-wrong-origin": {
     before: "rollcall auth login --with-token --inference-base-url $URL < key",
     fails: "rollcall models --inference-base-url https://other.example",
     helps: [
@@ -89,7 +89,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
     ],
   },
-  "remote-address-wrong": {
+  "invalid-remote-url": {
     fails: "rollcall check http://service.invalid/step.jsonl",
     helps: [["rollcall check http://service.invalid/step.jsonl --insecure-http", says("through the proxy")]],
     // The request goes to a proxy where nothing listens.
@@ -108,7 +108,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     env: { ROLLCALL_API_KEY: "$KEY", HTTP_PROXY: "http://127.0.0.1:1" },
     ends: 5,
   },
-  "split-missing": {
+  "missing-split": {
     fails: "rollcall log m good.jsonl --local",
     helps: [
       [log, isLogged],
@@ -133,7 +133,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall ledger forget --local --before 30d --yes", isLogged],
     ],
   },
-  "where-wrong": {
+  "invalid-filter": {
     fails: "rollcall check good.jsonl --where 'rewrd > 1'",
     helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups	1' .out"]],
   },
@@ -192,7 +192,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: `${log} --ledger new.db --require-ledger`,
     helps: [[`${log} --ledger new.db && ${log} --ledger new.db --require-ledger`, `${isLogged} --ledger new.db`]],
   },
-  "ledger-placeless": {
+  "ledger-location-missing": {
     fails: "rollcall log m good.jsonl --split train",
     helps: [
       [
@@ -218,7 +218,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
     ],
   },
-  "entries-missing": {
+  "no-such-request": {
     before: log,
     fails: "rollcall ledger resolve r12 --resend --local",
     helps: [["rollcall ledger status --local", "grep -q '^r1	logged' .out"]],
@@ -234,7 +234,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     ],
     ends: 7,
   },
-  "rejects-needed": {
+  "rejects-path-missing": {
     fails: "rollcall log m - --split train --local --on-invalid skip < bad.jsonl",
     helps: [
       [
@@ -244,7 +244,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     ],
     ends: 7,
   },
-  "follow-unfit": {
+  "file-not-followable": {
     before: "gzip -k good.jsonl",
     fails: "rollcall log m good.jsonl.gz --follow --split train --local",
     drops: ["--follow"],
@@ -276,7 +276,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall catalog verify --local --file other.json", says("as they were locked in other.json")],
     ],
   },
-  "lock-broken": {
+  "invalid-lock": {
     before: "echo nothing > rollcall.lock.json",
     fails: "rollcall catalog verify --local",
     helps: [
@@ -284,7 +284,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       [`${lock} --file other.json`, `${isVerified} --file other.json`],
     ],
   },
-  "lock-foreign": {
+  "lock-not-overwritten": {
     before: "echo '{\"name\":1}' > rollcall.lock.json",
     fails: lock,
     helps: [[`${lock} --file other.json`, `${isVerified} --file other.json && grep -q name rollcall.lock.json`]],
@@ -306,7 +306,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall catalog show zzz --local",
     helps: [["rollcall catalog all kimi --local", "grep -qi kimi .out"]],
   },
-  "catalog-not-held": {
+  "catalog-not-cached": {
     fails: "rollcall catalog router --offline --inference-base-url $URL --base-url $URL",
     helps: [["rollcall catalog router --base-url $URL", "rollcall catalog router --offline --base-url $URL"]],
     env: { ROLLCALL_ROUTER_PROVIDER: "local" },
@@ -321,7 +321,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     helps: [["rollcall catalog diff one.json two.json", "test -s .out"]],
     drops: ["--exit-code"],
   },
-  "import-unreadable": {
+  "unreadable-import": {
     before: "rollcall config set split train",
     fails: "rollcall config import none.json",
     helps: [
@@ -331,7 +331,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
     ],
   },
-  "import-broken": {
+  "invalid-import-file": {
     before: "rollcall config set split train",
     fails: "rollcall config import good.jsonl",
     helps: [
@@ -351,7 +351,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall call read - --local </dev/null",
     helps: [[`rollcall call read ${call} --local`, `grep -qF "${call}" .out`]],
   },
-  "host-unnamed": {
+  "allow-host-missing": {
     fails: "rollcall serve --host 0.0.0.0 --port 0",
     helps: [
       [
@@ -360,7 +360,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
     ],
   },
-  "address-unusable": {
+  "cannot-listen": {
     fails: "rollcall serve --port $PORT",
     helps: [["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", says("rollcall service at http://")]],
   },
@@ -394,7 +394,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       [`${log} --ledger l.db`, `${isLogged} --ledger l.db`],
     ],
   },
-  "local-key-unusable": {
+  "invalid-local-key": {
     before: `${log}; : > $XDG_DATA_HOME/rollcall/local.key`,
     fails: "rollcall models --local",
     helps: [

@@ -67,7 +67,7 @@ const sideDoors = new Set(["src/service → src/groups/metrics/metrics.ts", "src
  * They are one room until each of them has its index.ts.
  */
 const floors =
-  "check/rules input formats groups/metrics groups/parts check groups groups/choose ledger send send/follow".split(" ");
+  "check/rules input formats groups/metrics groups/parts check groups groups/select ledger send send/follow".split(" ");
 const onPath = new Set(floors.map((floor) => floor.split("/")[0]));
 
 /** Node's modules by the part of the machine that they reach for. */

@@ -50,7 +50,7 @@ const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
 
 /** Files that nothing but other tools' formats, choosing among their trajectories, and files at addresses needs. */
 const readers =
-  /^(?:art|atif|chat-rows|choose|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
+  /^(?:art|atif|chat-rows|select|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
 
 describe("the package", () => {
   let unpacked: string;

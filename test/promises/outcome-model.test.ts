@@ -16,7 +16,7 @@ type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" 
 
 const broken = (bodySent: boolean): Attempt => ({
   kind: "broken",
-  bodySent,
+  isBodySent: bodySent,
   code: "ECONNRESET",
   failure: connectionReset,
 });
@@ -49,7 +49,7 @@ class Service {
         return this.#answer(this.script.shift() ?? "logged", { text: Buffer.concat(chunks).toString(), key });
       },
       target: () => ({ method: "POST", url: "", headers: [] }),
-      patience: () => ({ wait: async () => true }),
+      retryBudget: () => ({ wait: async () => true }),
       close: async () => undefined,
     };
   }
@@ -245,7 +245,7 @@ describe("a series of runs", () => {
       await place.resolve();
       return true;
     };
-    const client = async () => ({ ...service.client(), patience: () => ({ wait }) });
+    const client = async () => ({ ...service.client(), retryBudget: () => ({ wait }) });
     expect((await place.run([1], { onUnknown: "resend", client }))?.failure?.code).toBe("unknown_outcome");
     expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
   });
@@ -274,7 +274,7 @@ describe("a series of runs", () => {
     const place = placeOf(service);
     await place.run([0]);
     service.script = ["lost"];
-    const client = async () => ({ ...service.client(), patience: () => ({ wait: async () => false }) });
+    const client = async () => ({ ...service.client(), retryBudget: () => ({ wait: async () => false }) });
     expect((await place.run([1], { client }))?.status).toBe("unknown");
     const host = testHost();
     const result = await place.run([1], { host: { ...host, now: () => host.now() + agoMs } });

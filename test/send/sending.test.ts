@@ -26,9 +26,9 @@ import { descriptorBytes } from "../../src/input/source.ts";
 import { nothingWritten, openRunLedger } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
-import { frameOf, planRequests } from "../../src/send/plan.ts";
+import { makeEnvelope, planRequests } from "../../src/send/plan.ts";
 import { writeRejects } from "../../src/send/rejects.ts";
-import { mayResend } from "../../src/send/request.ts";
+import { canResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
 import {
   answered,
@@ -226,8 +226,8 @@ describe("a plan", () => {
   /** Plans all groups of a reading. */
   const plan = (reading: Reading, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
     const groups = Uint32Array.from({ length: reading.groups.count }, (_, group) => group);
-    const frame = frameOf(reading, "train");
-    return planRequests(reading, { frame, groups, limit: { bytes: limit, isFound: false }, oneRequest });
+    const frame = makeEnvelope(reading, "train");
+    return planRequests(reading, { frame, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
   };
   const planOf = async (rewards: readonly string[], limit: number) => {
     const reading = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
@@ -276,7 +276,7 @@ describe("an unknown request", () => {
     const request = { input: "a.jsonl", groups: 1, bytes: 10, key: "k", marks: new Uint8Array(16), frame: "" };
     const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
     const facts = { host, runLedger: { echoesKey: true }, idempotency: true, onUnknown: "leave" as const };
-    expect([false, true].map((resendLogged) => mayResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
+    expect([false, true].map((resendLogged) => canResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
   });
 });
 
@@ -284,8 +284,8 @@ describe("one request", () => {
   it("is tried even if the service refused a smaller one, which halves other requests", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
-    await run.hold();
-    await run.sized(150, "refused");
+    await run.acquire();
+    await run.recordSize(150, "refused");
     await run.close();
     const reading = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
     const requests = async (oneRequest: boolean) =>
@@ -350,7 +350,7 @@ describe("an outcome", () => {
   const failure = requestRefused(400, {});
   const broken = (bodySent: boolean): Attempt => ({
     kind: "broken",
-    bodySent,
+    isBodySent: bodySent,
     code: "ECONNRESET",
     failure: connectionReset,
   });
@@ -361,18 +361,18 @@ describe("an outcome", () => {
       limit: 120,
       answer: (_, at) => (at === 2 ? second : answered(200)),
     });
-    return [result.status, result.failure?.code, result.failure?.about.stoppedBy, bodies.length];
+    return [result.status, result.failure?.code, result.failure?.details.stoppedBy, bodies.length];
   };
 
   it("follows the table of outcomes in guarantees.md", async () => {
     const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
       [answered(204), ["logged", undefined, undefined, 2]],
-      [answered(200, { cut: true, bodySent: false }), ["logged", undefined, undefined, 2]],
+      [answered(200, { isCut: true, isBodySent: false }), ["logged", undefined, undefined, 2]],
       [broken(false), ["logged", undefined, undefined, 3]],
       [answered(429), ["logged", undefined, undefined, 3]],
       [answered(408), ["logged", undefined, undefined, 3]],
       [answered(503, { retryAfterMs: 1000 }), ["logged", undefined, undefined, 3]],
-      [answered(500, { bodySent: false }), ["logged", undefined, undefined, 3]],
+      [answered(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
       [answered(413, { failure }), ["partial", "partial", "refused", 2]],
       [answered(400, { failure }), ["partial", "partial", "refused", 2]],
       [answered(302, { failure }), ["partial", "partial", "refused", 2]],
@@ -433,7 +433,7 @@ describe("an outcome", () => {
     });
     const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
     onTestFinished(async () => await next.close());
-    expect(next.maxBytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
+    expect(next.maxBodyBytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
   });
 
   it("halves a request after a 413 whatever the sizes of its groups", async () => {
@@ -503,7 +503,7 @@ describe("an outcome", () => {
     });
     const [path = ""] = filesOf(`\n${group(1)}`);
     const one = await send(await read([path]), { answer: () => answered(413) });
-    expect(one.result.failure?.about.where).toEqual({ file: path, line: 2 });
+    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
   });
 
   it.each([
@@ -529,7 +529,7 @@ describe("an outcome", () => {
     const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
     const third = `{"trajectories":[${trajectory(3)},`.length;
     const common = { rule: "refused-by-service", severity: "error", from: "service" };
-    expect(result.failure?.about.problems).toMatchObject([
+    expect(result.failure?.details.problems).toMatchObject([
       { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
       {
         ...common,
@@ -553,7 +553,7 @@ describe("an outcome", () => {
         return answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
       };
       const { result } = await send(await read([path]), { answer });
-      expect(result.failure?.about.problems).toMatchObject([
+      expect(result.failure?.details.problems).toMatchObject([
         { rule: "refused-by-service", message: "body.trajectory_groups.1.trajectories.0.tools: what" },
       ]);
     }
@@ -585,7 +585,7 @@ describe("an outcome", () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
     expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
-    expect(await rules(answered(200, { cut: true }))).toEqual(["unreadable-response"]);
+    expect(await rules(answered(200, { isCut: true }))).toEqual(["unreadable-response"]);
     expect(await rules(answered(200, { body: Buffer.from("") }))).toEqual([]);
     expect(await rules(answered(200, { body: Buffer.from("null") }))).toEqual([]);
   });
@@ -606,7 +606,7 @@ describe("a run of several requests", () => {
     };
     await send(reading, {
       limit: 160,
-      client: async () => ({ ...client, patience: () => ({ wait }) }),
+      client: async () => ({ ...client, retryBudget: () => ({ wait }) }),
       onProgress: ({ requests, of, bytes, ofBytes, groups, change }) => {
         if (change === undefined) return;
         const { outcome, again, reason, failure: why, ...size } = change;
@@ -672,7 +672,7 @@ describe("a ledger that cannot be used", () => {
   it("ends the run before its first request, and the failure says so", async () => {
     const reading = await read(filesOf(group(1)));
     const sent = send(reading, { ledger: { path: newFolder(), require: false }, answer: () => expect.unreachable() });
-    await expect(sent).rejects.toMatchObject({ code: "storage", about: { unsent: true } });
+    await expect(sent).rejects.toMatchObject({ code: "storage", details: { unsent: true } });
   });
 });
 
@@ -689,7 +689,7 @@ describe("a file that changes while it is sent", () => {
         return answered(200);
       },
     });
-    return [bodies.length, result.failure?.about.stoppedBy ?? "none", result.status];
+    return [bodies.length, result.failure?.details.stoppedBy ?? "none", result.status];
   };
 
   it("stops the run before the next request", async () => {
@@ -760,7 +760,7 @@ describe("a file that changes while it is sent", () => {
       };
       const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
       expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });
-      expect(result.failure).toMatchObject({ kind: "log-partial", about: { stoppedBy: "invalid_input" } });
+      expect(result.failure).toMatchObject({ kind: "log-partial", details: { stoppedBy: "invalid_input" } });
       expect(existsSync(`${path}.rejected`)).toBe(false);
     }
   });

@@ -4,15 +4,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/failure.ts";
 import type { Reading } from "../../src/groups/index.ts";
-import { chunksOf } from "../../src/send/body.ts";
-import { frameOf, requestOf } from "../../src/send/plan.ts";
+import { readBody } from "../../src/send/body.ts";
+import { makeEnvelope, planRequest } from "../../src/send/plan.ts";
 import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
 /** What is given of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
 const spliced = async (reading: Reading, groups: Uint32Array, room: number) => {
-  const frame = frameOf(reading, "train");
-  const request = requestOf(reading, { frame, groups });
+  const frame = makeEnvelope(reading, "train");
+  const request = planRequest(reading, { frame, groups });
   const taken: Buffer[] = [];
   let turns = 0;
   let next = setImmediate(function again() {
@@ -21,7 +21,8 @@ const spliced = async (reading: Reading, groups: Uint32Array, room: number) => {
   });
   let thrown: unknown;
   try {
-    for await (const chunk of chunksOf(reading, { frame, request, room })) taken.push(Buffer.from(chunk));
+    for await (const chunk of readBody(reading, { frame, request, maxChunkBytes: room }))
+      taken.push(Buffer.from(chunk));
   } catch (error) {
     thrown = error;
   }

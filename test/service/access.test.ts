@@ -152,8 +152,8 @@ describe("the service's key", () => {
     writeFileSync(join(dataDir, "local.key"), text);
     const thrown: unknown = await running({ dataDir }).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
-      kind: "local-key-unusable",
-      about: { where: { file: join(dataDir, "local.key") } },
+      kind: "invalid-local-key",
+      details: { where: { file: join(dataDir, "local.key") } },
     });
     expect(readFileSync(join(dataDir, "local.key"), "utf8")).toBe(text);
   });
@@ -225,7 +225,7 @@ describe("an address outside loopback", () => {
   it("needs an allowed host name", async () => {
     const thrown: unknown = await running({ address: "0.0.0.0" }).catch((reason: unknown) => reason);
     expect(thrown).toBeInstanceOf(Failure);
-    expect(thrown).toMatchObject({ kind: "host-unnamed", message: "0.0.0.0 can be reached from other machines" });
+    expect(thrown).toMatchObject({ kind: "allow-host-missing", message: "0.0.0.0 can be reached from other machines" });
   });
 
   it("causes a warning with an allowed host name", async () => {

@@ -68,7 +68,7 @@ describe("a credential from the environment", () => {
     const settings = await home.read();
     const failure = await failureOf(() => settings.credential("log", asked));
     expect(failure).toMatchObject({
-      kind: "credential-unusable",
+      kind: "invalid-credential",
       code: "usage",
       message: `the key from the file that ROLLCALL_API_KEY_FILE names can't be used: it ${wrong}`,
       where: { environment: "ROLLCALL_API_KEY_FILE", file: env.ROLLCALL_API_KEY_FILE },
@@ -90,7 +90,7 @@ describe("a credential from the environment", () => {
     ] as const) {
       const env = { [variable]: "key-1234", [`${variable}_FILE`]: fileOf("key-1234") };
       expect(await failureOf(() => credentialOf(use, { env }))).toMatchObject({
-        kind: "credential-twice",
+        kind: "duplicate-credential",
         code: "usage",
         message: `${variable} and ${variable}_FILE are both set`,
       });
@@ -104,7 +104,7 @@ describe("a credential from the environment", () => {
   ])("fails with the name of its file if that cannot be read (%s)", async (_code, file) => {
     const env = { ROLLCALL_TOKEN_FILE: file() };
     expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
-      kind: "credential-file-unreadable",
+      kind: "unreadable-credential-file",
       code: "usage",
       message: expect.stringContaining(`ROLLCALL_TOKEN_FILE names can't be read: ${env.ROLLCALL_TOKEN_FILE} (`),
     });
@@ -185,7 +185,7 @@ describe("a saved credential", () => {
   it("goes only to the origin that its use had at login", async () => {
     for (const at of ["https://b.example", "http://a.example", "https://a.example:8443"]) {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({
-        kind: "credential-elsewhere",
+        kind: "credential-wrong-origin",
         code: "auth",
         message: `the credential for log in the profile default belongs to ${origin} and does not go to ${at}`,
       });
@@ -193,7 +193,7 @@ describe("a saved credential", () => {
     const settings = await openHome({ logins }).read();
     expect(await settings.credentialSource("log", "https://b.example")).toMatchObject({
       state: "elsewhere",
-      boundTo: origin,
+      boundOrigin: origin,
     });
   });
 
@@ -201,14 +201,14 @@ describe("a saved credential", () => {
     const home = openHome({ logins: { default: { log: { key: 17, origin } } } });
     const failure = await failureOf(async () => (await home.read()).credential("log", asked));
     expect(failure).toMatchObject({
-      kind: "settings-broken",
+      kind: "invalid-settings-file",
       code: "usage",
       where: { file: home.file("credentials.json"), line: 1 },
     });
     const spoiled = openHome();
     writeFileSync(spoiled.file("credentials.json"), '{"profiles": {"default": secret-key-1234', { mode: 0o600 });
     const broken = await failureOf(async () => (await spoiled.read()).credential("log", asked));
-    expect(broken).toMatchObject({ kind: "settings-broken", where: { line: 1, column: 26 } });
+    expect(broken).toMatchObject({ kind: "invalid-settings-file", where: { line: 1, column: 26 } });
     expect(JSON.stringify(broken)).not.toContain("1234");
   });
 

@@ -51,9 +51,9 @@ describe("an import", () => {
     );
     const before = saved(home);
     await expect(importSettings(home.sources, file)).rejects.toMatchObject({
-      kind: "import-refused",
+      kind: "invalid-import-settings",
       code: "invalid_input",
-      about: {
+      details: {
         problems: [
           { file, line: 3, column: 14, path: ["project"], rule: "setting-invalid", severity: "error" },
           { line: 4, column: 14, path: ["api_key"], rule: "secret-in-settings" },
@@ -70,7 +70,7 @@ describe("an import", () => {
 
   it.each(['{"split": }', "", '["split"]'])("fails as invalid input if the text is %j", async (text) => {
     const { home, file } = importing(text);
-    const failure = { kind: "import-broken", code: "invalid_input" };
+    const failure = { kind: "invalid-import-file", code: "invalid_input" };
     expect(await failureOf(() => importSettings(home.sources, file))).toMatchObject(failure);
     const piped = openHome({ stdin: text });
     expect(await failureOf(() => importSettings(piped.sources, "-"))).toMatchObject(failure);
@@ -82,7 +82,7 @@ describe("an import", () => {
     ["it is too large", () => "/dev/zero"],
   ])("fails as invalid input if the file cannot be read: %s", async (why, file) => {
     expect(await failureOf(() => importSettings(openHome().sources, file()))).toMatchObject({
-      kind: "import-unreadable",
+      kind: "unreadable-import",
       code: "invalid_input",
       message: `can't read ${file()}: ${why}`,
     });

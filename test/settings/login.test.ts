@@ -14,7 +14,7 @@ describe("logins", () => {
       token: "key-1234",
     });
     expect((await failureOf(() => credential("log", { origin: "https://m.example", refused: false }))).kind).toBe(
-      "credential-elsewhere",
+      "credential-wrong-origin",
     );
     expect(await logout(home.sources, { only: "log" })).toMatchObject({ removed: ["log"] });
     expect(await logout(home.sources, { only: "log" })).toMatchObject({ removed: [] });
@@ -46,12 +46,12 @@ describe("logins", () => {
       message: "no inference_base_url is set",
     });
     const local = openHome({ flags: { local: true } });
-    expect((await failureOf(() => planned(local))).kind).toBe("options-contradict");
+    expect((await failureOf(() => planned(local))).kind).toBe("conflicting-options");
   });
 
   it("cannot end for a profile that does not exist", async () => {
     const home = openHome({ flags: { profile: "wrok" }, profiles: { work: {} } });
-    expect((await failureOf(() => logout(home.sources, { only: undefined }))).kind).toBe("profile-unknown");
+    expect((await failureOf(() => logout(home.sources, { only: undefined }))).kind).toBe("unknown-profile");
     expect(existsSync(home.file("credentials.json"))).toBe(false);
   });
 });

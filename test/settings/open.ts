@@ -91,7 +91,7 @@ export const failureOf = async (
     await work();
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
-    const { kind, code, message, about } = thrown;
+    const { kind, code, message, details: about } = thrown;
     return { kind, code, message, hint: about.hint, where: about.where };
   }
   throw new Error("it did not fail");

@@ -134,7 +134,7 @@ describe("a profile", () => {
   it("fails with a suggestion and all known profiles if it does not exist", async () => {
     const home = openHome({ flags: { profile: "wrok" }, profiles });
     expect(await failureOf(home.read)).toEqual({
-      kind: "profile-unknown",
+      kind: "unknown-profile",
       code: "usage",
       message: 'there is no profile "wrok"; there are default, local, work, home',
       hint: "did you mean work?",
@@ -158,7 +158,7 @@ describe("a profile", () => {
   it.each(["constructor", "toString", "hasOwnProperty"])(
     "does not exist under the name %s unless it is saved",
     async (profile) => {
-      expect((await failureOf(openHome({ flags: { profile } }).read)).kind).toBe("profile-unknown");
+      expect((await failureOf(openHome({ flags: { profile } }).read)).kind).toBe("unknown-profile");
     },
   );
 
@@ -215,7 +215,7 @@ describe("the profile local", () => {
     ["--profile work", { local: true, profile: "work" }],
   ])("contradicts %s", async (second, flags) => {
     expect(await failureOf(openHome({ flags, profiles: { work: {} } }).read)).toMatchObject({
-      kind: "options-contradict",
+      kind: "conflicting-options",
       code: "usage",
       message: expect.stringContaining(` and ${second} can't go together: `),
     });
@@ -232,7 +232,7 @@ describe("a run without a home folder", () => {
       token: "env-key",
     });
     expect(await failureOf(() => settings.service())).toMatchObject({
-      kind: "place-missing",
+      kind: "folder-unknown",
       code: "storage",
       hint: "ROLLCALL_DATA_DIR=<folder>",
     });

@@ -128,7 +128,7 @@ describe("saved settings", () => {
     expect((await failureOf(() => set(home, "bse_url", "x"))).hint).toBe("did you mean base_url?");
     expect(await failureOf(() => set(home, "project", "alpha"))).toMatchObject({ kind: "setting-invalid" });
     const local = openHome({ flags: { local: true } });
-    expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("options-contradict");
+    expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("conflicting-options");
     expect([readdirSync(home.folder), readdirSync(local.folder)]).toEqual([[], []]);
     await set(local, "split", "train");
     expect(saved(local)).toEqual({ profiles: { local: { split: "train" } } });
@@ -149,7 +149,7 @@ describe("a settings file", () => {
     writeFileSync(home.file("settings.json"), bytes, { mode: 0o600 });
     const where = { file: home.file("settings.json"), ...place };
     const failure = {
-      kind: "settings-broken",
+      kind: "invalid-settings-file",
       code: "usage",
       message: expect.stringMatching(new RegExp(`settings\\.json(:\\d+:\\d+)? can't be used: ${wrong}$`)),
       hint: "correct it, or move it away; rollcall leaves it as it is",
@@ -172,7 +172,7 @@ describe("a settings file", () => {
     const home = openHome();
     mkdirSync(home.file("settings.json"));
     const failure = {
-      kind: "place-unusable",
+      kind: "inaccessible-file",
       code: "storage",
       message: expect.stringMatching(/^can't read .*: it is not a file$/),
     };
@@ -226,7 +226,7 @@ describe("concurrent writers", () => {
       },
     };
     const failure = await failureOf(() => setSetting({ ...home.sources, host }, { name: "split", value: "train" }));
-    expect(failure).toMatchObject({ kind: "place-busy", code: "storage" });
+    expect(failure).toMatchObject({ kind: "settings-locked", code: "storage" });
     expect(saved(home)).toEqual({ profiles: {} });
     lock?.release();
     await set(home, "split", "train");
@@ -254,7 +254,7 @@ describe("a failed write", () => {
       flags: { base_url: "https://a.example" },
     });
     const failure = {
-      kind: "place-unusable",
+      kind: "inaccessible-file",
       code: "storage",
       message: `can't write ${join(file, "below", "settings.json")}: a part of the path is a file`,
     };
@@ -265,7 +265,7 @@ describe("a failed write", () => {
   it("names ROLLCALL_CONFIG_DIR if there is no home folder", async () => {
     const home = openHome({ env: { ROLLCALL_CONFIG_DIR: "" } });
     expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({
-      kind: "place-missing",
+      kind: "folder-unknown",
       code: "storage",
       hint: "ROLLCALL_CONFIG_DIR=<folder>",
     });
@@ -282,7 +282,7 @@ describe("a failed write", () => {
       // Home for the lock and for a part of the new file.
       writeFileSync(join(disk.folder, "ballast"), "x".repeat(28_000));
       expect(await failureOf(() => set(home, "split", "b"))).toMatchObject({
-        kind: "place-unusable",
+        kind: "inaccessible-file",
         code: "storage",
         message: expect.stringMatching(/^can't write .*: the disk is full$/),
       });
@@ -300,7 +300,7 @@ describe("a failed write", () => {
     const failure = await failureOf(() => set(home, "split", "b"));
     chmodSync(home.folder, 0o700);
     expect(failure).toMatchObject({
-      kind: "place-unusable",
+      kind: "inaccessible-file",
       code: "storage",
       message: expect.stringContaining("permission denied"),
     });

@@ -1,6 +1,6 @@
 /** Runs a command line in the test's own process, on a host of the test: a tenth of the time of the built program. */
 import type { Host, Terminal } from "../../src/host.ts";
-import { runOn } from "../../src/run.ts";
+import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
 import { outputFaults } from "./outputs.ts";
 import type { Ran } from "./run.ts";
@@ -25,7 +25,7 @@ export const runHere = async (
   { env = {}, stdin = "", damaged = false }: HereOptions = {},
 ): Promise<Ran> => {
   const host = testHost({ env, stdin });
-  const ran = { code: await runOn(host, args), stdout: host.printed(), stderr: host.said() };
+  const ran = { code: await runCommandLine(host, args), stdout: host.printed(), stderr: host.said() };
   const faults = damaged ? [] : outputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
@@ -38,7 +38,7 @@ export const runHereOnTerminal = async (
 ): Promise<{ readonly code: number; readonly written: string }> => {
   const terminal: Partial<Terminal> = { stdin: true, stdout: true, stderr: true, columns, rows: 200 };
   const host = testHost({ env, terminal });
-  const code = await runOn({ ...host, stderr: host.stdout, sleep: untilAborted }, args);
+  const code = await runCommandLine({ ...host, stderr: host.stdout, sleep: untilAborted }, args);
   // A terminal starts each line at its first column.
   return { code, written: host.printed().replaceAll("\n", "\r\n") };
 };

@@ -24,7 +24,7 @@ export const testHost = ({
   return {
     env,
     platform: "linux",
-    words: [],
+    argv: [],
     nodeVersion: process.versions.node,
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: stdout.stream,

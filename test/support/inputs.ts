@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
 import { type Judgement, type Sharing, warningRules } from "../../src/check/index.ts";
-import { noConnection } from "../../src/client/failures.ts";
+import { connectionFailed } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { type Reading, readTrajectories } from "../../src/groups/index.ts";
 import type { Tally } from "../../src/groups/metrics/metrics.ts";
@@ -146,8 +146,8 @@ export const answered = (status: number, more: Partial<Extract<Attempt, { kind: 
   retryAfterMs: undefined,
   idempotencyKey: undefined,
   body: Buffer.from("{}"),
-  cut: false,
-  bodySent: true,
+  isCut: false,
+  isBodySent: true,
   failure: undefined,
   ...more,
 });
@@ -171,7 +171,7 @@ export const keepingClient = (
       return await answer(whole, bodies.length);
     },
     target: () => ({ method: "POST", url: "", headers: [] }),
-    patience: () => ({ wait: async () => true }),
+    retryBudget: () => ({ wait: async () => true }),
     close: async () => undefined,
   };
 };
@@ -197,16 +197,16 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onUnknown: "stop",
   rejects: undefined,
   redact: (json) => json,
-  compress: undefined,
+  compression: undefined,
   onSlow: () => undefined,
   onWait: () => undefined,
   onAway: () => undefined,
   onProgress: () => undefined,
-  onSettling: () => undefined,
+  onResend: () => undefined,
 });
 
 /** The failure for a connection that was reset. */
-export const connectionReset = noConnection(
+export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
   { route: { to: { hostAndPort: "service:80" }, proxy: undefined }, silenceMs: 1000, tries: 1, setting: "base_url" },
 );

@@ -21,7 +21,7 @@ import { expect, onTestFinished } from "vitest";
 import { version } from "../../package.json" with { type: "json" };
 import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
-import { runOn } from "../../src/run.ts";
+import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
 import { outputFaults } from "./outputs.ts";
 import { listening } from "./server.ts";
@@ -102,8 +102,8 @@ const openStage = (folder: string, service: Service) => {
     const end = new AbortController();
     const base = testHost({ env: { ...environment, ...own } });
     const now = () => base.now() + movedMs;
-    const host: Host = { ...base, words: args, now, signal: end.signal, sleep: (_, signal) => neverUnless(signal) };
-    const ended = runOn(host, args);
+    const host: Host = { ...base, argv: args, now, signal: end.signal, sleep: (_, signal) => neverUnless(signal) };
+    const ended = runCommandLine(host, args);
     const printed = () => base.printed() + base.said();
     let isOver = false;
     void ended.then(() => {
@@ -180,7 +180,7 @@ const openStage = (folder: string, service: Service) => {
       ...base,
       signal: end.signal,
       ...(columns !== undefined && typeof stdin === "string" ? { stdin: typing(stdin) } : {}),
-      words: args,
+      argv: args,
       nodeVersion: "20.0.0",
       now: () => base.now() + movedMs,
       elapsed: () => movedMs,
@@ -194,7 +194,7 @@ const openStage = (folder: string, service: Service) => {
         else if (line) appendFileSync(args[2] ?? "", `${line}\n`);
       },
     };
-    const code = await runOn(host, args);
+    const code = await runCommandLine(host, args);
     const printed = { code, stdout: base.printed(), stderr: base.said() };
     const faults = outputFaults({ args, ...printed });
     if (faults.length > 0) throw new Error(faults.join("\n"));

@@ -1,16 +1,16 @@
 /** Problems being collected: all are counted, a bounded number of each rule is kept, and the first of each rule in each input. */
 import type { Problem, Severity } from "../../failure.ts";
-import { type Judgement, lenient, type RuleData, type RuleName, ruleOf, subjectOf } from "./rules.ts";
-import { withoutSecrets } from "./secrets.ts";
+import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
+import { redactText } from "./secrets.ts";
 
 /** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
-const maxKept = 1000;
+const maxPerRule = 1000;
 
 /** The same of errors if what is rejected is written aside: a line of which no error was kept is read once more. */
-const maxKeptAside = 100_000;
+const maxPerRuleWithRejects = 100_000;
 
 /** Where a problem is: whatever of it is known. */
-export type Spot = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
+export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 
 /** How often a rule was broken. */
 export interface RuleCount {
@@ -20,13 +20,17 @@ export interface RuleCount {
 }
 
 /** A problem as data: the rule's words about it, without what looks like a secret, and where it is. */
-export const problemOf = <Name extends RuleName>(name: Name, data: RuleData<Name>, spot: Spot = {}): Problem => {
-  const { severity, says, advice } = ruleOf(name);
-  const [message, own] = [withoutSecrets(says(data)), withoutSecrets(advice(data))];
+export const createProblem = <Name extends RuleName>(
+  name: Name,
+  data: RuleData<Name>,
+  spot: ProblemLocation = {},
+): Problem => {
+  const { severity, message: says, advice } = getRule(name);
+  const [message, own] = [redactText(says(data)), redactText(advice(data))];
   return { ...spot, rule: name, severity, message, advice: own };
 };
 
-interface OfRule {
+interface RuleProblems {
   readonly severity: Severity;
   count: number;
   readonly kept: Problem[];
@@ -35,29 +39,29 @@ interface OfRule {
 }
 
 /** Problems as they go from one thread to another, by their rules. */
-export type PackedProblems = ReadonlyMap<string, OfRule>;
+export type ProblemsData = ReadonlyMap<string, RuleProblems>;
 
 /** What has a line, that many lines further down. */
-export const movedDown = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
+export const shiftLine = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
   located.line === undefined || lines === 0 ? located : { ...located, line: located.line + lines };
 
 /** Problems being collected. */
 export class Problems {
-  readonly judgement: Judgement;
-  readonly #byRule = new Map<string, OfRule>();
-  readonly #ofInput = new Set<string>();
+  readonly strictness: Strictness;
+  readonly #byRule = new Map<string, RuleProblems>();
+  readonly #inputRules = new Set<string>();
   /** The input that is looked at. */
   #input: string | undefined;
   /** Rules of which enough were kept before these. */
-  readonly #enough: ReadonlySet<string>;
+  readonly #fullRules: ReadonlySet<string>;
 
-  constructor(judgement: Judgement = lenient, enough: ReadonlySet<string> = new Set()) {
-    this.judgement = judgement;
-    this.#enough = enough;
+  constructor(judgement: Strictness = defaultStrictness, fullRules: ReadonlySet<string> = new Set()) {
+    this.strictness = judgement;
+    this.#fullRules = fullRules;
   }
 
   /** What is reported from now on is of such an input: however many were kept before, its first of each rule is kept too. */
-  of(input: string | undefined): void {
+  setInput(input: string | undefined): void {
     this.#input = input;
   }
 
@@ -65,18 +69,18 @@ export class Problems {
    * Adds a problem; where it is is only asked for if it is kept.
    * Gives how serious the run takes it; undefined if its rule is silent.
    */
-  report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => Spot): Severity | undefined {
-    if (this.judgement.allowed.has(name)) return undefined;
-    const own = this.#ofRule(name, this.judgement.strict ? "error" : ruleOf(name).severity);
+  report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => ProblemLocation): Severity | undefined {
+    if (this.strictness.allowed.has(name)) return undefined;
+    const own = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     own.count++;
-    if (this.isKept(name)) {
-      own.kept.push({ ...problemOf(name, data, spot()), severity: own.severity });
+    if (this.canKeep(name)) {
+      own.kept.push({ ...createProblem(name, data, spot()), severity: own.severity });
       own.lastInput = this.#input;
     }
     return own.severity;
   }
 
-  #ofRule(name: string, severity: Severity): OfRule {
+  #entryFor(name: string, severity: Severity): RuleProblems {
     const own = this.#byRule.get(name) ?? { severity, count: 0, kept: [], lastInput: undefined };
     if (own.count === 0) this.#byRule.set(name, own);
     return own;
@@ -84,34 +88,34 @@ export class Problems {
 
   /** Rules of which no other problem would be kept. */
   get enough(): ReadonlySet<string> {
-    return new Set([...this.#enough, ...[...this.#byRule.keys()].filter((name) => !this.isKept(name))]);
+    return new Set([...this.#fullRules, ...[...this.#byRule.keys()].filter((name) => !this.canKeep(name))]);
   }
 
   /** True if another problem of a rule would be kept. */
-  isKept(name: string): boolean {
+  canKeep(name: string): boolean {
     const own = this.#byRule.get(name);
-    const isWanted = !this.judgement.allowed.has(name) && !this.#enough.has(name);
-    return isWanted && (own === undefined || this.#hasRoom(own, this.#input));
+    const isWanted = !this.strictness.allowed.has(name) && !this.#fullRules.has(name);
+    return isWanted && (own === undefined || this.#canAdd(own, this.#input));
   }
 
-  #hasRoom({ severity, kept, lastInput }: OfRule, input: string | undefined): boolean {
-    const max = this.judgement.setsAside === true && severity === "error" ? maxKeptAside : maxKept;
+  #canAdd({ severity, kept, lastInput }: RuleProblems, input: string | undefined): boolean {
+    const max = this.strictness.writesRejects === true && severity === "error" ? maxPerRuleWithRejects : maxPerRule;
     return kept.length < max || lastInput !== input;
   }
 
   /** What a rule says is of the input as a whole, as it is of every rule that is about one. */
-  breakInput(name: RuleName): void {
-    this.#ofInput.add(name);
+  breakWholeInput(name: RuleName): void {
+    this.#inputRules.add(name);
   }
 
   /** True if an error is about the input as a whole, so that no group of it can be sent without the others. */
-  get breaksInput(): boolean {
-    const isOfInput = (rule: string): boolean => this.#ofInput.has(rule) || subjectOf(rule) === "input";
+  get isInputBroken(): boolean {
+    const isOfInput = (rule: string): boolean => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
   /** Moves those that were kept to another place, if there is one. */
-  async move(placeOf: (problem: Problem) => Promise<Spot | undefined>): Promise<void> {
+  async relocate(placeOf: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { kept } of this.#byRule.values()) {
       for (const [at, problem] of kept.entries()) {
         const spot = await placeOf(problem);
@@ -123,25 +127,25 @@ export class Problems {
   }
 
   /** Takes all problems of a rule back. */
-  drop(name: RuleName): void {
+  dropRule(name: RuleName): void {
     this.#byRule.delete(name);
   }
 
   /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
-  merge(later: PackedProblems, lines: number): void {
+  merge(later: ProblemsData, lines: number): void {
     for (const [name, { severity, count, kept }] of later) {
-      const own = this.#ofRule(name, severity);
+      const own = this.#entryFor(name, severity);
       own.count += count;
       for (const problem of kept) {
-        if (!this.#hasRoom(own, problem.file)) continue;
-        own.kept.push(movedDown(problem, lines));
+        if (!this.#canAdd(own, problem.file)) continue;
+        own.kept.push(shiftLine(problem, lines));
         own.lastInput = problem.file;
       }
     }
   }
 
   /** Those so far, or the errors among them, to be added to others. */
-  pack(severity?: "error"): PackedProblems {
+  toData(severity?: "error"): ProblemsData {
     return new Map([...this.#byRule].filter(([, own]) => severity === undefined || own.severity === severity));
   }
 

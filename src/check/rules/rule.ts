@@ -4,19 +4,19 @@ import type { Severity } from "../../failure.ts";
 /** A rule: what it says is made of `Data`. */
 export interface Rule<Data> {
   readonly severity: Severity;
-  readonly says: (data: Data) => string;
+  readonly message: (data: Data) => string;
   /** What it says without anything that stood in the file; undefined if its words have nothing of it. */
-  readonly quiet: string | undefined;
+  readonly redactedMessage: string | undefined;
   readonly advice: (data: Data) => string;
   /** Why it is a rule, in a sentence or two. */
   readonly why: string;
   /** What it is about: a value; a group or trajectory as a whole, so no value is shown; an input, which no rejected group fixes. */
   readonly about: "value" | "whole" | "input";
-  readonly example: Inputs | Said<Data>;
+  readonly example: ExampleInputs | ExampleProblem<Data>;
 }
 
 /** Inputs that break a rule, and how they are read. */
-export interface Inputs {
+export interface ExampleInputs {
   /** Contents of files, by the names that they are given; undefined is a name without a file. */
   readonly files: Readonly<Record<string, string | Uint8Array | undefined>>;
   readonly split?: string;
@@ -26,52 +26,58 @@ export interface Inputs {
 }
 
 /** The data of a problem, and its position, if no text alone breaks the rule: files, requests, answers, the ledger. */
-export interface Said<Data> {
+export interface ExampleProblem<Data> {
   readonly said: Data;
-  readonly where: { readonly file?: string; readonly line?: number };
+  readonly location: { readonly file?: string; readonly line?: number };
 }
 
 /** A rule as it is written down. `quiet` is left out if its words are made of counts, types and the interface's names alone. */
-interface Written<Data> {
-  readonly says: string | ((data: Data) => string);
-  readonly quiet?: string;
+interface RuleDefinition<Data> {
+  readonly message: string | ((data: Data) => string);
+  readonly redactedMessage?: string;
   readonly advice: string | ((data: Data) => string);
   readonly why: string;
   /** A text is the content of the one file. */
-  readonly example: string | Uint8Array | Inputs | Said<Data>;
+  readonly example: string | Uint8Array | ExampleInputs | ExampleProblem<Data>;
 }
 
-const rulesOf =
+const ruleFactory =
   (severity: Severity, about: Rule<undefined>["about"] = "value") =>
-  <Data = undefined>({ says, quiet, advice, why, example }: Written<Data>): Rule<Data> => ({
+  <Data = undefined>({
+    message: says,
+    redactedMessage: quiet,
+    advice,
+    why,
+    example,
+  }: RuleDefinition<Data>): Rule<Data> => ({
     severity,
-    says: typeof says === "string" ? () => says : says,
-    quiet,
+    message: typeof says === "string" ? () => says : says,
+    redactedMessage: quiet,
     advice: typeof advice === "string" ? () => advice : advice,
     why,
     about,
-    example: typeof example === "string" || example instanceof Uint8Array ? file(example) : example,
+    example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
   });
 
 /** A rule that can't be silenced. */
-export const error = rulesOf("error");
-export const errorOfWhole = rulesOf("error", "whole");
-export const errorOfInput = rulesOf("error", "input");
+export const error = ruleFactory("error");
+export const errorOfGroup = ruleFactory("error", "whole");
+export const errorOfInput = ruleFactory("error", "input");
 
 /** A rule that `--strict` makes an error, and `--allow` silences. */
-export const warning = rulesOf("warning");
-export const warningOfWhole = rulesOf("warning", "whole");
+export const warning = ruleFactory("warning");
+export const warningOfGroup = ruleFactory("warning", "whole");
 
 /** A file of the content, and how it is read. */
-export const file = (content: string | Uint8Array, how: Omit<Inputs, "files"> = {}): Inputs => ({
+export const fileExample = (content: string | Uint8Array, how: Omit<ExampleInputs, "files"> = {}): ExampleInputs => ({
   files: { "step.jsonl": content },
   ...how,
 });
 
 /** The data of a problem, and its position. */
-export const said = <Data>(data: Data, name?: string, line?: number): Said<Data> => ({
+export const problemExample = <Data>(data: Data, name?: string, line?: number): ExampleProblem<Data> => ({
   said: data,
-  where: { ...(name === undefined ? {} : { file: name }), ...(line === undefined ? {} : { line }) },
+  location: { ...(name === undefined ? {} : { file: name }), ...(line === undefined ? {} : { line }) },
 });
 
 /** A message of each side. */
@@ -79,9 +85,9 @@ export const question = '{"role":"user","content":"2+2?"}';
 export const answer = '{"role":"assistant","content":"4"}';
 
 /** A message that calls a tool, and its result. */
-export const called =
+export const toolCallMessage =
   '{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"search","arguments":"{}"}}]}';
-export const result = '{"role":"tool","tool_call_id":"a","content":"found"}';
+export const toolResult = '{"role":"tool","tool_call_id":"a","content":"found"}';
 
 /** A trajectory; `more` are further members. */
 export const trajectory = (reward: string | number, more = "", turns = `${question},${answer}`): string =>

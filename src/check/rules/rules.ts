@@ -1,6 +1,6 @@
 /** Every rule that input is held against, by its name (a promise to users), and how strictly a run judges by them. */
-import { optionValueWrong } from "../../failures.ts";
-import { nearest } from "../../nearest.ts";
+import { invalidOptionValue } from "../../failures.ts";
+import { findNearest } from "../../nearest.ts";
 import { fileRules, jsonRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
 import type { Rule } from "./rule.ts";
@@ -23,7 +23,7 @@ export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<
 
 const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
 
-export const ruleOf = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
+export const getRule = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
 
 const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name);
 
@@ -33,7 +33,7 @@ export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleNa
 export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
 /** What the rule of a name is about; undefined if there is none. */
-export const subjectOf = (name: string): Rule<unknown>["about"] | undefined =>
+export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>
   isRuleName(name) ? rules[name].about : undefined;
 
 /** Former names of warnings, so that `--allow` and `explain` can give the present one. */
@@ -70,38 +70,38 @@ export const presentRuleName = (name: string): RuleName | undefined =>
   Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
 
 /** What a problem says, without anything that stood in the file. */
-export const quietMessage = ({ rule, message }: { readonly rule: string; readonly message: string }): string =>
-  (isRuleName(rule) ? rules[rule].quiet : undefined) ?? message;
+export const redactMessage = ({ rule, message }: { readonly rule: string; readonly message: string }): string =>
+  (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
 /** What a run makes of warnings (checking.md). */
-export interface Judgement {
+export interface Strictness {
   readonly strict: boolean;
   readonly allowed: ReadonlySet<string>;
   /** True if what is rejected is written aside: the reason of each line is wanted then, and not only of the first thousand. */
-  readonly setsAside?: boolean;
+  readonly writesRejects?: boolean;
 }
 
 /** Warnings warn, and no rule is silent. */
-export const lenient: Judgement = { strict: false, allowed: new Set() };
+export const defaultStrictness: Strictness = { strict: false, allowed: new Set() };
 
-/** What was typed, as it is meant. @throws Failure `option-value-wrong` for what is not the rule of a warning */
-export const judgementOf = ({
+/** What was typed, as it is meant. @throws Failure `invalid-option-value` for what is not the rule of a warning */
+export const parseStrictness = ({
   strict,
   allow,
 }: {
   readonly strict: boolean;
   readonly allow: readonly string[];
-}): Judgement => {
+}): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
   const present = presentRuleName(wrong);
   const expected = isRuleName(wrong)
     ? "a warning, because errors cannot be silenced"
     : "a rule name, shown in brackets after a warning, such as unknown-role";
-  throw optionValueWrong({
+  throw invalidOptionValue({
     option: "--allow",
     value: wrong,
     wanted: present === undefined ? expected : `${present}, the present name of this rule`,
-    suggestion: present ?? (isRuleName(wrong) ? undefined : nearest(wrong, warningRules)),
+    suggestion: present ?? (isRuleName(wrong) ? undefined : findNearest(wrong, warningRules)),
   });
 };

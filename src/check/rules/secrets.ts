@@ -8,7 +8,7 @@ interface Secret extends Span {
 }
 
 /** Formats of keys. They are looked for where a run of key characters begins. */
-const formats: readonly (readonly [kind: string, pattern: RegExp])[] = [
+const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
   ["an API key of OpenAI", /^sk-[\w-]{20,}/],
@@ -38,9 +38,9 @@ const [minRun, maxRun] = [20, 400];
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
 /** 1 for the two bytes that each format begins with. */
-const beginnings = new Uint8Array(2 ** 16);
+const keyPrefixes = new Uint8Array(2 ** 16);
 for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
-  beginnings[Buffer.from(both).readUInt16BE()] = 1;
+  keyPrefixes[Buffer.from(both).readUInt16BE()] = 1;
 }
 
 /** Finds where the first run of so many key characters begins in the bytes; the end if there is none. */
@@ -48,27 +48,27 @@ type FindRun = (from: number, end: number, length: number) => number;
 
 const none: readonly Secret[] = [];
 
-export const secretsIn = (bytes: Buffer, { start, end }: Span, findRun: FindRun): readonly Secret[] => {
+export const findSecrets = (bytes: Buffer, { start, end }: Span, findRun: FindRun): readonly Secret[] => {
   let found = none;
   for (let at = findRun(start, end, minRun); at < end; at = findRun(at, end, minRun)) {
-    const secret = secretAt(bytes, at, end);
+    const secret = matchSecret(bytes, at, end);
     if (secret !== undefined) found = [...found, secret];
     while (at < end && isKeyByte[bytes[at] ?? 0] === 1) at++;
   }
   return found;
 };
 
-const secretAt = (bytes: Buffer, from: number, end: number): Secret | undefined => {
+const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefined => {
   // A letter after a backslash is the end of an escape: `\nsk-…`.
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
     return { start, end: Math.min(end, start + maxRun), kind: "a private key" };
-  if (beginnings[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return undefined;
+  if (keyPrefixes[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return undefined;
   const text = bytes.toString("latin1", start, Math.min(end, start + maxRun));
-  for (const [kind, pattern] of formats) {
+  for (const [kind, pattern] of keyFormats) {
     const [key] = pattern.exec(text) ?? [];
-    if (key !== undefined) return isMadeUp(key) ? undefined : { start, end: start + key.length, kind };
+    if (key !== undefined) return isPlaceholder(key) ? undefined : { start, end: start + key.length, kind };
   }
   return undefined;
 };
@@ -80,20 +80,22 @@ const isPrivateKey = (bytes: Buffer, at: number): boolean =>
   /-----BEGIN [A-Z ]*PRIVATE KEY-----\\+$/.test(bytes.toString("latin1", Math.max(0, at - 60), at));
 
 /** Different characters that a key has at least. */
-const minCharacters = 10;
+const minDistinctCharacters = 10;
 
 /** True if it is what documents write in a key's place. */
-const isMadeUp = (key: string): boolean =>
-  new Set(key).size < minCharacters || !/\d/.test(key) || /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);
+const isPlaceholder = (key: string): boolean =>
+  new Set(key).size < minDistinctCharacters ||
+  !/\d/.test(key) ||
+  /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);
 
-const blot = "***";
+const redaction = "***";
 
 /** The same formats anywhere in a text, and private keys that begin or end outside it. */
-const anywhere = new RegExp(
+const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
     "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
-    ...formats.map(([, pattern]) => pattern.source.slice(1)),
+    ...keyFormats.map(([, pattern]) => pattern.source.slice(1)),
     // Weights & Biases also has keys that look like the id of a commit: one is such a key if its name says so.
     "(?<![\\w])[0-9a-f]{40}(?!\\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\\W{1,8}[0-9a-f]{40})",
   ].join("|"),
@@ -101,26 +103,26 @@ const anywhere = new RegExp(
 );
 
 /** A text, and a range in it. */
-interface Marked {
+interface TextRange {
   readonly text: string;
   readonly from: number;
   readonly to: number;
 }
 
 /** The text without secrets. */
-export const withoutSecrets = (text: string): string => text.replace(anywhere, blot);
+export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
 /** The text without secrets; the range moves with what is around it. */
-export const blotSecrets = ({ text, from, to }: Marked): Marked => {
+export const redactSecrets = ({ text, from, to }: TextRange): TextRange => {
   let [start, end] = [from, to];
   /** Characters by which the blots so far are shorter than their keys. */
   let shorter = 0;
-  for (const { 0: key, index } of text.matchAll(anywhere)) {
+  for (const { 0: key, index } of text.matchAll(anyKeyFormat)) {
     const [at, after] = [index - shorter, index + key.length];
-    shorter += key.length - blot.length;
+    shorter += key.length - redaction.length;
     // What begins or ends inside a key begins or ends with its blot.
     if (from > index) start = from >= after ? from - shorter : at;
     if (to > index) end = Math.max(to, after) - shorter;
   }
-  return { text: withoutSecrets(text), from: start, to: Math.max(start, end) };
+  return { text: redactText(text), from: start, to: Math.max(start, end) };
 };

@@ -45,7 +45,7 @@ const options = {
 };
 
 /** What was typed for `call read`. */
-export type TypedRead = Values<typeof args & typeof options>;
+export type CallReadOptions = Values<typeof args & typeof options>;
 
 const examples = [
   "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",

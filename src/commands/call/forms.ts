@@ -1,5 +1,5 @@
 /** The forms that `call read` prints calls in: pages, lines, a summary, one value of each, or lines for `log`. */
-import type { CallUnfit } from "../../calls/failures.ts";
+import type { ConversionObstacle } from "../../calls/failures.ts";
 import {
   type CallPath,
   type Converted,
@@ -18,44 +18,44 @@ import { matchesPattern } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
-import { optionNeeds } from "../../failures.ts";
-import { type Spelled, textFrom } from "../../json/spelled.ts";
+import { requiredOptionMissing } from "../../failures.ts";
+import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { printCallSummary, printCalls, printList } from "../../output/index.ts";
-import { callPathMissing, callsUnfit } from "../failures.ts";
-import { ownColumns } from "../lists/own.ts";
-import type { TypedRead } from "./command.ts";
+import { callPathMissing, callsUnconvertible } from "../failures.ts";
+import { keyColumns } from "../lists/object-list.ts";
+import type { CallReadOptions } from "./command.ts";
 
 /** A call, as it was asked for. */
 export interface ReadCall {
   readonly id: string;
-  readonly call: Spelled;
+  readonly call: RawJson;
   /** The whole reply, which holds it under `call`. */
   readonly reply: Uint8Array;
 }
 
-interface CallResults {
-  take(call: ReadCall): Promise<void>;
+interface CallPrinter {
+  add(call: ReadCall): Promise<void>;
   /** Prints what had to wait for the last call. Returns what could not be done. */
-  end(about: Ended): Promise<Failure | undefined>;
+  finish(about: ReadTotals): Promise<Failure | undefined>;
   /** Prints what a person can use of what waited, if something else ends the run. */
-  cut?(): Promise<void>;
+  interrupt?(): Promise<void>;
 }
 
 /** Calls that were asked for, that do not exist, and that were left out by a choice; undefined without a choice. */
-interface Ended {
-  readonly asked: number;
+interface ReadTotals {
+  readonly requested: number;
   readonly missing: number;
-  readonly chosen: number | undefined;
+  readonly filteredOut: number | undefined;
 }
 
 /** Opens results. The prefix is the deployment's own word. */
-type Form = (context: Context, typed: TypedRead, vendorPrefix: string) => CallResults;
+type Form = (context: Context, typed: CallReadOptions, vendorPrefix: string) => CallPrinter;
 
 /** Tells which calls are meant: those in a state, of an operation, of a model. Undefined if all are. */
-export const choiceMeant = (
-  { failed, running, op, model }: TypedRead,
+export const createCallFilter = (
+  { failed, running, op, model }: CallReadOptions,
   prefix: string,
-): ((call: Spelled) => boolean) | undefined => {
+): ((call: RawJson) => boolean) | undefined => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
   const named = (pattern = "") => {
@@ -69,23 +69,23 @@ export const choiceMeant = (
     (model === undefined || modelsOf(call, prefix).some(isModel));
 };
 
-/** The form that is asked for. @throws Failure `option-value-wrong`, `options-contradict`, `option-needs` */
-export const formMeant = (context: Context, typed: TypedRead): Form => {
+/** The form that is asked for. @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
+export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   requireOneForm(context, typed);
   const { as, reward, rewardFrom } = typed;
   if ((reward ?? rewardFrom) !== undefined && as !== "trajectory") {
-    throw optionNeeds(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
+    throw requiredOptionMissing(reward === undefined ? "--reward-from" : "--reward", "--as trajectory");
   }
   if (typed.list) return listForm;
   if (typed.summary) return summaryForm;
   if (typed.path !== undefined) return valueForm(parsePath(typed.path, "--path"));
   if (as === "messages") return lineForm("messages", messagesOf);
   if (as !== "trajectory") return pageForm;
-  const from = rewardMeant(reward, rewardFrom);
+  const from = selectReward(reward, rewardFrom);
   return lineForm("trajectory", (call) => trajectoryOf(call, from));
 };
 
-const requireOneForm = ({ screen: { fields, format } }: Context, typed: TypedRead): void => {
+const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
   const { as, list, path, noContent } = typed;
   const [first, second] = [
     ...(typed.summary ? ["--summary"] : []),
@@ -110,7 +110,7 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: TypedRea
   }
 };
 
-const rewardMeant = (reward: string | undefined, path: string | undefined): Parameters<typeof trajectoryOf>[1] => {
+const selectReward = (reward: string | undefined, path: string | undefined): Parameters<typeof trajectoryOf>[1] => {
   if (reward === undefined) {
     return path === undefined ? { kind: "attributes" } : { kind: "path", path: parsePath(path, "--reward-from") };
   }
@@ -122,55 +122,55 @@ const rewardMeant = (reward: string | undefined, path: string | undefined): Para
 };
 
 /** From so many pages of calls that were chosen among others on, a person may want a shorter form. */
-const manyPages = 3;
+const manyCalls = 3;
 
 const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
   const markdown = typed.as === "markdown";
   const printer = printCalls({ screen, asked: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
   let count = 0;
   return {
-    take: async ({ call, reply }) => {
+    add: async ({ call, reply }) => {
       count++;
       await printer.print(call, reply);
     },
-    end: async ({ asked, chosen }) => {
+    finish: async ({ requested: asked, filteredOut: chosen }) => {
       const mayBeEmpty = (chosen !== undefined && chosen > 0) || asked === 0;
-      await printer.end({ several: asked > 1 || chosen !== undefined, mayBeEmpty });
+      await printer.end({ hasSeveral: asked > 1 || chosen !== undefined, canBeEmpty: mayBeEmpty });
       const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
-      if (chosen !== undefined && isPages && count >= manyPages)
+      if (chosen !== undefined && isPages && count >= manyCalls)
         screen.notice(`${count} calls are shown whole: --list has a line of each`);
       return undefined;
     },
-    ...(printer.cut === undefined ? {} : { cut: printer.cut }),
+    ...(printer.printPending === undefined ? {} : { interrupt: printer.printPending }),
   };
 };
 
-const factsOf = (call: Spelled, { noContent }: TypedRead, prefix: string): Spelled =>
+const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
   noContent ? factsWithoutContent(call, prefix) : call;
 
 const listForm: Form = ({ screen }, typed, prefix) => {
   const rows: ListedCall[] = [];
   const print = async () => await printList(screen, { columns: listColumns, rows });
   return {
-    take: async ({ id, call }) => void rows.push(listedCall(factsOf(call, typed, prefix), id, prefix)),
-    end: async () => void (await print()),
-    cut: print,
+    add: async ({ id, call }) => void rows.push(listedCall(visibleFacts(call, typed, prefix), id, prefix)),
+    finish: async () => void (await print()),
+    interrupt: print,
   };
 };
 
 /** Characters at the end of an exception that are searched for its last line, which says what it is. */
-const maxException = 2000;
+const maxExceptionLength = 2000;
 
 /** @param id the call was asked for by it */
-const listedCall = (call: Spelled, id: string, prefix: string) => {
+const listedCall = (call: RawJson, id: string, prefix: string) => {
   const micros = microsecondsOf(call);
-  const exception = (textFrom(call, "exception") ?? "").trimEnd().slice(-maxException);
+  const exception = (textAt(call, "exception") ?? "").trimEnd().slice(-maxExceptionLength);
   return {
     id,
     status: stateOf(call, prefix),
     op: operationOf(call) ?? "",
     model: modelsOf(call, prefix).join(", "),
-    started_at: textFrom(call, "started_at") ?? "",
+    started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     exception: exception.split("\n").at(-1)?.trim() ?? "",
   };
@@ -178,7 +178,7 @@ const listedCall = (call: Spelled, id: string, prefix: string) => {
 type ListedCall = ReturnType<typeof listedCall>;
 
 /** What distinguishes calls comes first. */
-const listColumns = ownColumns<ListedCall>({
+const listColumns = keyColumns<ListedCall>({
   id: 0,
   status: 0,
   op: 2,
@@ -192,8 +192,8 @@ const summaryForm: Form = ({ screen }, typed, prefix) => {
   const { costs } = typed;
   const summarizer = openSummary(prefix);
   return {
-    take: async ({ call }) => summarizer.add(factsOf(call, typed, prefix)),
-    end: async ({ asked, missing, chosen = 0 }) => {
+    add: async ({ call }) => summarizer.add(visibleFacts(call, typed, prefix)),
+    finish: async ({ requested: asked, missing, filteredOut: chosen = 0 }) => {
       const summary = summarizer.summary();
       const { calls, cost } = summary.all;
       if (calls + chosen > 0 || asked === 0) await printCallSummary(screen, { summary, costs, missing });
@@ -212,30 +212,31 @@ const valueForm =
     const ids: string[] = [];
     let first: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
     return {
-      take: async ({ id, call }) => {
+      add: async ({ id, call }) => {
         const found = findPath(call, path);
         if (found.kind === "missing") {
           ids.push(id);
           first ??= found;
         } else if (found.value.kind === "text" && !screen.isForProgram) {
-          await screen.verbatim([found.value.text, "\n"], "text");
-        } else await screen.verbatim([found.value.json, "\n"], "json");
+          await screen.printVerbatim([found.value.text, "\n"], "text");
+        } else await screen.printVerbatim([found.value.json, "\n"], "json");
       },
-      end: async ({ asked }) =>
+      finish: async ({ requested: asked }) =>
         first && callPathMissing({ ids, asked, at: first.at, near: first.near, there: first.there }),
     };
   };
 
 const lineForm =
-  (into: "trajectory" | "messages", convert: (call: Spelled) => Converted): Form =>
+  (into: "trajectory" | "messages", convert: (call: RawJson) => Converted): Form =>
   ({ screen }) => {
-    const unfit: { readonly id: string; readonly why: CallUnfit }[] = [];
+    const unconvertible: { readonly id: string; readonly why: ConversionObstacle }[] = [];
     return {
-      take: async ({ id, call }) => {
+      add: async ({ id, call }) => {
         const converted = convert(call);
-        if (converted.kind === "unfit") unfit.push({ id, why: converted.why });
-        else await screen.verbatim([converted.line, "\n"], "json");
+        if (converted.kind === "unfit") unconvertible.push({ id, why: converted.why });
+        else await screen.printVerbatim([converted.line, "\n"], "json");
       },
-      end: async ({ asked }) => (unfit.length === 0 ? undefined : callsUnfit({ calls: unfit, asked, into })),
+      finish: async ({ requested: asked }) =>
+        unconvertible.length === 0 ? undefined : callsUnconvertible({ calls: unconvertible, requested: asked, into }),
     };
   };

@@ -10,7 +10,7 @@ import {
   tokenPrices,
 } from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
-import { known } from "../../contract/replies.ts";
+import { typedValue } from "../../contract/replies.ts";
 import { type Column, type Mark, textColumn } from "../../output/index.ts";
 
 /** The columns of a list. */
@@ -58,7 +58,7 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
 };
 
 /** The columns under their names in JSON, where an entry is an object of its own next to its catalog. */
-export const namedAsInJson = (columns: readonly Column<CatalogRow>[]): readonly Column<CatalogRow>[] =>
+export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly Column<CatalogRow>[] =>
   columns.map((column) =>
     column.name === "catalog" || column.name.startsWith("model.")
       ? column
@@ -66,36 +66,36 @@ export const namedAsInJson = (columns: readonly Column<CatalogRow>[]): readonly 
   );
 
 /** Days before its end that a model's deprecation is pointed out. */
-const soonDays = 30;
+const warnDays = 30;
 
 export type DeprecationMark = (day: string | null | undefined) => Mark | undefined;
 
 /** Marks a deprecation that has come or is near. A value that is not a date is not judged. */
 export const deprecationMark = (now: number): DeprecationMark => {
-  const [today, soon] = [dayOf(now), dayOf(now + soonDays * 86_400_000)];
+  const [today, soon] = [dayOf(now), dayOf(now + warnDays * 86_400_000)];
   return (day) => {
     if (day === undefined || day === null || day > soon) return undefined;
-    if (day > today) return { text: "soon", elsewhere: "ends soon", tone: "warning" };
-    return { text: day < today ? "past" : "today", elsewhere: "deprecated", tone: "bad" };
+    if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
+    return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
   };
 };
 
 /** Prices with names of their own that are shown at most. */
-const maxOwnPrices = 8;
+const maxExtraPrices = 8;
 
 /** Gathers prices that the interface does not name, model by model. */
-export const openOwnPrices = () => {
+export const openExtraPrices = () => {
   const own = new Set<string>();
   return {
     add({ pricing }: CatalogModel) {
-      for (const name in known(pricing) ?? {}) if (!namedPrices.has(name)) own.add(name);
+      for (const name in typedValue(pricing) ?? {}) if (!namedPrices.has(name)) own.add(name);
     },
-    names: () => [...own].slice(0, maxOwnPrices),
+    names: () => [...own].slice(0, maxExtraPrices),
   };
 };
 
 /** The prices in `--sort` that the interface does not name. Known names may lack `pricing.`. */
-export const pricesIn = (sort: readonly string[]): readonly string[] =>
+export const parseSortedPrices = (sort: readonly string[]): readonly string[] =>
   sort.flatMap((typed) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(typed) ?? [];
     const isPrice = prefix !== undefined || tokenPrices.has(name);

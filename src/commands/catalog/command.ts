@@ -14,18 +14,28 @@ import {
   wrongValue,
 } from "../../cli/index.ts";
 import { type Decimal, parseDecimal } from "../../decimal.ts";
-import { report } from "../inputs/options.ts";
-import { age, catalogName, filters, limit, moment, order, pattern, source, tokens } from "../lists/options.ts";
+import { reportOption } from "../inputs/options.ts";
+import {
+  catalogOption,
+  durationOption,
+  filterOptions,
+  limitOption,
+  orderOptions,
+  patternArgument,
+  sourceOptions,
+  timeOption,
+  tokenCountOption,
+} from "../lists/options.ts";
 
-const listOptions = { ...filters, ...order, ...each({ group: "source" }, source) };
+const listOptions = { ...filterOptions, ...orderOptions, ...each({ group: "source" }, sourceOptions) };
 
 const diffArgs = { file: several("two saved catalogs; one, with --catalog, for that file and now") };
 const diffOptions = {
-  since: moment("from the history: what changed since then, such as 30d or 2026-10-01"),
-  until: { ...moment("up to then, instead of now"), needs: "since" },
-  catalog: catalogName,
+  since: timeOption("from the history: what changed since then, such as 30d or 2026-10-01"),
+  until: { ...timeOption("up to then, instead of now"), needs: "since" },
+  catalog: catalogOption,
   "exit-code": flag("exit 10 where they differ"),
-  ...source,
+  ...sourceOptions,
 };
 
 const models = (about: string) => ({ model: several(about) });
@@ -33,22 +43,22 @@ const costOptions = {
   ...each(
     { group: "usage" },
     {
-      "prompt-tokens": tokens("tokens in, such as 10k"),
-      "completion-tokens": tokens("tokens out"),
-      cached: tokens("of the tokens in, those that are read from a cache"),
-      images: tokens("images in"),
-      requests: tokens("requests"),
+      "prompt-tokens": tokenCountOption("tokens in, such as 10k"),
+      "completion-tokens": tokenCountOption("tokens out"),
+      cached: tokenCountOption("of the tokens in, those that are read from a cache"),
+      images: tokenCountOption("images in"),
+      requests: tokenCountOption("requests"),
       "from-call": text("what a traced call used", "id"),
     },
   ),
-  ...filters,
-  ...each({ group: "source" }, { catalog: catalogName, limit, ...source }),
+  ...filterOptions,
+  ...each({ group: "source" }, { catalog: catalogOption, limit: limitOption, ...sourceOptions }),
 };
 
 const lockFile = withDefault(text("the lock file", "file"), "rollcall.lock.json");
-const lockOptions = { file: lockFile, catalog: catalogName, ...source };
+const lockOptions = { file: lockFile, catalog: catalogOption, ...sourceOptions };
 
-const percentIn = (word: string, option: string): Decimal => {
+const parsePercent = (word: string, option: string): Decimal => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
   if (percent !== undefined && percent.digits >= 0n) return percent;
   throw wrongValue(option, word, "a percentage such as 10%");
@@ -56,27 +66,27 @@ const percentIn = (word: string, option: string): Decimal => {
 
 const verifyOptions = {
   file: lockFile,
-  "max-rise": withDefault(parsed("how much a price may rise", "percent", percentIn), "0%"),
-  within: withDefault(age("how near a deprecation may not be"), "30d"),
+  "max-rise": withDefault(parsed("how much a price may rise", "percent", parsePercent), "0%"),
+  within: withDefault(durationOption("how near a deprecation may not be"), "30d"),
   strict: flag("warnings fail too: features, parameters, what is not stated"),
   allow: several("nothing of a rule; more than once for several", "rule"),
-  report,
-  ...source,
+  report: reportOption,
+  ...sourceOptions,
 };
 
 /** What was typed for the verbs. */
 export type TypedList = Values<typeof listOptions> & { readonly pattern: string | undefined };
-export type TypedShow = Values<typeof source> & { readonly id: string };
+export type TypedShow = Values<typeof sourceOptions> & { readonly id: string };
 export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
 export type TypedCost = Values<typeof costOptions> & { readonly model: readonly string[] };
 export type TypedLock = Values<typeof lockOptions> & { readonly model: readonly string[] };
 export type TypedVerify = Values<typeof verifyOptions>;
 
-const listOf = (catalog: CatalogName | "all", about: string, examples: readonly string[]): Command =>
+const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): Command =>
   command({
     words: `catalog ${catalog}`,
     about,
-    args: { pattern },
+    args: { pattern: patternArgument },
     options: listOptions,
     examples: examples.map((words) => `rollcall catalog ${catalog} ${words} --local`),
     run: async (context, typed) => {
@@ -85,7 +95,7 @@ const listOf = (catalog: CatalogName | "all", about: string, examples: readonly 
     },
   });
 
-const ofOne = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
+const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
 
 /** `catalog` and its verbs. */
 export const catalog = command({
@@ -93,16 +103,16 @@ export const catalog = command({
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
   verbs: [
-    listOf("analysis", "list the models in the catalog of the analysis provider", ofOne),
-    listOf("router", "list the models in the catalog of the routing provider", ofOne),
-    listOf("all", "list the models of both catalogs, and which catalog has them", [
+    listCommand("analysis", "list the models in the catalog of the analysis provider", singleCatalogExamples),
+    listCommand("router", "list the models in the catalog of the routing provider", singleCatalogExamples),
+    listCommand("all", "list the models of both catalogs, and which catalog has them", [
       ...["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"],
     ]),
     command({
       words: "catalog show",
       about: "show one model, with everything that the catalogs say of it",
       args: { id: required(text("the whole id, such as moonshotai/Kimi-K2.5")) },
-      options: source,
+      options: sourceOptions,
       examples: [
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",
         "rollcall catalog show openai/gpt-oss-120b --json --local",

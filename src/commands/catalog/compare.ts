@@ -19,36 +19,36 @@ import {
   writeLock,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
-import { settingsInForce } from "../../connect.ts";
+import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
-import { known } from "../../contract/replies.ts";
-import { compareDecimals, type Decimal, formatDecimal, shifted } from "../../decimal.ts";
-import { problemFacts } from "../../failure.ts";
-import { optionNeeds } from "../../failures.ts";
-import { nearest } from "../../nearest.ts";
+import { typedValue } from "../../contract/replies.ts";
+import { compareDecimals, type Decimal, formatDecimal, shiftDigits } from "../../decimal.ts";
+import { toProblemDocument } from "../../failure.ts";
+import { requiredOptionMissing } from "../../failures.ts";
+import { findNearest } from "../../nearest.ts";
 import { type Column, printDocument, printList, printReport, textColumn } from "../../output/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { catalogNotKept, catalogsDiffer, lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
-import { checkReports } from "../inputs/options.ts";
-import { ownColumns } from "../lists/own.ts";
-import { tellNulls } from "../lists/selection.ts";
+import { catalogHistoryMissing, catalogsDiffer, lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
+import { requireReportFiles } from "../inputs/options.ts";
+import { keyColumns } from "../lists/object-list.ts";
+import { noteNulls } from "../lists/selection.ts";
 import { factName } from "./columns.ts";
 import type { TypedDiff, TypedLock, TypedVerify } from "./command.ts";
 import {
-  catalogsMeant,
-  endWith,
-  minuteOf,
-  openNamed,
-  placeOf,
+  catalogIdOf,
+  checkSourceOptions,
+  formatMinute,
+  openModelNames,
   readCatalog,
-  readMeant,
-  requireSource,
+  readSelectedCatalogs,
+  selectCatalogs,
+  throwFirst,
 } from "./source.ts";
 
 /** One of two catalogs that are compared. */
-interface Side {
+interface ComparedCatalog {
   readonly catalog: CatalogName | null;
   readonly provider: string | null;
   readonly file: string | null;
@@ -64,9 +64,9 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
-  requireSource(typed);
-  const progress = screen.progress("reading catalogs");
-  const compared = await sidesOf(context, typed)
+  checkSourceOptions(typed);
+  const progress = screen.startProgress("reading catalogs");
+  const compared = await readSides(context, typed)
     .then((pairs) => pairs.map(([from, to]) => ({ from, to, ...diffCatalogs(from.models, to.models) })))
     .finally(progress.stop);
   const changes = compared.flatMap(({ from, to, changes: all }) =>
@@ -77,7 +77,7 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
     })),
   );
   for (const { without_id: count } of compared.map(({ models }) => models)) {
-    const text = counted(count, "entry has no id, and was not compared", "entries have no id, and were not compared");
+    const text = pluralize(count, "entry has no id, and was not compared", "entries have no id, and were not compared");
     if (count > 0) screen.notice(text);
   }
   if (changes.length === 0) screen.notice("nothing is different");
@@ -86,58 +86,61 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
     changes,
   };
   const [only, ...others] = compared;
-  const sides = only === undefined || others.length > 0 ? undefined : sidesNamed(only.from, only.to);
+  const sides = only === undefined || others.length > 0 ? undefined : nameSides(only.from, only.to);
   await printList(screen, {
-    columns: changeColumns(screen.format === "table" ? sides?.map(shortened) : sides, others.length > 0),
+    columns: changeColumns(screen.format === "table" ? sides?.map(shortenName) : sides, others.length > 0),
     rows: changes,
     wire: { bytes: Buffer.from(JSON.stringify(document)), member: "changes" },
   });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
 
-const sidesOf = async (context: Context, typed: TypedDiff): Promise<readonly (readonly [Side, Side])[]> => {
+const readSides = async (
+  context: Context,
+  typed: TypedDiff,
+): Promise<readonly (readonly [ComparedCatalog, ComparedCatalog])[]> => {
   const { screen, host } = context;
   const { catalog, since, until } = typed;
-  const fileSide = async (file: string): Promise<Side> => {
+  const fileSide = async (file: string): Promise<ComparedCatalog> => {
     const models = await readCatalogFile(file, host);
-    tellNulls(screen, models, file);
+    noteNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
   const [older, newer] = typed.file;
   if (older !== undefined && newer !== undefined) return [[await fileSide(older), await fileSide(newer)]];
-  const settings = await settingsInForce(context);
-  const current = async (name: CatalogName): Promise<Side> => {
+  const settings = await effectiveSettings(context);
+  const current = async (name: CatalogName): Promise<ComparedCatalog> => {
     return { ...(await readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
   if (older !== undefined && catalog !== undefined) return [[await fileSide(older), await current(catalog)]];
   if (since === undefined) {
-    if (catalog !== undefined) throw optionNeeds("--catalog", "--since or <file>");
+    if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await current("analysis"), await current("router")]];
   }
-  const pairs: (readonly [Side, Side])[] = [];
-  for (const name of catalogsMeant(settings, catalog)) {
-    const from = pastSide(context, { settings, catalog: name, time: since(host.now()) });
-    const to = until && pastSide(context, { settings, catalog: name, time: until(host.now()) });
+  const pairs: (readonly [ComparedCatalog, ComparedCatalog])[] = [];
+  for (const name of selectCatalogs(settings, catalog)) {
+    const from = readPastSide(context, { settings, catalog: name, time: since(host.now()) });
+    const to = until && readPastSide(context, { settings, catalog: name, time: until(host.now()) });
     pairs.push([from, to ?? (await current(name))]);
   }
   return pairs;
 };
 
-/** A catalog as it was. @throws Failure `catalog-not-kept` */
-const pastSide = (
+/** A catalog as it was. @throws Failure `catalog-history-missing` */
+const readPastSide = (
   { screen }: Context,
   { settings, catalog, time }: { readonly settings: Settings; readonly catalog: CatalogName; readonly time: number },
-): Side => {
-  const [place, folder] = [placeOf(settings, catalog), settings.dataFolder()];
+): ComparedCatalog => {
+  const [place, folder] = [catalogIdOf(settings, catalog), settings.dataFolder()];
   const saved = folder === undefined ? undefined : savedCatalogAt(folder, place, time);
   const models = saved && modelsIn(saved.bytes);
-  if (saved === undefined || models === undefined) throw catalogNotKept(place);
-  const begin = `the history of the ${catalog} catalog begins ${minuteOf(saved.fetchedAt)}`;
+  if (saved === undefined || models === undefined) throw catalogHistoryMissing(place);
+  const begin = `the history of the ${catalog} catalog begins ${formatMinute(saved.fetchedAt)}`;
   if (saved.fetchedAt > time) screen.notice(`${begin}: that is what is compared`);
   return { ...place, file: null, asOf: saved.fetchedAt, models };
 };
 
-const sideDocument = ({ catalog, provider, file, asOf }: Side) => ({
+const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => ({
   catalog,
   provider,
   file,
@@ -145,17 +148,18 @@ const sideDocument = ({ catalog, provider, file, asOf }: Side) => ({
 });
 
 /** The names of both sides: their catalogs or files; the two times of one catalog. */
-const sidesNamed = (from: Side, to: Side): readonly string[] => {
+const nameSides = (from: ComparedCatalog, to: ComparedCatalog): readonly string[] => {
   const names = [from, to].map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
-  return [from, to].map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : minuteOf(asOf)));
+  return [from, to].map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : formatMinute(asOf)));
 };
 
 /** Characters of a side's name in the heading of a table. */
-const maxSide = 20;
+const maxSideLength = 20;
 
 /** The end of a long name: it distinguishes a file from others. */
-const shortened = (name: string): string => (name.length <= maxSide ? name : `…${name.slice(1 - maxSide)}`);
+const shortenName = (name: string): string =>
+  name.length <= maxSideLength ? name : `…${name.slice(1 - maxSideLength)}`;
 
 /** A difference, as the document has it. */
 interface ChangeRow {
@@ -172,7 +176,7 @@ const changeColumns = (sides: readonly string[] | undefined, several: boolean): 
   const wholes = sides === undefined ? {} : { added: `only in ${to}`, gone: `only in ${from}` };
   const heading = (name: string, side: string) => (sides === undefined ? name : `${name}\n${side}`);
   return [
-    ...ownColumns<ChangeRow>({
+    ...keyColumns<ChangeRow>({
       id: 0,
       change: { rank: 0, text: ({ change }) => new Map(Object.entries(wholes)).get(change) ?? change },
       field: { rank: 0, heading: "of", text: ({ field }) => factName(field ?? "") },
@@ -180,7 +184,7 @@ const changeColumns = (sides: readonly string[] | undefined, several: boolean): 
       to: { rank: 0, heading: heading("to", to), text: (row) => valueText(row.field ?? "", row.to) },
     }),
     textColumn("difference", { rank: 2, text: differenceText }),
-    ...ownColumns<ChangeRow>(several ? { catalog: 3 } : {}),
+    ...keyColumns<ChangeRow>(several ? { catalog: 3 } : {}),
   ];
 };
 
@@ -200,17 +204,17 @@ const differenceText = ({ change, from, to }: ChangeRow): string => {
     );
   }
   if (change === "price") return percentText(amountOf(from), amountOf(to));
-  if (!isWhole(from) || !isWhole(to)) return "";
+  if (!isInteger(from) || !isInteger(to)) return "";
   return to < from ? String(to - from) : `+${to - from}`;
 };
 
-const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
 /** By how many percent a price rose or fell, to a tenth; nothing if it was free or is not known. */
 const percentText = (from: Decimal | undefined, to: Decimal | undefined): string => {
   if (from === undefined || to === undefined || from.digits <= 0n || to.digits < 0n) return "";
   const places = Math.max(from.places, to.places);
-  const [was, is] = [shifted(from, places).digits, shifted(to, places).digits];
+  const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
   const change = is > was ? is - was : was - is;
   const tenths = (change * 2000n + was) / (2n * was);
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}%`;
@@ -219,7 +223,7 @@ const percentText = (from: Decimal | undefined, to: Decimal | undefined): string
 /** The names of all columns of `catalog diff`. */
 export const changeColumnNames = changeColumns(undefined, true).map(({ name }) => name);
 
-/** `catalog lock`. @throws Failure `models-missing`, `lock-foreign`, `lock-broken`, `lock-unwritable`; nothing is then written */
+/** `catalog lock`. @throws Failure `models-missing`, `lock-not-overwritten`, `invalid-lock`, `lock-unwritable`; nothing is then written */
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;
@@ -228,24 +232,24 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
   if (screen.isForProgram) {
     return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
   }
-  const count = counted(models.length, "model");
+  const count = pluralize(models.length, "model");
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} holds ${count} as they are already`);
 };
 
 const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
   const before = typed.model.length > 0 ? undefined : readLock(typed.file)?.models;
-  const { names, read, failures } = await readMeant(context, typed);
-  endWith(failures);
+  const { names, read, failures } = await readSelectedCatalogs(context, typed);
+  throwFirst(failures);
   const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
   const namesBefore = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
   const namesTyped = typed.model.length > 0 ? typed.model.map((text) => ({ text })) : undefined;
-  const named = openNamed(namesBefore ?? namesTyped);
+  const named = openModelNames(namesBefore ?? namesTyped);
   // What is locked of a catalog that is not read stays as it is.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
   for (const { catalog, models } of read) {
     const seen = new Set<string>();
     for (const model of models) {
-      const id = known(model.id);
+      const id = typedValue(model.id);
       if (id === undefined) continue;
       if (named.means(id, catalog) && !seen.has(id)) locked.push(lockedOf(catalog, id, model));
       seen.add(id);
@@ -256,19 +260,19 @@ const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonl
   return locked;
 };
 
-/** `catalog verify`. @throws Failure `lock-missing`, `lock-broken`; `lock-differs` after the findings were printed */
+/** `catalog verify`. @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the findings were printed */
 export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
   if (unknown !== undefined)
-    throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, nearest(unknown, lockRuleNames));
-  checkReports(screen, { report: reports, inputs: [file] });
+    throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, findNearest(unknown, lockRuleNames));
+  requireReportFiles(screen, { report: reports, inputs: [file] });
   const locked = readLock(file);
   if (locked === undefined) throw lockMissing(file);
   const names = catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
-  const { read, failures } = await readMeant(context, typed, { names });
-  endWith(failures);
+  const { read, failures } = await readSelectedCatalogs(context, typed, { names });
+  throwFirst(failures);
   const catalogs = new Map(read.map(({ catalog, models }) => [catalog, models]));
   const found = verifyLock(locked, catalogs, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
@@ -278,7 +282,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
   const errors = found.filter(({ problem }) => problem.severity === "error");
   if (reports.every((report) => report.file !== undefined)) {
-    const count = counted(locked.models.length, "model is", "models are");
+    const count = pluralize(locked.models.length, "model is", "models are");
     if (found.length === 0) screen.notice(`${count} as they were locked in ${file}`);
     const replacements = new Map(
       errors.map((one) => [
@@ -290,7 +294,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
       status: errors.length > 0 ? "differs" : "verified",
       file,
       models: locked.models.length,
-      problems: problems.map(problemFacts),
+      problems: problems.map(toProblemDocument),
       replacements: [...replacements.values()],
     };
     const bytes = Buffer.from(JSON.stringify(document));

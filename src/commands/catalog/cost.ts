@@ -12,57 +12,72 @@ import {
   usageOfCall,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
-import { openClient, settingsInForce } from "../../connect.ts";
+import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { known, mapped } from "../../contract/replies.ts";
+import { mapEntries, typedValue } from "../../contract/replies.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
-import { ownColumns } from "../lists/own.ts";
+import { keyColumns } from "../lists/object-list.ts";
 import { type DeprecationMark, deprecationMark } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
-import { catalogsMeant, openNamed, readCatalogs, requireFilter, requireSource, requireWords } from "./source.ts";
+import {
+  checkFilterOptions,
+  checkFilterWords,
+  checkSourceOptions,
+  openModelNames,
+  readCatalogs,
+  selectCatalogs,
+} from "./source.ts";
 
 /** Prices the usage. @throws Failure `models-missing` after the others were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
-  const typedUsage = usageTyped(typed);
-  requireFilter(typed);
-  requireSource(typed);
-  const settings = await settingsInForce(context);
-  const names = catalogsMeant(settings, typed.catalog);
-  const progress = screen.progress("reading catalogs");
+  const typedUsage = parseUsageOptions(typed);
+  checkFilterOptions(typed);
+  checkSourceOptions(typed);
+  const settings = await effectiveSettings(context);
+  const names = selectCatalogs(settings, typed.catalog);
+  const progress = screen.startProgress("reading catalogs");
   const { usage, listed } = await (async () => {
-    const recorded = fromCall === undefined ? noUsage : await recordedUsage(context, settings, fromCall);
+    const recorded = fromCall === undefined ? noUsage : await readRecordedUsage(context, settings, fromCall);
     const { listed, failures } = await readCatalogs(context, { settings, typed, names });
     if (failures[0] !== undefined) throw failures[0];
     return { usage: { ...recorded, ...typedUsage }, listed };
   })().finally(progress.stop);
-  requireWords(
+  checkFilterWords(
     typed,
-    mapped(listed, ({ entry }) => entry),
+    mapEntries(listed, ({ entry }) => entry),
   );
   const matches = matcherOf(typed, host.now());
   const today = dayOf(host.now());
   const unitsAsked = typed.images !== undefined || typed.requests !== undefined;
-  const named = openNamed(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
+  const named = openModelNames(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
   const rows: CostRow[] = [];
   for (const { catalog, entry } of listed) {
-    const id = known(entry.id);
+    const id = typedValue(entry.id);
     if (!named.means(id, catalog) || !matches(entry)) continue;
     const { items, ...cost } = costOf(entry, { usage, unitsAsked });
     const deprecation_date = deprecationOf(entry) ?? null;
     const ended = (deprecation_date ?? today) < today;
-    rows.push({ catalog, id: id ?? null, name: known(entry.name) ?? null, deprecation_date, ended, ...cost, items });
+    rows.push({
+      catalog,
+      id: id ?? null,
+      name: typedValue(entry.name) ?? null,
+      deprecation_date,
+      ended,
+      ...cost,
+      items,
+    });
   }
   // Models that nobody can use any more come last.
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || byCodeUnit(a.id ?? "", b.id ?? ""));
   const missing = named.missing();
   const shown = rows.slice(0, limit);
-  if (fromCall !== undefined) screen.notice(usageText(usage));
+  if (fromCall !== undefined) screen.notice(formatUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
   const unknown = shown.filter(({ total }) => total === null).length;
   if (unknown > 0) {
@@ -87,8 +102,8 @@ interface CostRow extends Cost {
   readonly ended: boolean;
 }
 
-/** The typed counts. They replace recorded ones. @throws Failure `option-value-wrong`, `options-contradict`, `usage-missing` */
-const usageTyped = (typed: TypedCost): Partial<Usage> => {
+/** The typed counts. They replace recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-missing` */
+const parseUsageOptions = (typed: TypedCost): Partial<Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const stated = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
@@ -101,7 +116,7 @@ const usageTyped = (typed: TypedCost): Partial<Usage> => {
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
-const recordedUsage = async (context: Context, settings: Settings, id: string): Promise<Usage> => {
+const readRecordedUsage = async (context: Context, settings: Settings, id: string): Promise<Usage> => {
   const client = await openClient(context, settings);
   const project = settings.require("project");
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
@@ -111,14 +126,14 @@ const recordedUsage = async (context: Context, settings: Settings, id: string): 
   return usage;
 };
 
-const usageText = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string => {
+const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string => {
   const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
-  return `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens, ${counted(requests, "request")}`;
+  return `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens, ${pluralize(requests, "request")}`;
 };
 
 /** The total, and each item, in US dollars. */
 const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<CostRow>[] => [
-  ...ownColumns<CostRow>({
+  ...keyColumns<CostRow>({
     id: 0,
     total: {
       heading: "total\n$",
@@ -133,7 +148,7 @@ const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<
   itemColumn("input_cache_read", 4, "cache read"),
   itemColumn("image", 6),
   itemColumn("request", 7),
-  ...ownColumns<CostRow>({
+  ...keyColumns<CostRow>({
     ...(several ? { catalog: 0 } : {}),
     name: 9,
     deprecation_date: { heading: "deprecation", rank: 5, mark: ({ deprecation_date }) => mark?.(deprecation_date) },

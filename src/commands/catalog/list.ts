@@ -19,51 +19,58 @@ import {
 } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { InferenceModel } from "../../contract/models.ts";
-import { type Entries, known, Mistyped, mapped, type ReplyList } from "../../contract/replies.ts";
-import { wholeOf } from "../../json/walk.ts";
+import { type Entries, MistypedValue, mapEntries, type ReplyList, typedValue } from "../../contract/replies.ts";
+import { rootSpan } from "../../json/walk.ts";
 import { type Column, type Line, printList, printPage, type Section, spelledIn } from "../../output/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
-import { openMistypings, orderOf, type Selection, selected, tellSelection, withAskedSeen } from "../lists/selection.ts";
+import {
+  keepRequestedColumns,
+  noteSelection,
+  openMistypings,
+  parseOrder,
+  type Selection,
+  selectEntries,
+} from "../lists/selection.ts";
 import {
   type DeprecationMark,
   deprecationMark,
-  namedAsInJson,
-  openOwnPrices,
-  pricesIn,
+  openExtraPrices,
+  parseSortedPrices,
   rowColumns,
+  useJsonNames,
 } from "./columns.ts";
 import type { TypedList, TypedShow } from "./command.ts";
 import {
   type CatalogRead,
   type CatalogsRead,
-  endWith,
-  readMeant,
-  requireFilter,
-  requireWords,
-  tellLeftOut,
+  checkFilterOptions,
+  checkFilterWords,
+  noteSkippedCatalogs,
+  readSelectedCatalogs,
+  throwFirst,
 } from "./source.ts";
 
 type TypedRows = TypedFilter & TypedOrder & { readonly pattern: string | undefined };
 
-type RowsOf = "one" | "all" | "models";
+type RowScope = "one" | "all" | "models";
 
-/** Refuses options that cannot hold, before anything is read. @throws Failure `option-value-wrong`, `options-contradict` */
-const requireRows = (typed: TypedRows, of: RowsOf): void => {
-  requireFilter(typed);
-  orderOf(typed.sort, rowColumns({ of, prices: pricesIn(typed.sort) }));
+/** Refuses options that cannot hold, before anything is read. @throws Failure `invalid-option-value`, `conflicting-options` */
+const checkRowOptions = (typed: TypedRows, of: RowScope): void => {
+  checkFilterOptions(typed);
+  parseOrder(typed.sort, rowColumns({ of, prices: parseSortedPrices(typed.sort) }));
 };
 
 /** `catalog analysis`, `catalog router`. @throws Failure */
 export const listCatalog = async (context: Context, catalog: CatalogName, typed: TypedList): Promise<void> => {
   const { screen } = context;
-  requireRows(typed, "one");
+  checkRowOptions(typed, "one");
   const label = `reading the ${catalog} catalog`;
-  const { read, listed } = await readMeant(context, typed, { names: [catalog], label });
+  const { read, listed } = await readSelectedCatalogs(context, typed, { names: [catalog], label });
   for (const { models } of read) {
     const { bytes, elements, positions, nulls } = models;
-    const rows = mapped(listed, (one): CatalogRow => ({ listed: one }));
+    const rows = mapEntries(listed, (one): CatalogRow => ({ listed: one }));
     const isAll =
       typed.pattern === undefined && !asksMore(typed) && typed.sort.length === 0 && typed.limit === undefined;
     // A program gets the whole reply as it came: no entry has to be decoded.
@@ -72,75 +79,75 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
       return await printList(screen, { columns: rowColumns(), rows, wire });
     }
     const { columns, selection } = selectRows(context, typed, {
-      of: "one",
+      scope: "one",
       rows,
       listed,
-      none: "the catalog is empty",
+      emptyText: "the catalog is empty",
     });
-    const kept = selection.kept.map((at) => positions[at] ?? at);
+    const kept = selection.positions.map((at) => positions[at] ?? at);
     await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", elements, kept } });
   }
 };
 
 /** `catalog all`. @throws Failure */
 export const listCatalogs = async (context: Context, typed: TypedList): Promise<void> => {
-  requireRows(typed, "all");
-  const catalogs = await readMeant(context, typed, { names: catalogNames, label: "reading both catalogs" });
-  const rows = mapped(catalogs.listed, (listed): CatalogRow => ({ listed }));
-  await printSelected(context, typed, { of: "all", rows, ...catalogs, none: "the catalogs are empty" });
+  checkRowOptions(typed, "all");
+  const catalogs = await readSelectedCatalogs(context, typed, { names: catalogNames, label: "reading both catalogs" });
+  const rows = mapEntries(catalogs.listed, (listed): CatalogRow => ({ listed }));
+  await printSelected(context, typed, { scope: "all", rows, ...catalogs, emptyText: "the catalogs are empty" });
 };
 
 /** `models --with-prices`. Ids are joined if they are exactly the same. @throws Failure */
-export const listPriced = async (
+export const listPricedModels = async (
   context: Context,
   typed: TypedRows,
   readModels: () => Promise<ReplyList<InferenceModel>>,
 ): Promise<void> => {
   const { screen } = context;
-  requireRows(typed, "models");
+  checkRowOptions(typed, "models");
   const source = { maxAge: undefined, offline: false };
   const label = "reading the models and the catalogs";
-  const [models, catalogs] = await Promise.all([readModels(), readMeant(context, source, { label })]);
+  const [models, catalogs] = await Promise.all([readModels(), readSelectedCatalogs(context, source, { label })]);
   const rows = joinedById(models, catalogs.listed);
   const unlisted = unlistedIn(rows.filter(rowMatcherOf({ pattern: typed.pattern }, 0)), catalogs.listed);
-  tellLeftOut(context, catalogs.names);
-  if (unlisted.length > 0) screen.notice(unlistedText(unlisted, catalogs.read));
-  await printSelected(context, typed, { of: "models", rows, ...catalogs, none: "the service lists no models" });
+  noteSkippedCatalogs(context, catalogs.names);
+  if (unlisted.length > 0) screen.notice(describeUnlisted(unlisted, catalogs.read));
+  await printSelected(context, typed, { scope: "models", rows, ...catalogs, emptyText: "the service lists no models" });
 };
 
 /** Models that are named in one sentence at most. */
-const maxNamed = 5;
+const maxNamedModels = 5;
 
-const unlistedText = (unlisted: ReturnType<typeof unlistedIn>, [only, other]: readonly CatalogRead[]): string => {
+const describeUnlisted = (unlisted: ReturnType<typeof unlistedIn>, [only, other]: readonly CatalogRead[]): string => {
   const named = unlisted
-    .slice(0, maxNamed)
+    .slice(0, maxNamedModels)
     .map(({ id, near }) => (near === undefined ? id : `${id} (there is ${near})`));
-  const more = unlisted.length > maxNamed ? ` and ${unlisted.length - maxNamed} more` : "";
+  const more = unlisted.length > maxNamedModels ? ` and ${unlisted.length - maxNamedModels} more` : "";
   const where = other === undefined ? `not in the ${only?.catalog} catalog` : "in no catalog";
-  return `${counted(unlisted.length, "model is", "models are")} ${where}: ${named.join(", ")}${more}`;
+  return `${pluralize(unlisted.length, "model is", "models are")} ${where}: ${named.join(", ")}${more}`;
 };
 
 /** Rows to select from. */
 interface RowsRead {
-  readonly of: RowsOf;
+  readonly scope: RowScope;
   readonly rows: Entries<CatalogRow>;
   /** All entries that were read: the words of a filter are looked up in them. */
   readonly listed: Entries<Listed>;
   /** The sentence for no row at all. */
-  readonly none: string;
+  readonly emptyText: string;
 }
 
-/** Selects rows, and says what there is to say about them. @throws Failure `option-value-wrong` */
+/** Selects rows, and says what there is to say about them. @throws Failure `invalid-option-value` */
 const selectRows = (
   { host, screen }: Context,
   typed: TypedRows,
-  { of, rows, listed, none }: RowsRead,
+  { scope: of, rows, listed, emptyText: none }: RowsRead,
 ): { readonly columns: readonly Column<CatalogRow>[]; readonly selection: Selection<CatalogRow> } => {
   const { pattern, sort, limit } = typed;
-  const models = mapped(listed, ({ entry }) => entry);
-  requireWords(typed, models);
-  const [prices, mistypings] = [openOwnPrices(), openCatalogMistypings(pattern)];
-  const selection = selected({
+  const models = mapEntries(listed, ({ entry }) => entry);
+  checkFilterWords(typed, models);
+  const [prices, mistypings] = [openExtraPrices(), openEntryMistypings(pattern)];
+  const selection = selectEntries({
     entries: rows,
     // All questions are asked in one pass, because each pass decodes all entries.
     see: ({ listed: own }) => {
@@ -149,25 +156,25 @@ const selectRows = (
       mistypings.add(own);
     },
     matches: rowMatcherOf(typed, host.now()),
-    order: orderOf(sort, rowColumns({ of, prices: pricesIn(sort) })),
+    order: parseOrder(sort, rowColumns({ of, prices: parseSortedPrices(sort) })),
     limit,
   });
   mistypings.tell(screen);
   const columns = rowColumns({ of, prices: prices.names(), mark: deprecationMark(host.now()) });
-  const absent = selection.found === 0 ? absentWords(typed, models) : [];
+  const absent = selection.total === 0 ? absentWords(typed, models) : [];
   const filtered = pattern === undefined || asksMore(typed);
   const noun = of === "one" ? "models" : "entries";
-  tellSelection(screen, selection, { pattern, filtered, of: rows.length, none, noun, absent });
-  const order = orderOf(sort, columns);
-  return { columns: withAskedSeen(columns, { order, filtered: columnsFiltered(typed) }), selection };
+  noteSelection(screen, selection, { pattern, filtered, of: rows.length, none, noun, absent });
+  const order = parseOrder(sort, columns);
+  return { columns: keepRequestedColumns(columns, { order, filtered: columnsFiltered(typed) }), selection };
 };
 
 /** Gathers the mistyped fields of the models that a pattern means. */
-const openCatalogMistypings = (pattern = "") => {
-  const { add, tell } = openMistypings("shown as it came and matched by no filter");
+const openEntryMistypings = (pattern = "") => {
+  const { add, note: tell } = openMistypings("shown as it came and matched by no filter");
   const isMeant = matcherOf({ pattern }, 0);
   return {
-    add: ({ entry }: Listed) => (isMeant(entry) ? add(known(entry.id), mistypedFields(entry)) : undefined),
+    add: ({ entry }: Listed) => (isMeant(entry) ? add(typedValue(entry.id), mistypedFields(entry)) : undefined),
     tell,
   };
 };
@@ -175,7 +182,7 @@ const openCatalogMistypings = (pattern = "") => {
 const printSelected = async (context: Context, typed: TypedRows, rowsRead: RowsRead & CatalogsRead): Promise<void> => {
   const { columns, selection } = selectRows(context, typed, rowsRead);
   await printRows(context, { columns, rows: selection.rows, read: rowsRead.read });
-  endWith(rowsRead.failures);
+  throwFirst(rowsRead.failures);
 };
 
 /** Rows in the form asked for. */
@@ -189,22 +196,24 @@ interface RowsPrinted {
 const printRows = async ({ screen }: Context, { columns, rows, read }: RowsPrinted): Promise<void> => {
   const catalogs = read.map(({ catalog }) => catalog);
   const bytes = screen.isForProgram ? rowsDocument(rows, catalogs) : cellsDocument(rows);
-  const shown = screen.isForProgram ? namedAsInJson(columns) : columns;
+  const shown = screen.isForProgram ? useJsonNames(columns) : columns;
   await printList(screen, { columns: shown, rows, wire: { bytes, member: "data" } });
 };
 
 /** `catalog show`: everything that the catalogs say about one model. @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
-  const { names, read, listed, failures } = await readMeant(context, typed, { label: "reading the catalogs" });
-  tellLeftOut(context, names);
-  const found = [...listed].filter(({ entry }) => known(entry.id) === typed.id);
+  const { names, read, listed, failures } = await readSelectedCatalogs(context, typed, {
+    label: "reading the catalogs",
+  });
+  noteSkippedCatalogs(context, names);
+  const found = [...listed].filter(({ entry }) => typedValue(entry.id) === typed.id);
   if (found.length === 0) {
-    endWith(failures);
-    const ids = Array.from(listed, ({ entry }) => known(entry.id) ?? "");
+    throwFirst(failures);
+    const ids = Array.from(listed, ({ entry }) => typedValue(entry.id) ?? "");
     throw modelNotListed({ id: typed.id, names, near: nearestId(typed.id, ids) });
   }
-  const [prices, mistypings] = [openOwnPrices(), openCatalogMistypings()];
+  const [prices, mistypings] = [openExtraPrices(), openEntryMistypings()];
   for (const one of found) {
     prices.add(one.entry);
     mistypings.add(one);
@@ -219,18 +228,18 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
       const title = `${catalog} catalog, ${provider}`;
       const entries = found.filter((one) => one.catalog === catalog);
       if (entries.length === 0) return [{ title, block: "does not list it" }];
-      return entries.flatMap((entry) => sectionsOf(entry, title, mark));
+      return entries.flatMap((entry) => entrySections(entry, title, mark));
     });
     await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
   }
-  endWith(failures);
+  throwFirst(failures);
 };
 
 /** The sections of an entry: its fields, then what has no line of its own. */
-const sectionsOf = (listed: Listed, title: string, mark: DeprecationMark): readonly Section[] => {
+const entrySections = (listed: Listed, title: string, mark: DeprecationMark): readonly Section[] => {
   const { entry, raw } = listed;
-  const spelled = spelledIn(raw, wholeOf(raw));
-  const ownPrices = Object.entries(known(entry.pricing) ?? {}).filter(([name]) => !namedPrices.has(name));
+  const spelled = spelledIn(raw, rootSpan(raw));
+  const ownPrices = Object.entries(typedValue(entry.pricing) ?? {}).filter(([name]) => !namedPrices.has(name));
   const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null;
   const prices = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [name] : []));
   const columns = rowColumns({ prices, mark });
@@ -242,8 +251,8 @@ const sectionsOf = (listed: Listed, title: string, mark: DeprecationMark): reado
   });
   const shown = new Set(columns.map(({ name }) => name));
   const others = spelled.keys.filter((key) => {
-    if (key === "pricing") return entry.pricing instanceof Mistyped;
-    return key === "datacenters" ? saysMore(entry.datacenters) : !shown.has(key);
+    if (key === "pricing") return entry.pricing instanceof MistypedValue;
+    return key === "datacenters" ? hasMoreThanCountry(entry.datacenters) : !shown.has(key);
   });
   const objects = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [] : [`pricing.${name}`]));
   const other = [...objects, ...others].map((key) => ({ label: key, text: spelled.json(key) }));
@@ -251,8 +260,8 @@ const sectionsOf = (listed: Listed, title: string, mark: DeprecationMark): reado
 };
 
 /** True if a data center states anything but its country, or no country. */
-const saysMore = (datacenters: Listed["entry"]["datacenters"]): boolean =>
-  datacenters instanceof Mistyped ||
+const hasMoreThanCountry = (datacenters: Listed["entry"]["datacenters"]): boolean =>
+  datacenters instanceof MistypedValue ||
   (datacenters ?? []).some(
-    (one) => Object.keys(one).join() !== "country_code" || known(one.country_code) === undefined,
+    (one) => Object.keys(one).join() !== "country_code" || typedValue(one.country_code) === undefined,
   );

@@ -13,17 +13,17 @@ import {
   unknownWord,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
-import { openClient, settingsInForce } from "../../connect.ts";
+import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
 import type { Entries, ReplyList } from "../../contract/replies.ts";
 import { Failure } from "../../failure.ts";
-import { nearest } from "../../nearest.ts";
-import { counted } from "../../sentences.ts";
+import { findNearest } from "../../nearest.ts";
+import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { catalogNotHeld } from "../failures.ts";
+import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
-import { tellNulls } from "../lists/selection.ts";
+import { noteNulls } from "../lists/selection.ts";
 
 /** A catalog that was read. */
 export interface CatalogRead extends CatalogPlace {
@@ -35,14 +35,14 @@ export interface CatalogRead extends CatalogPlace {
 /** The options that say which catalogs are read, and from where. */
 type TypedCatalogs = TypedSource & { readonly catalog?: CatalogName | undefined };
 
-/** Checks `--max-age` and `--offline`. @throws Failure `options-contradict` */
-export const requireSource = ({ maxAge, offline }: TypedSource): void => {
+/** Checks `--max-age` and `--offline`. @throws Failure `conflicting-options` */
+export const checkSourceOptions = ({ maxAge, offline }: TypedSource): void => {
   if (maxAge !== undefined && offline)
     throw contradiction("--offline", "--max-age", "--offline uses the copy however old it is");
 };
 
-/** Reads the catalogs that are meant. @throws Failure as `readCatalogs`, `setting-missing`, `options-contradict` */
-export const readMeant = async (
+/** Reads the catalogs that are meant. @throws Failure as `readCatalogs`, `setting-missing`, `conflicting-options` */
+export const readSelectedCatalogs = async (
   context: Context,
   typed: TypedCatalogs,
   {
@@ -50,10 +50,10 @@ export const readMeant = async (
     label = "reading catalogs",
   }: { readonly names?: readonly CatalogName[]; readonly label?: string } = {},
 ): Promise<CatalogsRead> => {
-  requireSource(typed);
-  const settings = await settingsInForce(context);
-  const names = given ?? catalogsMeant(settings, typed.catalog);
-  const progress = context.screen.progress(label);
+  checkSourceOptions(typed);
+  const settings = await effectiveSettings(context);
+  const names = given ?? selectCatalogs(settings, typed.catalog);
+  const progress = context.screen.startProgress(label);
   return await readCatalogs(context, { settings, typed, names }).finally(progress.stop);
 };
 
@@ -61,7 +61,7 @@ export const readMeant = async (
 const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
 
 /** The catalog that was named, or all whose provider is set. @throws Failure `setting-missing` if none is */
-export const catalogsMeant = (settings: Settings, named?: CatalogName): readonly CatalogName[] => {
+export const selectCatalogs = (settings: Settings, named?: CatalogName): readonly CatalogName[] => {
   if (named !== undefined) return [named];
   const set = catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
   if (set.length === 0) settings.require("router_provider");
@@ -69,19 +69,19 @@ export const catalogsMeant = (settings: Settings, named?: CatalogName): readonly
 };
 
 /** Says which catalogs are left out because their provider is not set. */
-export const tellLeftOut = ({ screen }: Context, names: readonly CatalogName[]): void => {
+export const noteSkippedCatalogs = ({ screen }: Context, names: readonly CatalogName[]): void => {
   for (const name of catalogNames) {
     if (!names.includes(name)) screen.notice(`the ${name} catalog is left out: ${providerSettings[name]} is not set`);
   }
 };
 
 /** @throws Failure `setting-missing` */
-export const placeOf = (settings: Settings, catalog: CatalogName): CatalogPlace => {
+export const catalogIdOf = (settings: Settings, catalog: CatalogName): CatalogPlace => {
   const provider = settings.require(providerSettings[catalog]);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
-interface CatalogAsked {
+interface CatalogRequest {
   readonly settings: Settings;
   readonly catalog: CatalogName;
   readonly typed: TypedSource;
@@ -89,14 +89,14 @@ interface CatalogAsked {
 
 /**
  * Reads a catalog. What the service answers is saved after the run, so that nobody waits for it.
- * @throws Failure `catalog-not-held` offline; what the client throws
+ * @throws Failure `catalog-not-cached` offline; what the client throws
  */
 export const readCatalog = async (
   context: Context,
-  { settings, catalog, typed: { maxAge, offline } }: CatalogAsked,
+  { settings, catalog, typed: { maxAge, offline } }: CatalogRequest,
 ): Promise<CatalogRead> => {
   const { screen, host } = context;
-  const place = placeOf(settings, catalog);
+  const place = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();
   const copy = folder === undefined ? undefined : readCopy(folder, place);
   const age = host.now() - (copy?.checkedAt ?? Number.NaN);
@@ -106,12 +106,14 @@ export const readCatalog = async (
   const where = `the ${catalog} catalog`;
   if (copy !== undefined && bytes !== undefined) {
     const models = modelsIn(bytes);
-    if (models === undefined) throw catalogNotHeld(place);
-    screen.notice(`${where} as it was at ${minuteOf(copy.checkedAt)}, ${ageText(age)}: the service was not asked`);
-    tellNulls(screen, models, where);
+    if (models === undefined) throw catalogNotCached(place);
+    screen.notice(
+      `${where} as it was at ${formatMinute(copy.checkedAt)}, ${formatAge(age)}: the service was not asked`,
+    );
+    noteNulls(screen, models, where);
     return { ...place, models, asOf: copy.checkedAt };
   }
-  if (offline) throw catalogNotHeld(place);
+  if (offline) throw catalogNotCached(place);
   const client = await openClient(context, settings);
   const asked = { body: undefined, ...(copy === undefined ? {} : { held: copy }) };
   const { provider } = place;
@@ -121,13 +123,13 @@ export const readCatalog = async (
       : await client.send(listRouterModels, { ...asked, parameters: { router_provider: provider } });
   const now = host.now();
   const fetched = { ...reply, current: reply.status === 304 ? copy : undefined, now };
-  if (folder !== undefined) context.afterwards(async () => keepCatalog(folder, place, fetched));
-  tellNulls(screen, reply.value, where);
+  if (folder !== undefined) context.runAtEnd(async () => keepCatalog(folder, place, fetched));
+  noteNulls(screen, reply.value, where);
   return { ...place, models: reply.value, asOf: now };
 };
 
 /** A time to the minute, for a person: `2026-10-01 12:00 UTC`. */
-export const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 const ageUnits = [
   ["day", 86_400_000],
@@ -137,9 +139,9 @@ const ageUnits = [
 ] as const;
 
 /** An age for a person: `3 hours ago`. */
-const ageText = (ms: number): string => {
+const formatAge = (ms: number): string => {
   const [name, unit] = ageUnits.find(([, length]) => ms >= length) ?? ["second", 1000];
-  return `${counted(Math.max(0, Math.floor(ms / unit)), name)} ago`;
+  return `${pluralize(Math.max(0, Math.floor(ms / unit)), name)} ago`;
 };
 
 /** Catalogs that were read, and why others were not. */
@@ -153,7 +155,7 @@ export interface CatalogsRead {
 /** Reads catalogs at the same time. @throws Failure if none could be read, and if the run was interrupted */
 export const readCatalogs = async (
   context: Context,
-  { names, settings, typed }: Omit<CatalogAsked, "catalog"> & { readonly names: readonly CatalogName[] },
+  { names, settings, typed }: Omit<CatalogRequest, "catalog"> & { readonly names: readonly CatalogName[] },
 ): Promise<CatalogsRead> => {
   const settled = await Promise.allSettled(
     names.map(async (catalog) => await readCatalog(context, { settings, catalog, typed })),
@@ -168,12 +170,12 @@ export const readCatalogs = async (
 };
 
 /** Ends a run that printed what it could read. @throws Failure */
-export const endWith = ([failure]: readonly Failure[]): void => {
+export const throwFirst = ([failure]: readonly Failure[]): void => {
   if (failure !== undefined) throw failure;
 };
 
-/** Checks a filter before anything is read. @throws Failure `options-contradict` */
-export const requireFilter = ({ deprecated, notDeprecated }: Filter): void => {
+/** Checks a filter before anything is read. @throws Failure `conflicting-options` */
+export const checkFilterOptions = ({ deprecated, notDeprecated }: Filter): void => {
   if (deprecated && notDeprecated)
     throw contradiction("--deprecated", "--not-deprecated", "a model's deprecation date has come, or it has not");
 };
@@ -181,8 +183,8 @@ export const requireFilter = ({ deprecated, notDeprecated }: Filter): void => {
 /** Words that are named in one sentence at most. */
 const maxWords = 8;
 
-/** Refuses words that are neither usual nor in a model. @throws Failure `option-value-wrong` */
-export const requireWords = (filter: Filter, models: Entries<CatalogModel>): void => {
+/** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
+export const checkFilterWords = (filter: Filter, models: Entries<CatalogModel>): void => {
   const unknown = unknownWord(filter, models);
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
@@ -190,12 +192,12 @@ export const requireWords = (filter: Filter, models: Entries<CatalogModel>): voi
   const wanted =
     occurring.length === 0
       ? `such words as ${usual.slice(0, maxWords).join(", ")}`
-      : `what occurs: ${occurring.slice(0, maxWords).map(wordText).join(", ")}${more}`;
-  throw wrongValue(option, word, wanted, near && wordText(near));
+      : `what occurs: ${occurring.slice(0, maxWords).map(formatWordCount).join(", ")}${more}`;
+  throw wrongValue(option, word, wanted, near && formatWordCount(near));
 };
 
-const wordText = ({ word, count }: { readonly word: string; readonly count: number }): string =>
-  count === 0 ? word : `${word} (${counted(count, "model")})`;
+const formatWordCount = ({ word, count }: { readonly word: string; readonly count: number }): string =>
+  count === 0 ? word : `${word} (${pluralize(count, "model")})`;
 
 /** The id of a model, or a glob over ids; of one catalog, if it names one. */
 interface ModelName {
@@ -204,7 +206,7 @@ interface ModelName {
 }
 
 /** Opens the names of models; without any, all models are meant. It is asked about one model after the other. */
-export const openNamed = (names: readonly ModelName[] | undefined) => {
+export const openModelNames = (names: readonly ModelName[] | undefined) => {
   const all = (names ?? []).map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     return { text, catalog, glob: isGlob ? matchesPattern(text) : undefined, found: false };
@@ -224,6 +226,6 @@ export const openNamed = (names: readonly ModelName[] | undefined) => {
     },
     /** The names that meant no model so far, each with the id that is nearest to it. */
     missing: (): readonly { readonly id: string; readonly near: string | undefined }[] =>
-      all.filter(({ found }) => !found).map(({ text }) => ({ id: text, near: nearest(text, ids) })),
+      all.filter(({ found }) => !found).map(({ text }) => ({ id: text, near: findNearest(text, ids) })),
   };
 };

@@ -1,20 +1,27 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
 import { command, several, type Values } from "../../cli/index.ts";
-import { choosing, foreign, groupBy, judging, report, split } from "../inputs/options.ts";
+import {
+  formatOptions,
+  groupByOption,
+  reportOption,
+  selectionOptions,
+  splitOption,
+  strictnessOptions,
+} from "../inputs/options.ts";
 
 const args = { file: several("files of groups or trajectories, or their addresses; - or none is standard input") };
 
 const options = {
-  split,
-  "group-by": groupBy,
+  split: splitOption,
+  "group-by": groupByOption,
   against: several("no group may stand in this file of another split", "file"),
-  report,
-  ...choosing,
-  ...foreign,
-  ...judging,
+  report: reportOption,
+  ...selectionOptions,
+  ...formatOptions,
+  ...strictnessOptions,
 };
 
-export type TypedCheck = Values<typeof args & typeof options>;
+export type CheckOptions = Values<typeof args & typeof options>;
 
 export const check = command({
   words: "check",

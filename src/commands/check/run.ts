@@ -1,31 +1,31 @@
 /** The run of `rollcall check`. */
-import { settingsInForce } from "../../connect.ts";
+import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { Failure, type Problem, problemFacts } from "../../failure.ts";
+import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { drawnOf, type Reading, reportAgainst } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
-import { printDocument, printPicture, printReport, type ReportForm } from "../../output/index.ts";
+import { printDistributions, printDocument, printReport, type ReportForm } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
-import { checkReports } from "../inputs/options.ts";
-import { problemsToShow, sayWarnings } from "../inputs/problems.ts";
+import { requireReportFiles } from "../inputs/options.ts";
+import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import {
-  factsIn,
+  formatUnreadable,
+  printConversion,
   printFacts,
+  printGrouping,
   readInputs,
-  sayConversion,
-  sayGrouping,
-  unreadableText,
-  withReading,
+  toFacts,
+  useReading,
 } from "../inputs/read.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
-import type { TypedCheck } from "./command.ts";
+import type { CheckOptions } from "./command.ts";
 
-/** Reads and prints. @throws Failure `input-invalid`, once what was found was printed */
-export const check = async (context: Context, typed: TypedCheck): Promise<void> => {
+/** Reads and prints. @throws Failure `invalid-input`, once what was found was printed */
+export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
   const { screen } = context;
   const { file: files, groupBy, against, report: reports } = typed;
-  checkReports(screen, { report: reports, inputs: files });
-  const settings = await settingsInForce(context, { split: typed.split });
+  requireReportFiles(screen, { report: reports, inputs: files });
+  const settings = await effectiveSettings(context, { split: typed.split });
   const printReports = async (
     sources: Reading["sources"],
     problemsOf: (form: ReportForm) => Promise<readonly Problem[]>,
@@ -39,25 +39,25 @@ export const check = async (context: Context, typed: TypedCheck): Promise<void> 
     }
   };
   const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Reading> => {
-    const asked = { settings, typed, label: "checking", isOnlyLookedAt: against.length === 0, ...own };
+    const asked = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...own };
     return await readInputs(context, asked).catch(async (thrown: unknown) => {
       // If an input cannot be read to its end, only that is reported: no other input is known to be valid then.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
-        await printReports([], async () => thrown.about.problems ?? []);
+        await printReports([], async () => thrown.details.problems ?? []);
       throw thrown;
     });
   };
   const reading = await read({ files, split: settings.get("split"), goesOn: true });
-  await withReading(context, reading, async () => {
-    sayConversion(context, reading);
-    sayGrouping(context, reading, groupBy);
+  await useReading(context, reading, async () => {
+    printConversion(context, reading);
+    printGrouping(context, reading, groupBy);
     if (against.length > 0) {
       const other = await read({ files: against });
       await reportAgainst(reading, other).finally(other.close);
     }
     const result = checkResult(reading);
-    await sayWarnings(context, reading, result.problems);
-    await printReports(reading.sources, async (form) => await reportedProblems(reading, form));
+    await printWarnings(context, reading, result.problems);
+    await printReports(reading.sources, async (form) => await selectReported(reading, form));
     const isShown = reports.every(({ file }) => file !== undefined);
     // Nothing is printed about an input with nothing in it but that.
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
@@ -69,16 +69,26 @@ export const check = async (context: Context, typed: TypedCheck): Promise<void> 
 const maxAnnotations = 1000;
 
 /** The problems of a report: all, but GitHub gets only the first warnings of each rule. */
-const reportedProblems = async ({ problems, sources }: Reading, form: ReportForm): Promise<readonly Problem[]> => {
+const selectReported = async ({ problems, sources }: Reading, form: ReportForm): Promise<readonly Problem[]> => {
   const all = problems.sorted(sources.map(({ name }) => name));
   if (form !== "github") return all;
   const warnings = all.filter(({ severity }) => severity === "warning");
-  const { shown } = await problemsToShow([], { problems: warnings, counts: problems.counts, max: maxAnnotations });
+  const { shown } = await selectProblems([], { problems: warnings, counts: problems.counts, max: maxAnnotations });
   return [...all.filter(({ severity }) => severity === "error"), ...shown];
 };
 
 const printResult = async ({ screen }: Context, reading: Reading, result: CheckResult): Promise<void> => {
-  const { status, split, groups, trajectories, unreadable, metrics, problems, problemsLeftOut, leftOut } = result;
+  const {
+    status,
+    split,
+    groups,
+    trajectories,
+    unreadable,
+    metrics,
+    problems,
+    omittedProblemCount: problemsLeftOut,
+    filteredOut: leftOut,
+  } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
       status,
@@ -86,18 +96,18 @@ const printResult = async ({ screen }: Context, reading: Reading, result: CheckR
       groups,
       trajectories,
       metrics,
-      problems: problems.map(problemFacts),
+      problems: problems.map(toProblemDocument),
       ...(unreadable === 0 ? {} : { unreadable_lines: unreadable }),
       not_chosen: leftOut,
       ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
-      warnings: problems.filter(({ severity }) => severity === "warning").map(problemFacts),
+      warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
     } satisfies CheckDocument);
   }
-  const groupsText = `${rejectedText(groups)}${unreadableText(unreadable)}`;
-  const facts = factsIn({ status, split, groups: groupsText, trajectories: rejectedText(trajectories) });
+  const groupsText = `${formatRejected(groups)}${formatUnreadable(unreadable)}`;
+  const facts = toFacts({ status, split, groups: groupsText, trajectories: formatRejected(trajectories) });
   await printFacts(screen, { facts, metrics });
-  await printPicture(screen, () => drawnOf(reading));
+  await printDistributions(screen, () => drawnOf(reading));
 };
 
-const rejectedText = ({ read, rejected }: CheckResult["groups"]): string =>
+const formatRejected = ({ read, rejected }: CheckResult["groups"]): string =>
   rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;

@@ -13,18 +13,18 @@ import {
   verbsOf,
 } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { quoted, readWords } from "../../shell-words.ts";
-import { type Candidate, type Candidates, valuesOf } from "./values.ts";
+import { quoteText, splitWords } from "../../shell-words.ts";
+import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 
 /** The scripts, as they are committed. */
 const scripts = { bash, zsh, fish, powershell };
 
 /** Prints the script of a shell. */
 export const printScript = async ({ screen }: Context, shell: keyof typeof scripts): Promise<void> =>
-  await screen.text(scripts[shell]);
+  await screen.printText(scripts[shell]);
 
 /** What a script asks. */
-interface Asked {
+interface CompletionRequest {
   readonly program: Program;
   readonly shell: string;
   /**
@@ -36,17 +36,20 @@ interface Asked {
 }
 
 /** Prints what can be typed next. Never fails: an error in the middle of a prompt helps nobody. */
-export const printCandidates = async (context: Context, asked: Asked): Promise<void> => {
-  const lines = await answer(context, asked).catch(() => []);
-  await context.screen.text(lines.map((line) => `${line}\n`).join(""));
+export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
+  const lines = await completionLines(context, asked).catch(() => []);
+  await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
 /** The lines of the answer: the kind of what can be typed (`words`, `files`, `folders`), then the words. */
-const answer = async (context: Context, { program, shell, typed }: Asked): Promise<readonly string[]> => {
-  const { current, before, write } = shell === "bash" ? readBash(typed) : readOthers(shell, typed);
+const completionLines = async (
+  context: Context,
+  { program, shell, typed }: CompletionRequest,
+): Promise<readonly string[]> => {
+  const { current, before, format: write } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   if (isRedirection(before.at(-1))) return ["files"];
   const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));
-  const found = await candidates(context, program, { before: words, current });
+  const found = await findCandidates(context, program, { before: words, current });
   if (typeof found === "string") return [found];
   // No shell can have a control character typed.
   const plain = found.filter(({ text }) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text));
@@ -64,66 +67,66 @@ interface Line {
 
 interface ShellLine extends Line {
   /** A line of the answer; undefined for what can't be typed here. */
-  readonly write: (word: Candidate) => string | undefined;
+  readonly format: (word: Candidate) => string | undefined;
 }
 
 /**
  * bash replaces only what stands behind the last of its word breaks (`=`, `:`), and takes the answer as it is:
  * what is answered is the rest of the word, in the quotes that are open.
  */
-const readBash = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
-  const words = readWords(line);
+const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
+  const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };
-  const kept = last.raw.endsWith(replaced) ? last.raw.slice(0, last.raw.length - replaced.length) : "";
+  const keptPart = last.raw.endsWith(replaced) ? last.raw.slice(0, last.raw.length - replaced.length) : "";
   const { quote, at } = last.open;
-  const keptText = readWords(kept).at(-1)?.text ?? "";
+  const keptText = splitWords(keptPart).at(-1)?.text ?? "";
   return {
     before: words.slice(1, -1).map(({ text }) => text),
     current: last.text,
-    write: ({ text }) => {
+    format: ({ text }) => {
       if (!text.startsWith(last.text)) return undefined;
-      const rest = quoted(text.slice(keptText.length), quote);
-      return quote !== "" && at >= kept.length && rest !== undefined ? quote + rest : rest;
+      const rest = quoteText(text.slice(keptText.length), quote);
+      return quote !== "" && at >= keptPart.length && rest !== undefined ? quote + rest : rest;
     },
   };
 };
 
-const readOthers = (shell: string, typed: readonly string[]): ShellLine => {
+const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => {
   const isPowershell = shell === "powershell";
   const words = isPowershell
     ? Buffer.from(typed[0] ?? "", "base64")
         .toString()
         .split("\0")
     : typed;
-  const [marked = "", ...before] = words;
-  const raw = marked.slice(1);
+  const [markedWord = "", ...before] = words;
+  const raw = markedWord.slice(1);
   // fish and PowerShell hand over the word as it was typed, with its quotes.
-  const current = shell === "zsh" ? raw : (readWords(raw).at(-1)?.text ?? "");
+  const current = shell === "zsh" ? raw : (splitWords(raw).at(-1)?.text ?? "");
   const write = ({ text, about }: Candidate) =>
     isPowershell && !text.startsWith(current) ? undefined : `${text}\t${about.replaceAll(/\s+/g, " ")}`;
-  return { before, current, write };
+  return { before, current, format: write };
 };
 
 /** Where it is read tells what is typed next: nobody types it. */
-const mark = "-\0";
+const cursorMark = "-\0";
 
 /** What can be typed as the current word, by the command tree. */
-const candidates = async (context: Context, program: Program, { before, current }: Line): Promise<Candidates> => {
-  const { command, above, given, operands, unknown } = await readArgv(program, [...before, mark]);
+const findCandidates = async (context: Context, program: Program, { before, current }: Line): Promise<Candidates> => {
+  const { command, above, given, operands, unknown } = await readArgv(program, [...before, cursorMark]);
   const options = Object.entries(allOptions(command, above[0] ?? command));
-  const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== mark);
+  const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== cursorMark);
   const valuesFor = async (name: string, kind: Kind<unknown>, prefix = ""): Promise<Candidates> => {
     const typed = current.slice(prefix.length);
-    const values = await valuesOf({ context, command, name, kind, typed, taken, given });
+    const values = await suggestValues({ context, command, name, kind, typed, operands: taken, optionValues: given });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
-  const waiting = options.find(([name]) => given.get(name)?.at(-1) === mark);
-  if (waiting !== undefined) return await valuesFor(`--${waiting[0]}`, waiting[1]);
-  if (operands.at(-1) !== mark && current.startsWith("-")) {
+  const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);
+  if (pendingOption !== undefined) return await valuesFor(`--${pendingOption[0]}`, pendingOption[1]);
+  if (operands.at(-1) !== cursorMark && current.startsWith("-")) {
     const [typed = "", ...rest] = current.split("=");
     if (rest.length > 0) {
       const found = options.find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);
-      return found?.[1].value === undefined ? [] : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
+      return found?.[1].placeholder === undefined ? [] : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
     }
     const isLeft = ([name, { repeatable }]: (typeof options)[number]) =>
       repeatable || !(given.has(name) || (name === "help" && given.has("h")));
@@ -134,13 +137,13 @@ const candidates = async (context: Context, program: Program, { before, current 
         ...(current.startsWith("--") || short === undefined ? [] : [{ text: `-${short}`, about }]),
       ]);
   }
-  if (taken.length === 0 && command.verbs.length > 0) return verbsAfter(command);
+  if (taken.length === 0 && command.verbs.length > 0) return verbCandidates(command);
   const args = Object.entries(command.args);
   const [name, kind] = args[taken.length] ?? args.filter((arg) => arg[1].repeatable).at(-1) ?? [];
   return name === undefined || kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
 };
 
-const verbsAfter = (command: Command): readonly Candidate[] => [
+const verbCandidates = (command: Command): readonly Candidate[] => [
   ...verbsOf(command).map((verb) => ({ text: nameOf(verb), about: verb.about })),
   ...(command.run === undefined ? [{ text: "help", about: "display help for command" }] : []),
 ];

@@ -4,7 +4,7 @@ import type { Command, Kind, Typed } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportForms } from "../../output/index.ts";
 import { dataFolder, profileNames, savedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
-import { namedAsInJson, rowColumns } from "../catalog/columns.ts";
+import { rowColumns, useJsonNames } from "../catalog/columns.ts";
 
 /** One word that can be typed. */
 export interface Candidate {
@@ -17,7 +17,7 @@ export interface Candidate {
 export type Candidates = readonly Candidate[] | "files" | "folders";
 
 /** What an option or an argument is given: `typed` is the beginning of its value. */
-interface Asked {
+interface ValueRequest {
   readonly context: Context;
   readonly command: Command;
   /** `--sort`, or `catalog show <id>`. */
@@ -25,36 +25,36 @@ interface Asked {
   readonly kind: Kind<unknown>;
   readonly typed: string;
   /** The arguments of the command before. */
-  readonly taken: readonly string[];
+  readonly operands: readonly string[];
   /** The options before. */
-  readonly given: Typed["given"];
+  readonly optionValues: Typed["given"];
 }
 
 /** The values that are known in this run; none if it can be anything. */
-export const valuesOf = async (asked: Asked): Promise<Candidates> => {
+export const suggestValues = async (asked: ValueRequest): Promise<Candidates> => {
   const { name, kind } = asked;
   const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
-  const source = usual.length > 0 ? nextInList(usual, asked) : sources[name];
+  const source = usual.length > 0 ? suggestNext(usual, asked) : sources[name];
   const found = kind.choices ?? (typeof source === "function" ? await source(asked) : source);
   if (found !== undefined) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
-  const placeholder = name.startsWith("--") ? kind.value : /<(.*)>/.exec(name)?.[1];
+  const placeholder = name.startsWith("--") ? kind.placeholder : /<(.*)>/.exec(name)?.[1];
   if (placeholder === "file" || name === "--store") return "files";
   return placeholder === "dir" || placeholder === "folder" ? "folders" : [];
 };
 
 /** Texts that say enough by themselves, or candidates. */
 type Values = readonly (string | Candidate)[];
-type Source = Values | ((asked: Asked) => Values | Promise<Values>);
+type Source = Values | ((asked: ValueRequest) => Values | Promise<Values>);
 
 /** What the environment and the settings name, and what people use. */
-const saved =
+const savedOrUsual =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
   ({ context: { host } }) => [
     ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], savedTexts(host, name), usual].flat()),
   ];
 
 /** Names behind the last comma of a list, without those that stand in it. */
-const nextInList = (names: readonly string[], { typed }: Asked): Values => {
+const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = new Set(list.split(","));
   return names.filter((name) => !taken.has(name)).map((name) => list + name);
@@ -65,15 +65,15 @@ const savedProfiles: Source = ({ context }) => profileNames(context.host);
 
 const sources: Readonly<Record<string, Source>> = {
   "--profile": savedProfiles,
-  "--split": saved("split", ["train", "val", "test"]),
-  "--batch": saved("batch"),
-  "--project": saved("project"),
+  "--split": savedOrUsual("split", ["train", "val", "test"]),
+  "--batch": savedOrUsual("batch"),
+  "--project": savedOrUsual("project"),
   "--sort": async (asked) => {
     const sign = asked.typed.slice(asked.typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
-    const names = (await columnsOf(asked)).map((name) => sign + name);
-    return nextInList(names, asked);
+    const names = (await columnNames(asked)).map((name) => sign + name);
+    return suggestNext(names, asked);
   },
-  "--fields": async (asked) => nextInList(await columnsOf(asked), asked),
+  "--fields": async (asked) => suggestNext(await columnNames(asked), asked),
   "--deprecated-within": ["7d", "30d", "90d"],
   "--created-since": ["30d", "90d", "365d"],
   "--allow": async ({ command }) =>
@@ -91,7 +91,7 @@ const sources: Readonly<Record<string, Source>> = {
     const folder = dataFolder(context.host);
     return folder === undefined ? [] : idsOfCopies(folder);
   },
-  "schema <command>": async ({ taken }) => {
+  "schema <command>": async ({ operands: taken }) => {
     const { outputs } = await import("../schema/outputs.ts");
     const begun = [...taken, ""].join(" ");
     const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
@@ -106,7 +106,11 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Names of the columns or fields that a command prints. */
-const columnsOf = async ({ command: { words }, name, given }: Asked): Promise<readonly string[]> => {
+const columnNames = async ({
+  command: { words },
+  name,
+  optionValues: given,
+}: ValueRequest): Promise<readonly string[]> => {
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
   if (words === "catalog cost") return (await import("../catalog/cost.ts")).costColumnNames;
   if (words === "catalog diff") return (await import("../catalog/compare.ts")).changeColumnNames;
@@ -116,5 +120,5 @@ const columnsOf = async ({ command: { words }, name, given }: Asked): Promise<re
   const columns = isPlain ? rowColumns() : rowColumns({ of: words === "models" ? "models" : "all" });
   // An order is one of columns, whatever is printed.
   const asJson = !isPlain && given.has("json") && name === "--fields";
-  return (asJson ? namedAsInJson(columns) : columns).map((column) => column.name);
+  return (asJson ? useJsonNames(columns) : columns).map((column) => column.name);
 };

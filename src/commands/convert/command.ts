@@ -1,6 +1,6 @@
 /** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt. */
 import { choice, command, flag, several, text, type Values, withDefault } from "../../cli/index.ts";
-import { choosing, foreign, groupBy, judging } from "../inputs/options.ts";
+import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
 const args = { file: several("files or folders of rollouts, or their addresses; - or none is standard input") };
 
@@ -8,15 +8,15 @@ const options = {
   out: withDefault(text("where the groups go; - is standard output", "file"), "-"),
   receipt: text("a JSON file of what became of every value", "file"),
   exact: flag("fail where a value has no place"),
-  "group-by": groupBy,
+  "group-by": groupByOption,
   "on-invalid": choice("skip: write the valid groups, and the rest aside", ["stop", "skip"]),
   rejects: text("where rejected records go (<file>.rejected)", "file"),
-  ...choosing,
-  ...foreign,
-  ...judging,
+  ...selectionOptions,
+  ...formatOptions,
+  ...strictnessOptions,
 };
 
-export type TypedConvert = Values<typeof args & typeof options>;
+export type ConvertOptions = Values<typeof args & typeof options>;
 
 export const convert = command({
   words: "convert",

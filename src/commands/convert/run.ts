@@ -1,38 +1,44 @@
 /** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
 import { contradiction } from "../../cli/index.ts";
-import { settingsInForce } from "../../connect.ts";
+import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { openDraft, requireFree, writeOut } from "../../files.ts";
+import { openDraft, requireUnusedFile, writeUserFile } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
 import { groupLines, type Reading } from "../../groups/index.ts";
 import { modeOf } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
-import { sayWarnings, withFrames } from "../inputs/problems.ts";
-import { factsIn, printFacts, readInputs, sayConversion, writeReceipt } from "../inputs/read.ts";
+import { printWarnings, withExcerpts } from "../inputs/problems.ts";
+import { printConversion, printFacts, readInputs, toFacts, writeReceipt } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
-import type { TypedConvert } from "./command.ts";
+import type { ConvertOptions } from "./command.ts";
 
-/** Converts and prints. @throws Failure `input-invalid`, `conversion-inexact`, `convert-rejected`, `out-exists`, `out-unwritable` */
-export const convert = async (context: Context, typed: TypedConvert): Promise<void> => {
+/** Converts and prints. @throws Failure `invalid-input`, `conversion-inexact`, `convert-rejected`, `output-exists`, `output-unwritable` */
+export const convert = async (context: Context, typed: ConvertOptions): Promise<void> => {
   const { screen, host } = context;
   const { out, rejects } = typed;
   if (out === "-" && screen.isForProgram)
     throw contradiction("--out -", "--json", "standard output holds one of them: name a file");
   if (out === "-" && host.terminal.stdout)
     throw contradiction("--out -", "a terminal", "its lines are for a file or a program: name one, or use > or |");
-  for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireFree(file);
-  const settings = await settingsInForce(context);
-  const goesOn = typed.onInvalid === "skip";
-  const reading = await readInputs(context, { settings, typed, receipt: true, goesOn, label: "converting" });
-  const ended = async (thrown: unknown) => await withFrames(context, reading.sources, thrown);
+  for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
+  const settings = await effectiveSettings(context);
+  const skipsInvalid = typed.onInvalid === "skip";
+  const reading = await readInputs(context, {
+    settings,
+    typed,
+    receipt: true,
+    goesOn: skipsInvalid,
+    label: "converting",
+  });
+  const withProblemExcerpts = async (thrown: unknown) => await withExcerpts(context, reading.sources, thrown);
   try {
-    sayConversion(context, reading);
+    printConversion(context, reading);
     const { conversion } = reading;
-    const { failure, groups, trajectories, problems, leftOut, unreadable } = checkResult(reading);
-    await sayWarnings(context, reading, problems);
-    if (failure !== undefined && !goesOn) throw await ended(failure);
+    const { failure, groups, trajectories, problems, filteredOut: leftOut, unreadable } = checkResult(reading);
+    await printWarnings(context, reading, problems);
+    if (failure !== undefined && !skipsInvalid) throw await withProblemExcerpts(failure);
     const receipt = conversion?.receipt?.data();
     const { leaves = null, left_out = [], format = null } = receipt ?? {};
     if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
@@ -47,8 +53,8 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
       const document = { status, format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
       await printDocument(screen, document satisfies ConvertDocument);
     } else {
-      if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(leftOutText(receipt, typed));
-      const facts = factsIn({
+      if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
+      const facts = toFacts({
         groups: written,
         trajectories: trajectories.read - trajectories.rejected,
         rejected: groups.rejected === 0 ? undefined : `${groups.rejected} groups`,
@@ -58,8 +64,10 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
       if (out !== "-") await printFacts(screen, { facts });
     }
     if (rejectsFile === undefined) return;
-    const about = { ...failure?.about, stoppedBy: "invalid_input", retryable: false } as const;
-    throw await ended(convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, about));
+    const about = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
+    throw await withProblemExcerpts(
+      convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, about),
+    );
   } finally {
     await reading.close();
   }
@@ -67,13 +75,13 @@ export const convert = async (context: Context, typed: TypedConvert): Promise<vo
 
 const writeGroups = async ({ screen }: Context, reading: Reading, file: string): Promise<void> => {
   if (file === "-") {
-    for await (const piece of groupLines(reading)) await screen.bytes(piece);
+    for await (const piece of groupLines(reading)) await screen.printBytes(piece);
     return;
   }
-  const draft = writeOut(file, () => openDraft(file, modeOf(reading.sources)));
+  const draft = writeUserFile(file, () => openDraft(file, modeOf(reading.sources)));
   try {
-    for await (const piece of groupLines(reading)) writeOut(file, () => draft.write(piece));
-    writeOut(file, () => draft.commit());
+    for await (const piece of groupLines(reading)) writeUserFile(file, () => draft.write(piece));
+    writeUserFile(file, () => draft.commit());
   } finally {
     draft.discard();
   }
@@ -82,7 +90,7 @@ const writeGroups = async ({ screen }: Context, reading: Reading, file: string):
 /** Paths of values without a place that are named at most. */
 const maxPaths = 5;
 
-const leftOutText = ({ leaves, left_out }: ReceiptData, { receipt }: TypedConvert): string => {
+const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions): string => {
   const counts = new Map<string, number>();
   for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
   const paths = [...counts].sort(([, a], [, b]) => b - a);

@@ -1,13 +1,13 @@
 /** The checks of `rollcall doctor`: settings, credentials, addresses, ledger and store. */
-import { downloadDoor } from "../../client/index.ts";
-import { settingsSources } from "../../connect.ts";
+import { loadDownloads } from "../../client/index.ts";
+import { toSettingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
-import { codeOf, isDatabaseAddress, looseMode } from "../../files.ts";
+import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
-import { counted } from "../../sentences.ts";
-import { credentialElsewhere, credentialMissing } from "../../settings/failures.ts";
+import { pluralize } from "../../sentences.ts";
+import { credentialMissing, credentialWrongOrigin } from "../../settings/failures.ts";
 import {
   credentialUses,
   dataFolder,
@@ -18,8 +18,8 @@ import {
   type Settings,
   savedProblems,
 } from "../../settings/index.ts";
-import { commandLine } from "../../shell-words.ts";
-import { tryRead } from "../auth.ts";
+import { formatCommandLine } from "../../shell-words.ts";
+import { testCredential } from "../auth.ts";
 
 /** What one check found. */
 export interface Finding {
@@ -38,7 +38,7 @@ export interface Finding {
 type Facts = Readonly<Record<string, unknown>> | undefined;
 
 /** What the checks know. */
-interface Asked {
+interface CheckContext {
   readonly context: Context;
   /** Undefined if the settings cannot be read. */
   readonly settings: Settings | undefined;
@@ -47,10 +47,10 @@ interface Asked {
   readonly silenceMs: number;
 }
 
-type Check = (asked: Asked, credentials: Promise<readonly Finding[]>) => Promise<readonly Finding[]>;
+type Check = (asked: CheckContext, credentials: Promise<readonly Finding[]>) => Promise<readonly Finding[]>;
 
 /** Settings are read several times: the checks say what is wrong with them. */
-export const quiet = { notice: () => undefined, warn: () => undefined };
+export const silentSources = { notice: () => undefined, warn: () => undefined };
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
 const skipped = (check: string, message: string, facts?: Facts): Finding => {
@@ -60,11 +60,11 @@ const warning = (check: string, message: string, fix?: string, facts?: Facts): F
   return { check, status: "warning", message, fix, facts };
 };
 
-const unread = "the settings can't be read";
-const report = "please report it, with the command that was run";
+const settingsUnreadable = "the settings can't be read";
+const reportHint = "please report it, with the command that was run";
 
 /** What to do about failures without a hint. */
-const fixes: Partial<Record<FailureCode, string>> = {
+const defaultFixes: Partial<Record<FailureCode, string>> = {
   usage: "give another value, or leave it out",
   storage: "look at the disk under it, or name another place",
   auth: "`rollcall auth login` saves a key",
@@ -72,24 +72,24 @@ const fixes: Partial<Record<FailureCode, string>> = {
 };
 
 /** The failure of a check as a finding. */
-export const failed = (check: string, thrown: unknown, facts?: Facts): Finding => {
+export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   const found = { check, status: "error", facts } as const;
   if (thrown instanceof Failure) {
-    const { message, code, about } = thrown;
-    return { ...found, message, code, fix: about.hint ?? fixes[code] ?? report };
+    const { message, code, details: about } = thrown;
+    return { ...found, message, code, fix: about.hint ?? defaultFixes[code] ?? reportHint };
   }
-  const code = codeOf(thrown);
+  const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
     const fix = "install rollcall again on this machine: npm install -g rollcall";
     return { ...found, message: `libsql, which keeps files, can't be loaded here (${code})`, code: "storage", fix };
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return { ...found, message: `a defect of rollcall: ${text}`, code: "internal", fix: report };
+  return { ...found, message: `a defect of rollcall: ${text}`, code: "internal", fix: reportHint };
 };
 
 /** The settings, the invalid ones, and the files that they are saved in. */
 const checkSettings: Check = async ({ context }) => {
-  const { profile, rows, unknown } = listSettings({ ...settingsSources(context), ...quiet });
+  const { profile, rows, unknown } = listSettings({ ...toSettingsSources(context), ...silentSources });
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
     // A command line may have secrets: only the program is named.
@@ -113,28 +113,28 @@ const checkSettings: Check = async ({ context }) => {
       try {
         return savedProblems(context.host, kind).map(({ message, advice }) => warning(`${kind} file`, message, advice));
       } catch (thrown) {
-        return [failed(`${kind} file`, thrown)];
+        return [toFinding(`${kind} file`, thrown)];
       }
     }),
   ];
 };
 
 /** The credential of each use, and if the service accepts it. */
-const checkCredentials = async (asked: Asked): Promise<readonly Finding[]> => {
+const checkCredentials = async (asked: CheckContext): Promise<readonly Finding[]> => {
   const { settings } = asked;
-  if (settings === undefined) return [skipped("credentials", unread)];
+  if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has a key of its own")];
   const found = await Promise.all(credentialUses.map(async (use) => await checkCredential(asked, settings, use)));
   const usable = found.filter(({ status }) => status !== "skipped");
   // Many people work without a credential for one use, but nothing works without any.
-  const none = usable.length > 0 && usable.every(({ facts }) => facts?.state === "missing");
-  return none
+  const hasNoCredential = usable.length > 0 && usable.every(({ facts }) => facts?.state === "missing");
+  return hasNoCredential
     ? found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }))
     : found;
 };
 
 const checkCredential = async (
-  { context, isOffline }: Asked,
+  { context, isOffline }: CheckContext,
   settings: Settings,
   use: CredentialUse,
 ): Promise<Finding> => {
@@ -142,17 +142,17 @@ const checkCredential = async (
   try {
     const origin = originOf(settings, use);
     if (origin === undefined) return skipped(check, "its address is not set", { state: "no address" });
-    const { state, from = null, username, boundTo = "" } = await settings.credentialSource(use, origin);
+    const { state, from = null, username, boundOrigin: boundTo = "" } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
     const target = { use, origin, profile: settings.profile };
     if (state === "missing") {
-      const { message, about } = credentialMissing(target);
+      const { message, details: about } = credentialMissing(target);
       return warning(check, message, about.hint, facts);
     }
-    if (state === "elsewhere") return failed(check, credentialElsewhere(target, boundTo), facts);
+    if (state === "elsewhere") return toFinding(check, credentialWrongOrigin(target, boundTo), facts);
     const untried = (why: string) => ok(check, `from ${from}; not tried: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
-    const tried = await tryRead(context, settings, [use]);
+    const tried = await testCredential(context, settings, [use]);
     if (tried.state === "taken") return ok(check, `from ${from}; the service takes it`, { ...facts, accepted: true });
     if (tried.state === "untried") {
       return untried(use === "calls" ? "no project is set" : "no operation that only reads takes it");
@@ -160,23 +160,23 @@ const checkCredential = async (
     const { failure } = tried;
     if (failure.code === "unavailable") return untried("the service can't be reached now");
     const isRefused = tried.state === "refused";
-    const found = failed(check, failure, { ...facts, accepted: isRefused ? false : null });
+    const found = toFinding(check, failure, { ...facts, accepted: isRefused ? false : null });
     if (isRefused) return found;
     // A web page is not the answer of a service.
-    const isPage = isFailure(failure, "reply-unreadable") && failure.about.isPage === true;
+    const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
     if (isPage) return { ...found, code: "unavailable" };
     return { ...found, status: "warning", message: `from ${from}; not tried: ${found.message}` };
   } catch (thrown) {
     // The check of the settings reports an invalid one.
-    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.about.where?.setting} can't be used`);
-    return failed(check, thrown);
+    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} can't be used`);
+    return toFinding(check, thrown);
   }
 };
 
 /** If something answers at each address. A credential that is accepted tells a service from a web site. */
-const checkAddresses: Check = async (asked, credentials) => {
+const checkUrls: Check = async (asked, credentials) => {
   const { settings, isOffline } = asked;
-  if (settings === undefined) return [skipped("addresses", unread)];
+  if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
   if (settings.local) return [skipped("addresses", "the local service is inside this program")];
   const addresses = new Map<string, EndpointHost>();
   for (const of of ["base", "inference", "log"] as const) {
@@ -193,17 +193,17 @@ const checkAddresses: Check = async (asked, credentials) => {
     return [warning("addresses", "no address of a service is set: only --local works", fix)];
   }
   if (isOffline) return [skipped("addresses", "--offline")];
-  return await Promise.all([...addresses].map((target) => checkAddress(asked, target, credentials)));
+  return await Promise.all([...addresses].map((target) => checkUrl(asked, target, credentials)));
 };
 
-const checkAddress = async (
-  { context: { host }, silenceMs }: Asked,
+const checkUrl = async (
+  { context: { host }, silenceMs }: CheckContext,
   [address, of]: readonly [string, EndpointHost],
   credentials: Promise<readonly Finding[]>,
 ): Promise<Finding> => {
   const check = `address ${of}`;
   try {
-    const { probe } = await downloadDoor();
+    const { probeUrl: probe } = await loadDownloads();
     const { status, proxy = null, isPage } = await probe({ host, address, of, silenceMs });
     const facts = { address, status, proxy };
     const { origin } = new URL(address);
@@ -218,7 +218,7 @@ const checkAddress = async (
     if (status < 500) return ok(check, message, facts);
     return warning(check, message, "it is down, or something before it is: try again, or ask who runs it", facts);
   } catch (thrown) {
-    return failed(check, thrown, { address });
+    return toFinding(check, thrown, { address });
   }
 };
 
@@ -231,26 +231,26 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
     return [warning("ledger", "there is no place for one", fix)];
   }
   const { path } = place;
-  if (isDatabaseAddress(path)) {
+  if (isDatabaseUrl(path)) {
     const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onAway: () => undefined, toRead: true });
-    const held = await ledger?.counted().finally(ledger.close);
-    return [held === undefined ? noLedger(path) : usedLedger(path, "answers", held)];
+    const held = await ledger?.countRequests().finally(ledger.close);
+    return [held === undefined ? missingLedgerFinding(path) : ledgerFinding(path, "answers", held)];
   }
   const found = await examineLedger(path);
-  if (found === undefined) return [noLedger(path)];
+  if (found === undefined) return [missingLedgerFinding(path)];
   const folder = dataFolder(host);
-  const loose = folder === undefined || host.platform === "win32" ? undefined : looseMode(folder, "700");
+  const loose = folder === undefined || host.platform === "win32" ? undefined : checkFileMode(folder, "700");
   const open = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
   const { bytes, version, damages = [], counts, writers } = found;
   const facts = { path, bytes, version, writers, counts: Object.fromEntries(counts) };
-  if (damages.length > 0) return [damaged("ledger", damages, facts), ...open];
+  if (damages.length > 0) return [damagedFinding("ledger", damages, facts), ...open];
   if (bytes === 0) return [ok("ledger", `${path} is empty; the next log makes it a ledger`, facts), ...open];
   const state = `is ${found.damages === undefined ? "too large to be looked through" : "whole"}`;
-  return [{ ...usedLedger(path, state, found), facts }, ...open];
+  return [{ ...ledgerFinding(path, state, found), facts }, ...open];
 };
 
-const noLedger = (path: string): Finding => {
-  if (isDatabaseAddress(path) || isCreatable(path)) {
+const missingLedgerFinding = (path: string): Finding => {
+  if (isDatabaseUrl(path) || isCreatable(path)) {
     return ok("ledger", `none yet; the first log makes ${path}`, { path });
   }
   const fix = "make its folder writable, or ROLLCALL_DATA_DIR=<folder> names another";
@@ -262,15 +262,17 @@ const noLedger = (path: string): Finding => {
 };
 
 /** States of a request whose groups another request may have too: the requests are counted. */
-const wereTried: ReadonlySet<string> = new Set(["refused", "not_sent"]);
+const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent"]);
 
-type Used = { readonly counts: EntryCounts; readonly writers: number };
+type LedgerUse = { readonly counts: EntryCounts; readonly writers: number };
 
-const usedLedger = (path: string, state: string, { counts, writers }: Used): Finding => {
+const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerUse): Finding => {
   const parts = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
     if (count === undefined) return [];
-    const number = wereTried.has(one) ? counted(count.requests, "request") : counted(count.groups, "group");
+    const number = statesCountedByRequest.has(one)
+      ? pluralize(count.requests, "request")
+      : pluralize(count.groups, "group");
     return [`${number} ${one.replace("_", " ")}`];
   });
   const use = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
@@ -281,8 +283,8 @@ const usedLedger = (path: string, state: string, { counts, writers }: Used): Fin
   return warning("ledger", message, `\`rollcall ledger status\` names what is unknown; ${resolve}`, facts);
 };
 
-const damaged = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
-  const fix = `put a copy back, or move it away: ${commandLine(["mv", facts.path, "damaged.db"])}`;
+const damagedFinding = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
+  const fix = `put a copy back, or move it away: ${formatCommandLine(["mv", facts.path, "damaged.db"])}`;
   const found = warning(check, `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
   return { ...found, status: "error", code: "storage" };
 };
@@ -300,15 +302,15 @@ const checkStore: Check = async ({ context, settings }) => {
   if ("isRemote" in found) return [ok(check, `${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;
   const facts = { path, bytes, version, calls: calls ?? null };
-  if (damages.length > 0) return [damaged(check, damages, facts)];
-  return [ok(check, `${path}: ${calls === undefined ? "empty" : counted(calls, "call")}`, facts)];
+  if (damages.length > 0) return [damagedFinding(check, damages, facts)];
+  return [ok(check, `${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
 };
 
 /** The checks, in the order of their findings. */
 export const checks = {
   settings: checkSettings,
   credentials: checkCredentials,
-  addresses: checkAddresses,
+  addresses: checkUrls,
   ledger: checkLedger,
   "local store": checkStore,
 };

@@ -9,5 +9,5 @@ export const doctor = command({
     "look at settings, credentials, addresses, ledger and local store, and say how to fix what is wrong; nothing is changed, and no secret is shown",
   options: { offline: flag("ask nothing of the network") },
   examples: ["rollcall doctor", "rollcall doctor --profile work --json", "rollcall doctor --offline --local"],
-  run: async (context, typed) => await (await import("./run.ts")).examine(context, typed),
+  run: async (context, typed) => await (await import("./run.ts")).runDoctor(context, typed),
 });

@@ -1,66 +1,66 @@
 /** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
-import { settingsSources } from "../../connect.ts";
+import { toSettingsSources } from "../../connect.ts";
 import { type Context, openContext } from "../../context.ts";
 import { defect, type Failure } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
 import { type Line, printDocument, printList, printPage } from "../../output/index.ts";
 import { readSettings, type Settings } from "../../settings/index.ts";
 import { doctorFound } from "../failures.ts";
-import { ownColumns } from "../lists/own.ts";
-import { checks, type Finding, failed, quiet } from "./checks.ts";
+import { keyColumns } from "../lists/object-list.ts";
+import { checks, type Finding, silentSources, toFinding } from "./checks.ts";
 
 /** The time for a check without `--timeout`: a person waits. */
-const defaultMs = 10_000;
+const defaultTimeoutMs = 10_000;
 
 /** Prints the findings, then fails with the most serious code. @throws Failure `doctor-…` */
-export const examine = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
+export const runDoctor = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
   const { screen, flags } = given;
-  const over = new AbortController();
-  const context = openContext({ host: withSignal(given.host, over.signal), screen, flags });
-  const progress = screen.progress("looking");
+  const ended = new AbortController();
+  const context = openContext({ host: withSignal(given.host, ended.signal), screen, flags });
+  const progress = screen.startProgress("looking");
   try {
-    const findings = await findAll(context, offline).finally(progress.stop);
+    const findings = await runChecks(context, offline).finally(progress.stop);
     await print(given, findings);
-    const failure = failureOf(findings);
+    const failure = toWorstFailure(findings);
     if (failure !== undefined) throw failure;
   } finally {
-    over.abort();
+    ended.abort();
     await context.close();
   }
 };
 
-const findAll = async (context: Context, isOffline: boolean): Promise<readonly Finding[]> => {
+const runChecks = async (context: Context, isOffline: boolean): Promise<readonly Finding[]> => {
   const { host } = context;
-  const settings = await readTolerant(context);
-  const silenceMs = timeoutOf(settings) ?? defaultMs;
+  const settings = await readSettingsIfValid(context);
+  const silenceMs = readTimeout(settings) ?? defaultTimeoutMs;
   const asked = { context, settings, isOffline, silenceMs };
   const credentials = checks.credentials(asked);
   const all = Object.entries(checks).map(async ([name, check]): Promise<readonly Finding[]> => {
     // A check that takes longer than a service may be silent waits for something that does not come.
-    const tooSlow = async (): Promise<readonly Finding[]> => {
+    const timeOut = async (): Promise<readonly Finding[]> => {
       await host.sleep(silenceMs + 1000, host.signal);
       const message = `no answer within ${Math.round(silenceMs / 100) / 10} s`;
       const fix = "--timeout says how long silence is allowed; --offline asks nobody";
       return [{ check: name, status: "error", message, fix, code: "unavailable" }];
     };
     try {
-      return await Promise.race([name === "credentials" ? credentials : check(asked, credentials), tooSlow()]);
+      return await Promise.race([name === "credentials" ? credentials : check(asked, credentials), timeOut()]);
     } catch (thrown) {
       host.signal.throwIfAborted();
-      return [failed(name, thrown)];
+      return [toFinding(name, thrown)];
     }
   });
   return (await Promise.all(all)).flat();
 };
 
 /** Reads the settings, with which a service that is down is asked once; undefined if they cannot be read. */
-const readTolerant = async (context: Context): Promise<Settings | undefined> => {
-  const sources = settingsSources(context);
+const readSettingsIfValid = async (context: Context): Promise<Settings | undefined> => {
+  const sources = toSettingsSources(context);
   const flags = { ...sources.flags, max_wait: "0s" };
-  return await readSettings({ ...sources, ...quiet, flags }).catch(() => undefined);
+  return await readSettings({ ...sources, ...silentSources, flags }).catch(() => undefined);
 };
 
-const timeoutOf = (settings: Settings | undefined): number | undefined => {
+const readTimeout = (settings: Settings | undefined): number | undefined => {
   try {
     return settings?.get("timeout");
   } catch {
@@ -76,12 +76,12 @@ const print = async ({ screen, host }: Context, findings: readonly Finding[]): P
   if (screen.format === "table") {
     return await printPage(screen, { sections: [{ lines: findings.map((one) => toLine(one, host.env.HOME)) }] });
   }
-  const columns = ownColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 });
+  const columns = keyColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 });
   await printList(screen, { columns, rows: findings });
 };
 
 /** How a status looks, also without colors. */
-const looks = {
+const statusStyles = {
   ok: { mark: "ok     ", tone: undefined },
   warning: { mark: "WARNING", tone: "warning" },
   error: { mark: "ERROR  ", tone: "bad" },
@@ -89,7 +89,7 @@ const looks = {
 } as const;
 
 const toLine = ({ check, status, message, fix }: Finding, home = ""): Line => {
-  const { mark, tone } = looks[status];
+  const { mark, tone } = statusStyles[status];
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
   // A shell reads ~ as the home, but not in quotes.
   const parts = home.length < 2 || home.endsWith("/") ? [text] : text.split(`${home}/`);
@@ -98,13 +98,13 @@ const toLine = ({ check, status, message, fix }: Finding, home = ""): Line => {
 };
 
 /** The codes of findings, the most serious first: it keeps most from working. */
-const codes = ["usage", "storage", "auth", "unavailable"] as const;
+const codesBySeverity = ["usage", "storage", "auth", "unavailable"] as const;
 
-const failureOf = (findings: readonly Finding[]): Failure | undefined => {
+const toWorstFailure = (findings: readonly Finding[]): Failure | undefined => {
   const errors = findings.filter(({ status }) => status === "error");
   const [first] = errors;
   if (first === undefined) return undefined;
-  const code = codes.find((each) => errors.some((one) => one.code === each));
+  const code = codesBySeverity.find((each) => errors.some((one) => one.code === each));
   const names = errors.map(({ check }) => check);
   return code === undefined ? defect(first.message) : doctorFound(code, names);
 };

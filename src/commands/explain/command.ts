@@ -1,12 +1,12 @@
 /** `rollcall explain`: the meaning of a code or a rule. */
 import { command, text, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { nearest } from "../../nearest.ts";
+import { findNearest } from "../../nearest.ts";
 import { drawnText, printDocument, printPage, type Section } from "../../output/index.ts";
-import { printOwn } from "../lists/own.ts";
+import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
-/** `explain`. @throws Failure `option-value-wrong` */
+/** `explain`. @throws Failure `invalid-option-value` */
 export const explain = command({
   words: "explain",
   about: "say what an error code, an exit code or a rule means, with an example of the rule",
@@ -16,19 +16,19 @@ export const explain = command({
     const { screen } = context;
     const { topics } = await import("./topics.ts");
     const name = typed?.replace(/^\[(.*)\]$/, "$1");
-    const isMeant = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
-    const found = name === undefined ? topics : topics.filter(isMeant);
+    const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
+    const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const names = topics.map((topic) => topic.name);
       const wanted = "an error code, an exit code or a rule, as `rollcall explain` lists them";
       const { presentRuleName } = await import("../../check/index.ts");
-      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? nearest(name, names));
+      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
     if (name !== undefined && screen.isForProgram) {
       const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
       await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
     } else if (name !== undefined && screen.format !== "csv") {
-      const sections = await Promise.all(found.map(async (topic) => await sectionsOf(context, topic)));
+      const sections = await Promise.all(found.map(async (topic) => await topicSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });
     } else {
       const columns = {
@@ -39,7 +39,7 @@ export const explain = command({
         exit_codes: { heading: "exit codes", rank: 4 },
         severity: 5,
       };
-      await printOwn(screen, { member: "topics", rows: found, columns });
+      await printObjects(screen, { member: "topics", rows: found, columns });
     }
   },
 });
@@ -51,7 +51,7 @@ const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0):
 /** Columns that a page leaves before a block. */
 const blockIndent = 2;
 
-const sectionsOf = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
+const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
   const block = await exampleText(context, topic, blockIndent);
   const page = { title: topic.name, lines: topic.lines() };
   return block === null ? [page] : [page, { title: "Example", block }];

@@ -3,12 +3,12 @@
 import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
 import { type Inputs, problemOf, type RuleName, ruleNames, ruleOf } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { looseProblem } from "../../files.ts";
+import { makeLooseModeProblem } from "../../files.ts";
 import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
 import type { Line } from "../../output/index.ts";
 import { importProblem } from "../../settings/index.ts";
-import { problemsToShow } from "../inputs/problems.ts";
+import { selectProblems } from "../inputs/problems.ts";
 
 /** A code or a rule, as it is listed in JSON, which has no functions. */
 export interface Topic {
@@ -25,7 +25,7 @@ export interface Topic {
 }
 
 /** When a run ends with a code (exit-codes.md), in the order of the exit codes. */
-const whenOf: Readonly<Record<FailureCode, string>> = {
+const codeMeanings: Readonly<Record<FailureCode, string>> = {
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a setting that is missing or can't be used.",
   invalid_input: "Bad input. Nothing was sent.",
@@ -43,7 +43,7 @@ const whenOf: Readonly<Record<FailureCode, string>> = {
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
 /** The codes. */
-export const codeTopics: readonly Topic[] = Object.entries(whenOf).flatMap(([code, about]): readonly Topic[] => {
+export const codeTopics: readonly Topic[] = Object.entries(codeMeanings).flatMap(([code, about]): readonly Topic[] => {
   if (!isCode(code)) return [];
   const exits = [exitCodes[code]].flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit)));
   const kind = { label: "kind", text: `error code, exit code ${exits.join(", ")}` };
@@ -62,18 +62,18 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Exa
 /** The example of a rule of trajectories: read as a file is read, but from memory. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
   const { example } = ruleOf(name);
-  if ("said" in example) return problemOf(name, example.said, example.where);
+  if ("said" in example) return problemOf(name, example.said, example.location);
   const { files, against, ...how } = example;
-  const reading = await readTexts(files, how);
-  if (against !== undefined) await reportAgainst(reading, await readTexts({ "val.jsonl": against }, how));
+  const reading = await readExampleFiles(files, how);
+  if (against !== undefined) await reportAgainst(reading, await readExampleFiles({ "val.jsonl": against }, how));
   const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
   const max = Number.POSITIVE_INFINITY;
-  const [problem] = (await problemsToShow(reading.sources, { problems, counts: [], max })).shown;
+  const [problem] = (await selectProblems(reading.sources, { problems, counts: [], max })).shown;
   if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
   return problem;
 };
 
-const readTexts = async (files: Inputs["files"], how: Pick<Inputs, "split" | "groupBy">): Promise<Reading> => {
+const readExampleFiles = async (files: Inputs["files"], how: Pick<Inputs, "split" | "groupBy">): Promise<Reading> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
     return { name, bytes: memoryBytes([Buffer.from(content)]), touched: async () => false };
   });
@@ -90,17 +90,17 @@ const trajectoryTopics = ruleNames.map((name): Topic => {
 });
 
 /** What every failing rule of a lock file advises if there is such a model. */
-const cheapest = "the cheapest that can do the same is maker/other: 0.3 $/M in, 1.2 $/M out";
+const cheapestAdvice = "the cheapest that can do the same is maker/other: 0.3 $/M in, 1.2 $/M out";
 
 const lockTopics = lockRulePages().map(({ rule, why, message, severity, line }) => {
-  const advice = severity === "warning" ? acceptAdvice : cheapest;
+  const advice = severity === "warning" ? acceptAdvice : cheapestAdvice;
   const position = { file: "rollcall.lock.json", line, column: 7 };
   const example = () => ({ ...position, rule, severity, message: `maker/large ${message}`, advice });
   return ruleTopic(rule, severity, why, example);
 });
 
 /** The problem of a member of a file with settings. */
-const importExample =
+const toImportExample =
   (key: string, value: string, local = false) =>
   (): Problem => {
     const wrong = importProblem(key, value, { local, windows: false });
@@ -114,43 +114,43 @@ const otherRules: readonly (readonly [name: string, severity: Severity, why: str
     "insecure-permissions",
     "warning",
     "Keys and settings are one user's own; a file or folder that others can get at gives them away.",
-    () => looseProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
+    () => makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
   ],
   [
     "setting-invalid",
     "error",
     "A value that is saved, or is to be imported, is none that the setting takes.",
-    importExample("project", "alpha"),
+    toImportExample("project", "alpha"),
   ],
   [
     "setting-unknown",
     "error",
     "What is to be imported names a setting that this version does not have.",
-    importExample("base_urk", "https://train.example"),
+    toImportExample("base_urk", "https://train.example"),
   ],
   [
     "built-in-setting",
     "error",
     "The profile `local` uses the service inside rollcall, which has an address and a key of its own.",
-    importExample("base_url", "https://train.example", true),
+    toImportExample("base_url", "https://train.example", true),
   ],
   [
     "secret-in-settings",
     "error",
     "Settings are shown and shared; a secret is saved apart from them, by `rollcall auth login`.",
-    importExample("api_key", "k"),
+    toImportExample("api_key", "k"),
   ],
   [
     "key-not-verified",
     "warning",
     "`auth login` tries a key with a read; where there is none, or nobody answers, it is saved as it is.",
-    async () => (await import("../auth.ts")).unanswered("https://train.example", { isDown: true }),
+    async () => (await import("../auth.ts")).unansweredKeyProblem("https://train.example", { isDown: true }),
   ],
   [
     "exposed-address",
     "warning",
     "`rollcall serve` listens on an address that other machines can reach, over plain http.",
-    async () => (await import("../../service/index.ts")).openAddress("0.0.0.0"),
+    async () => (await import("../../service/index.ts")).openAddressProblem("0.0.0.0"),
   ],
 ];
 

@@ -11,30 +11,30 @@ import {
   type Values,
   wrongValue,
 } from "../../cli/index.ts";
-import { nearest } from "../../nearest.ts";
+import { findNearest } from "../../nearest.ts";
 import { type ReportForm, reportForms, requireReportPlace, type Screen } from "../../output/index.ts";
 
 /** A part of the groups, and how many parts there are. */
-const shardIn = (word: string, option: string): { readonly part: number; readonly of: number } => {
+const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
   throw wrongValue(option, word, "a part and how many there are, from 1/1 to 999999/999999");
 };
 
 /** Which of the trajectories and groups are taken. */
-export const choosing = each(
+export const selectionOptions = each(
   { group: "choosing" },
   {
     where: text("only trajectories for which it is true (CEL): 'reward > 0.5 && group.size >= 4'", "expression"),
     best: count("only the n trajectories of each group with the highest rewards"),
     sample: count("only n groups, by chance"),
     seed: { ...text("what decides which groups --sample takes (0)"), needs: "sample" },
-    shard: parsed("only groups whose digest falls into the ith of n parts: 3/64", "i/n", shardIn),
+    shard: parsed("only groups whose digest falls into the ith of n parts: 3/64", "i/n", parseShard),
   },
 );
 
 /** How files of other tools are read. */
-export const foreign = each(
+export const formatOptions = each(
   { group: "formats" },
   {
     from: text("how another tool wrote the files; rollcall is its own shape (auto)", "format"),
@@ -46,7 +46,7 @@ export const foreign = each(
 );
 
 /** How strictly input is checked. */
-export const judging = each(
+export const strictnessOptions = each(
   { group: "checks" },
   {
     strict: flag("warnings are errors"),
@@ -54,37 +54,40 @@ export const judging = each(
   },
 );
 
-export const groupBy = text("group trajectories by a key, wherever they stand", "key");
-export const split = text("the data split that they belong to, such as train", "name");
+export const groupByOption = text("group trajectories by a key, wherever they stand", "key");
+export const splitOption = text("the data split that they belong to, such as train", "name");
 
 /** What was typed about inputs. */
-export type TypedInputs = Values<typeof choosing & typeof foreign> &
-  Partial<Values<typeof judging>> & { readonly file: readonly string[]; readonly groupBy: string | undefined };
+export type InputOptions = Values<typeof selectionOptions & typeof formatOptions> &
+  Partial<Values<typeof strictnessOptions>> & {
+    readonly file: readonly string[];
+    readonly groupBy: string | undefined;
+  };
 
 /** A report for a build system; without a file it goes to standard output. */
-interface ReportAsked {
+interface ReportRequest {
   readonly form: ReportForm;
   readonly file: string | undefined;
 }
 
-const reportIn = (word: string, option: string): ReportAsked => {
+const parseReport = (word: string, option: string): ReportRequest => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportForms.find((one) => one === name);
   if (form !== undefined && file !== "") return { form, file };
   const wanted = "github, junit, or one of them with a file: junit=report.xml";
-  throw wrongValue(option, word, wanted, form === undefined ? nearest(name, reportForms) : undefined);
+  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportForms) : undefined);
 };
 
 /** Reports of problems in the forms of build systems. */
-export const report: Kind<readonly ReportAsked[]> = {
+export const reportOption: Kind<readonly ReportRequest[]> = {
   ...several("github or junit, for a build system; =file writes a file; more than once for several", "form"),
-  read: (words, option) => words.map((word) => reportIn(word, option)),
+  parse: (words, option) => words.map((word) => parseReport(word, option)),
 };
 
-/** Checks that reports do not overwrite an input or another file. @throws Failure `options-contradict`, `report-exists` */
-export const checkReports = (
+/** Checks that reports do not overwrite an input or another file. @throws Failure `conflicting-options`, `report-exists` */
+export const requireReportFiles = (
   { isForProgram }: Screen,
-  { report: asked, inputs }: { readonly report: readonly ReportAsked[]; readonly inputs: readonly string[] },
+  { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
 ): void => {
   const why = "standard output holds one of them; --report with =file writes a file";
   const [first, second] = asked.filter(({ file }) => file === undefined);

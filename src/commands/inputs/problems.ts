@@ -11,23 +11,24 @@ import type { Screen } from "../../output/index.ts";
 const maxProblems = 20;
 
 /** Warnings of one rule that are shown if their messages differ; of rules about wholes, and of equal errors, one is. */
-const maxOfWarning = 3;
+const maxShownPerRule = 3;
 
 /** Positions that are named of problems that are not shown. */
 const maxPositions = 6;
 
 /** Only a terminal has frames, for which lines are read again. */
-const drawnFrom = ({ frames }: Screen, sources: readonly Source[]): readonly Source[] => (frames ? sources : []);
+const excerptSources = ({ drawsFrames: frames }: Screen, sources: readonly Source[]): readonly Source[] =>
+  frames ? sources : [];
 
 /** Prints the warnings among problems: the first of each rule, and how many more there are. */
-export const sayWarnings = async (
+export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Pick<Reading, "sources" | "problems">,
   problems: readonly Problem[],
 ): Promise<void> => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
-  const asked = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
-  const { shown, left } = await problemsToShow(drawnFrom(screen, sources), asked);
+  const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
+  const { shown, hidden: left } = await selectProblems(excerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
   if (left.length === 0) return;
   const rules = left.map(({ rule, count }) => `${count} ${rule}`).join(", ");
@@ -35,84 +36,87 @@ export const sayWarnings = async (
 };
 
 /** A failure with its problems as a person sees them; `counts` has also those that were not kept. */
-export const withFrames = async (
+export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
   thrown: unknown,
   counts: readonly RuleCount[] = [],
 ): Promise<unknown> => {
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
-  const { problems = [] } = thrown.about;
+  const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
-  const { shown } = await problemsToShow(drawnFrom(screen, sources), { problems, counts, max: maxProblems });
-  return thrown.also({ problems: shown });
+  const { shown } = await selectProblems(excerptSources(screen, sources), { problems, counts, max: maxProblems });
+  return thrown.withDetails({ problems: shown });
 };
 
 /** Chooses the problems to show, of problems in their order; `left` counts those of rules of which none is shown. */
-export const problemsToShow = async (
+export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
-): Promise<{ readonly shown: readonly Problem[]; readonly left: readonly RuleCount[] }> => {
+): Promise<{ readonly shown: readonly Problem[]; readonly hidden: readonly RuleCount[] }> => {
   const kinds = new Map<string, Problem[]>();
   /** Problems of each rule that were counted and not kept: they belong to the rule's first kind. */
-  const unkept = new Map(counts.map(({ rule, count }) => [rule, count]));
+  const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
-    const kind = kindOf(problem);
+    const kind = foldingKey(problem);
     kinds.set(kind, kinds.get(kind) ?? []);
     kinds.get(kind)?.push(problem);
-    unkept.set(problem.rule, (unkept.get(problem.rule) ?? 0) - 1);
+    uncollected.set(problem.rule, (uncollected.get(problem.rule) ?? 0) - 1);
   }
   // The first problem of each kind, then the next of each with another message.
-  const speakers = Array.from(kinds.values(), firstOfEachMessage);
-  const rounds = Array.from({ length: maxOfWarning }, (_, round) => speakers.flatMap((own) => own[round] ?? []));
+  const representatives = Array.from(kinds.values(), distinctMessages);
+  const rounds = Array.from({ length: maxShownPerRule }, (_, round) =>
+    representatives.flatMap((own) => own[round] ?? []),
+  );
   const chosen = new Set(rounds.flat().slice(0, max));
   const left: RuleCount[] = [];
   const others = new Map<Problem, NonNullable<Problem["others"]>>();
   for (const own of kinds.values()) {
     const [{ rule, severity } = { rule: "", severity: "warning" } as const] = own;
-    const more = Math.max(0, unkept.get(rule) ?? 0);
-    unkept.delete(rule);
-    const speaking = own.filter((problem) => chosen.has(problem));
-    const last = speaking.at(-1);
+    const more = Math.max(0, uncollected.get(rule) ?? 0);
+    uncollected.delete(rule);
+    const ownRepresentatives = own.filter((problem) => chosen.has(problem));
+    const last = ownRepresentatives.at(-1);
     if (last === undefined) left.push({ rule, severity, count: own.length + more });
     // Each stands for the problems with its message, the last also for those with a message that is not shown.
-    const speakerOf = ({ message }: Problem) => speaking.find((speaker) => speaker.message === message) ?? last;
-    for (const speaker of speaking) {
-      const folded = own.filter((other) => other !== speaker && speakerOf(other) === speaker);
-      const count = folded.length + (speaker === last ? more : 0);
-      if (count > 0) others.set(speaker, { count, places: positionsOf(folded, speaker) });
+    const representativeOf = ({ message }: Problem) =>
+      ownRepresentatives.find((speaker) => speaker.message === message) ?? last;
+    for (const representative of ownRepresentatives) {
+      const folded = own.filter((other) => other !== representative && representativeOf(other) === representative);
+      const count = folded.length + (representative === last ? more : 0);
+      if (count > 0) others.set(representative, { count, places: formatPositions(folded, representative) });
     }
   }
   const shown: Problem[] = [];
   for (const problem of problems) {
     if (!chosen.has(problem)) continue;
     const own = others.get(problem);
-    const excerpt = await excerptOf(sources, problem);
+    const excerpt = await readExcerpt(sources, problem);
     shown.push({ ...problem, ...(own && { others: own }), ...(excerpt && { excerpt }) });
   }
-  return { shown, left };
+  return { shown, hidden: left };
 };
 
 /** What is folded: warnings of a rule, and equal errors; of a service's, those about the same field. */
-const kindOf = ({ severity, rule, message, from, path = [] }: Problem): string => {
+const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };
 
 /** The first problem with each message, as many as may be shown of their kind. */
-const firstOfEachMessage = (own: readonly Problem[]): readonly Problem[] => {
+const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
   for (const problem of own) {
     const isOne = problem.severity === "error" || subjectOf(problem.rule) === "whole";
-    if (byMessage.size >= (isOne ? 1 : maxOfWarning)) break;
+    if (byMessage.size >= (isOne ? 1 : maxShownPerRule)) break;
     if (!byMessage.has(problem.message)) byMessage.set(problem.message, problem);
   }
   return [...byMessage.values()];
 };
 
 /** Positions of problems: file and line, and the column if several, including the shown one, are on one line. */
-const positionsOf = (problems: readonly Problem[], shown: Problem): readonly string[] => {
+const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
   const named = problems.slice(0, maxPositions);
   const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
   const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
@@ -127,7 +131,7 @@ const positionsOf = (problems: readonly Problem[], shown: Problem): readonly str
 const windowBytes = 6 * 1024;
 
 /** The line of a problem that has a position in a file, and is not about the whole file: bounded, whatever it contains. */
-const excerptOf = async (
+const readExcerpt = async (
   sources: readonly Source[],
   { rule, file = "", offset, line }: Problem,
 ): Promise<Excerpt | undefined> => {
@@ -149,7 +153,7 @@ const excerptOf = async (
   const tail = cutBehind ? behind.replace(/\ufffd+$/, "") : behind;
   const [token = ""] = firstToken.exec(tail) ?? [];
   const marked = { text: head + tail, from: head.length, to: head.length + token.length };
-  return { line, ...blotSecrets(marked), cutBefore, cutBehind };
+  return { line, ...blotSecrets(marked), isCutBefore: cutBefore, isCutAfter: cutBehind };
 };
 
 /** A string, number or word, or a character if there is none of them. */

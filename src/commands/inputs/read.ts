@@ -1,23 +1,23 @@
 /** How `log`, `check`, `convert`, `view` and `ledger` read their inputs, and what they print about them. */
 import { judgementOf } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
-import { requestOptions } from "../../connect.ts";
+import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { writeOut, writeWhole } from "../../files.ts";
+import { writeFileAtomically, writeUserFile } from "../../files.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkWhere, chooseOf, type Reading, type ReadOptions, readTrajectories } from "../../groups/index.ts";
 import { type Fetched, modeOf } from "../../input/index.ts";
-import { nearest } from "../../nearest.ts";
+import { findNearest } from "../../nearest.ts";
 import { type Column, printList, printPage, type Screen, textColumn } from "../../output/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import type { TypedInputs } from "./options.ts";
-import { withFrames } from "./problems.ts";
+import type { InputOptions } from "./options.ts";
+import { withExcerpts } from "./problems.ts";
 
 /** The inputs that were typed, and how they are read. */
-interface InputsAsked extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
+interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
   readonly settings: Settings;
-  readonly typed: TypedInputs;
+  readonly typed: InputOptions;
   /** True if what becomes of every value of another tool's files is counted. */
   readonly receipt?: boolean;
   /** Called while an input at an address is fetched. */
@@ -26,16 +26,16 @@ interface InputsAsked extends Partial<Omit<ReadOptions, "host" | "foreign" | "re
 
 /**
  * Checks what was typed about inputs, before anything is read. Returns what then reads them.
- * @throws Failure `option-value-wrong`, `options-contradict`, `where-wrong`, `input-invalid`
+ * @throws Failure `invalid-option-value`, `conflicting-options`, `invalid-filter`, `invalid-input`
  */
-export const openInputs = async (
+export const prepareInputs = async (
   context: Context,
-  { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsAsked,
+  { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsRequest,
 ): Promise<() => Promise<Reading>> => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
   if (where !== undefined) await checkWhere(where);
-  const isChosen = [where, best, sample, shard].some((value) => value !== undefined);
+  const isFiltered = [where, best, sample, shard].some((value) => value !== undefined);
   const options: ReadOptions = {
     files: typed.file,
     groupBy: typed.groupBy,
@@ -46,27 +46,27 @@ export const openInputs = async (
     onProgress: () => undefined,
     ...asked,
     host,
-    foreign: foreignIn(typed, receipt),
-    isOnlyLookedAt: !isChosen && asked.isOnlyLookedAt === true,
+    foreign: parseFormatOptions(typed, receipt),
+    skipsDigests: !isFiltered && asked.skipsDigests === true,
     maxUnpackedBytes: settings.require("max_unpacked_size"),
-    remote: { ...requestOptions(context, settings), hide: screen.hide, onFetched },
+    remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
   return async () => {
     const reading = await readTrajectories(options);
-    const { repeated = [] } = reading;
+    const { repeatedFiles: repeated = [] } = reading;
     if (repeated.length > 0) {
-      const files = counted(repeated.length, "file is", "files are");
-      screen.notice(`${files} named more than once, and read once: ${firstNames(repeated, "")}`);
+      const files = pluralize(repeated.length, "file is", "files are");
+      screen.notice(`${files} named more than once, and read once: ${formatNameList(repeated, "")}`);
     }
-    if (!isChosen) return reading;
+    if (!isFiltered) return reading;
     try {
-      const chosen = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } });
-      for (const [by, { trajectories, groups }] of Object.entries(chosen.leftOut ?? {})) {
+      const filtered = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } });
+      for (const [by, { trajectories, groups }] of Object.entries(filtered.leftOut ?? {})) {
         if (trajectories + groups === 0) continue;
-        const whole = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
-        screen.notice(`--${by} left out ${counted(trajectories, "trajectory", "trajectories")}${whole}`);
+        const whole = groups === 0 ? "" : `, ${pluralize(groups, "group")} as a whole`;
+        screen.notice(`--${by} left out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
       }
-      return chosen;
+      return filtered;
     } catch (thrown) {
       await reading.close();
       throw thrown;
@@ -74,33 +74,33 @@ export const openInputs = async (
   };
 };
 
-/** Reads inputs, with progress by a label if there is one. @throws Failure as `openInputs`, and what reading ends with */
+/** Reads inputs, with progress by a label if there is one. @throws Failure as `prepareInputs`, and what reading ends with */
 export const readInputs = async (
   context: Context,
-  { label, ...asked }: InputsAsked & { readonly label?: string },
+  { label, ...asked }: InputsRequest & { readonly label?: string },
 ): Promise<Reading> => {
-  if (label === undefined) return await (await openInputs(context, asked))();
-  const progress = context.screen.progress(label);
-  const told = {
-    onProgress: (done: { bytes: number; of: number }) => progress.update(percentText(label, done)),
+  if (label === undefined) return await (await prepareInputs(context, asked))();
+  const progress = context.screen.startProgress(label);
+  const callbacks = {
+    onProgress: (done: { bytes: number; of: number }) => progress.update(formatPercent(label, done)),
     onFetched: ({ bytes, of }: Fetched) =>
       progress.update(
         of === undefined
           ? `fetching, ${Math.floor(bytes / 1e6)} MB`
-          : percentText("fetching", { bytes, of: Math.max(1, of) }),
+          : formatPercent("fetching", { bytes, of: Math.max(1, of) }),
       ),
   };
-  return await openInputs(context, { ...told, ...asked })
+  return await prepareInputs(context, { ...callbacks, ...asked })
     .then(async (read) => await read())
     .finally(progress.stop);
 };
 
 /** The progress of a read, in percent. */
-export const percentText = (label: string, { bytes, of }: { readonly bytes: number; readonly of: number }): string =>
+export const formatPercent = (label: string, { bytes, of }: { readonly bytes: number; readonly of: number }): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Does the work of a run on what it read, and closes that. A failure has its problems as a person sees them. */
-export const withReading = async <Result>(
+export const useReading = async <Result>(
   context: Context,
   reading: Reading,
   work: () => Promise<Result>,
@@ -108,20 +108,20 @@ export const withReading = async <Result>(
   try {
     return await work();
   } catch (thrown) {
-    throw await withFrames(context, reading.sources, thrown);
+    throw await withExcerpts(context, reading.sources, thrown);
   } finally {
     await reading.close();
   }
 };
 
-const foreignIn = (typed: TypedInputs, receipt: boolean): ReadOptions["foreign"] => {
+const parseFormatOptions = (typed: InputOptions, receipt: boolean): ReadOptions["foreign"] => {
   const { from = "auto", rewardFrom, rewards, lossy, histories } = typed;
   const names = ["auto", "rollcall", ...formatNames];
-  if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), nearest(from, names));
+  if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));
   if (rewardFrom !== undefined && rewards !== undefined)
     throw contradiction("--reward-from", "--rewards", "a trajectory has one reward");
   return {
-    ...{ from, receipt, lossy, histories },
+    ...{ from, hasReceipt: receipt, allowsLossy: lossy, keepsHistories: histories },
     rewardFrom: rewardFrom?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
     rewards: rewards === undefined ? undefined : readRewards(rewards),
   };
@@ -130,11 +130,11 @@ const foreignIn = (typed: TypedInputs, receipt: boolean): ReadOptions["foreign"]
 /** Names that a notice has at most. */
 const maxNames = 3;
 
-const firstNames = (names: readonly string[], more: string): string =>
+const formatNameList = (names: readonly string[], more: string): string =>
   `${names.slice(0, maxNames).join(", ")}${names.length > maxNames ? ` and ${names.length - maxNames} more${more}` : ""}`;
 
 /** Prints which format was recognized, what people should know about its conversion, and which files have no rollouts. */
-export const sayConversion = ({ screen }: Context, { conversion, others = [] }: Reading): void => {
+export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Reading): void => {
   if (conversion !== undefined) {
     const { format, files, notes } = conversion;
     const { group, reward, sampled } = format.keys;
@@ -143,18 +143,24 @@ export const sayConversion = ({ screen }: Context, { conversion, others = [] }: 
     screen.notice(`${what} read as ${format.title} (--from ${format.name}): ${keys}`);
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
-  if (others.length > 0) screen.notice(`left out, since no rollouts are in them: ${firstNames(others, " files")}`);
+  if (others.length > 0) screen.notice(`left out, since no rollouts are in them: ${formatNameList(others, " files")}`);
 };
 
 /** Prints that `--group-by` has no effect: it groups only trajectories that are in no group. */
-export const sayGrouping = ({ screen }: Context, { found: { shapes } }: Reading, groupBy: string | undefined): void => {
+export const printGrouping = (
+  { screen }: Context,
+  { found: { shapes } }: Reading,
+  groupBy: string | undefined,
+): void => {
   if (groupBy === undefined || shapes.size === 0 || shapes.has("trajectories")) return;
   screen.notice(`--group-by ${groupBy} has no effect: all that was read stands in groups already`);
 };
 
-/** Writes the receipt of a conversion: counts, then each record on its own line. @throws Failure `out-unwritable` */
+/** Writes the receipt of a conversion: counts, then each record on its own line. @throws Failure `output-unwritable` */
 export const writeReceipt = ({ screen }: Context, file: string, { conversion, sources }: Reading): void =>
-  writeOut(file, () => writeWhole(file, receiptPieces(conversion, screen.safe.verbatimJson), modeOf(sources)));
+  writeUserFile(file, () =>
+    writeFileAtomically(file, receiptPieces(conversion, screen.safe.verbatimJson), modeOf(sources)),
+  );
 
 function* receiptPieces(conversion: Reading["conversion"], redact: (json: string) => string): Generator<string, void> {
   if (conversion?.receipt === undefined) return yield "null\n";
@@ -175,27 +181,27 @@ export interface Fact {
 }
 
 /** Facts by their names; those without a value are left out. */
-export const factsIn = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
+export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
 /** Which of the rejected groups are none: a line that can't be read stands for one in every count. */
-export const unreadableText = (lines: number): string => {
+export const formatUnreadable = (lines: number): string => {
   if (lines === 0) return "";
   return lines === 1 ? " (1 is a line that can't be read)" : ` (${lines} are lines that can't be read)`;
 };
 
-interface Printed {
+interface ResultPage {
   readonly facts: readonly Fact[];
   readonly metrics?: Readonly<Record<string, number>>;
   /** What the metrics are of, if that is not all of the input. */
-  readonly measured?: string | undefined;
+  readonly metricsScope?: string | undefined;
   readonly next?: readonly Fact[];
 }
 
 /** Prints a result for a person, or as records. */
 export const printFacts = async (
   screen: Screen,
-  { facts, metrics = {}, measured, next = [] }: Printed,
+  { facts, metrics = {}, metricsScope: measured, next = [] }: ResultPage,
 ): Promise<void> => {
   const figures = Object.entries(metrics).map(([name, value]) => ({ name, value }));
   if (screen.format !== "table") {

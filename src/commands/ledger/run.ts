@@ -1,9 +1,9 @@
 /** The runs of the verbs of `rollcall ledger` (guarantees.md). */
 import { contradiction } from "../../cli/index.ts";
-import { isNowhere, isOfDestination, settingsInForce } from "../../connect.ts";
+import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { problemFacts } from "../../failure.ts";
-import { isDatabaseAddress } from "../../files.ts";
+import { toProblemDocument } from "../../failure.ts";
+import { isDatabaseUrl } from "../../files.ts";
 import {
   type Entry,
   type EntryFilter,
@@ -15,42 +15,48 @@ import {
 } from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 import { askLine, canAsk } from "../../settings/index.ts";
 import * as failures from "../failures.ts";
-import { withFrames } from "../inputs/problems.ts";
-import { readInputs, withReading } from "../inputs/read.ts";
-import type { Moment } from "../lists/options.ts";
-import { printOwn } from "../lists/own.ts";
+import { withExcerpts } from "../inputs/problems.ts";
+import { readInputs, useReading } from "../inputs/read.ts";
+import { printObjects } from "../lists/object-list.ts";
+import type { RelativeTime } from "../lists/options.ts";
 import type * as documents from "../schema/trajectories.ts";
-import type { TypedCalls, TypedFiles, TypedForget, TypedPlace, TypedResolve } from "./command.ts";
+import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 /** Lists the requests of the ledger, or those that hold groups of files. */
-export const showStatus = async (context: Context, typed: TypedFiles): Promise<void> => {
+export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   if (typed.file.length === 0) {
-    return await withLedger(context, typed, { toRead: true }, async ({ entriesOf, filter, elsewhere }) => {
-      const [entries, left] = [await entriesOf(filter), (await entriesOf(elsewhere)).length];
-      const [are, them] = left === 1 ? ["1 request is", "it"] : [`${left} requests are`, "them"];
-      if (left > 0) screen.notice(`${are} of other destinations or accounts: --all-destinations shows ${them} too`);
-      await printEntries(context, typed, { entries, groups: null });
-    });
+    return await withLedger(
+      context,
+      typed,
+      { toRead: true },
+      async ({ entriesOf, filter, otherDestinations: elsewhere }) => {
+        const [entries, otherCount] = [await entriesOf(filter), (await entriesOf(elsewhere)).length];
+        const [are, them] = otherCount === 1 ? ["1 request is", "it"] : [`${otherCount} requests are`, "them"];
+        if (otherCount > 0)
+          screen.notice(`${are} of other destinations or accounts: --all-destinations shows ${them} too`);
+        await printEntries(context, typed, { entries, groups: null });
+      },
+    );
   }
-  const standing = await verifyFiles(context, typed, { perScope: true });
-  const { read, logged, repeated, unknown, refused, not_sent } = standing;
+  const verification = await compareFiles(context, typed, { perScope: true });
+  const { read, logged, repeated, unknown, refused, not_sent } = verification;
   const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
-  screen.notice(`${counted(read, "group")}: ${logged} logged, ${outcomes}`);
-  await printEntries(context, typed, { entries: standing.entries, groups: countsOf(standing) });
+  screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
+  await printEntries(context, typed, { entries: verification.entries, groups: toCounts(verification) });
 };
 
-/** Settles requests whose outcome is unknown. @throws Failure `option-of-two-missing`; `options-contradict`; `entries-missing`, before anything is changed */
-export const resolve = async (context: Context, typed: TypedResolve): Promise<void> => {
+/** Settles requests whose outcome is unknown. @throws Failure `option-missing`; `conflicting-options`; `no-such-request`, before anything is changed */
+export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) {
     const settles = "the same `rollcall log` command settles it within 24 hours";
     const where = "where the service honours Idempotency-Key";
-    throw failures.optionOfTwoMissing(
+    throw failures.optionMissing(
       first,
       second,
       `${settles}, ${where}; else look into the service, and give one of them`,
@@ -60,7 +66,7 @@ export const resolve = async (context: Context, typed: TypedResolve): Promise<vo
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
     const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
     const missing = typed.id.filter((id) => !unknown.has(id));
-    if (ledger === undefined || missing.length > 0) throw failures.entriesMissing(missing);
+    if (ledger === undefined || missing.length > 0) throw failures.noSuchRequest(missing);
     const state = resend ? "released" : "assumed_logged";
     const resolved = [...new Set(typed.id)];
     for (const id of resolved) await ledger.resolve(id, state);
@@ -71,17 +77,17 @@ export const resolve = async (context: Context, typed: TypedResolve): Promise<vo
 };
 
 /** Prints whether every group of the files was logged exactly once. @throws Failure `ledger-differs`, once the result was printed */
-export const verify = async (context: Context, typed: TypedFiles): Promise<void> => {
+export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
-  const standing = await verifyFiles(context, typed, { perScope: false });
+  const standing = await compareFiles(context, typed, { perScope: false });
   const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts, files } = standing;
   const isSame = logged === read;
   if (screen.isForProgram) {
     await printDocument(screen, {
       status: isSame ? "verified" : "differs",
-      groups: countsOf(standing),
+      groups: toCounts(standing),
       files,
-      problems: problems.map(problemFacts),
+      problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
     for (const run of files.length > 1 ? standingRuns(files) : []) {
@@ -89,37 +95,37 @@ export const verify = async (context: Context, typed: TypedFiles): Promise<void>
       const parts = run.state === "in part" ? `, ${run.logged} of ${run.read} groups` : "";
       screen.notice(`${names}: ${run.state} logged${parts}`);
     }
-    if (isSame) screen.notice(counted(read, "group: logged exactly once", "groups: each logged exactly once"));
+    if (isSame) screen.notice(pluralize(read, "group: logged exactly once", "groups: each logged exactly once"));
   }
   if (isSame) return;
   const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
   // Nothing is wrong with the lines: their positions say enough.
-  throw await withFrames(context, [], failures.ledgerDiffers(differs, { problems }), problemCounts);
+  throw await withExcerpts(context, [], failures.ledgerDiffers(differs, { problems }), problemCounts);
 };
 
 /** States that are settled, so that they can be forgotten. */
-const settled = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
+const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
 /** Requests that are shown one by one before they are forgotten. */
-const maxShown = 10;
+const maxListed = 10;
 
-/** Takes settled requests out of the ledger, once a person confirmed it. @throws Failure `ledger-filter-missing`, `forget-unconfirmed` */
-export const forget = async (context: Context, typed: TypedForget): Promise<void> => {
+/** Takes settled requests out of the ledger, once a person confirmed it. @throws Failure `ledger-filter-missing`, `not-confirmed` */
+export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
   const { host, screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
-    const meant = yes ? [] : await entriesOf({ ...filter, states: settled });
-    for (const { id, state, groups, scope, input, lastTried } of meant.slice(0, maxShown)) {
+    const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
+    for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
       const tried = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-      const end = `${state.replace("_", " ")} ${isoOf(lastTried)}`;
-      screen.notice(`${id}: ${counted(groups, "group")} of ${input}, ${tried}, ${end}`);
+      const end = `${state.replace("_", " ")} ${toIsoTime(lastTried)}`;
+      screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${tried}, ${end}`);
     }
-    if (meant.length > maxShown) screen.notice(`and ${meant.length - maxShown} more`);
-    if (meant.length > 0) {
-      if (!canAsk(host)) throw failures.forgetUnconfirmed(meant.length);
-      await screen.settled();
-      const them = meant.length === 1 ? "it" : `these ${meant.length}`;
+    if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
+    if (affected.length > 0) {
+      if (!canAsk(host)) throw failures.forgetUnconfirmed(affected.length);
+      await screen.flushErrors();
+      const them = affected.length === 1 ? "it" : `these ${affected.length}`;
       const answer = await askLine(host, `forget ${them}? A rerun logs their groups again (y/N) `);
       if (!/^y(es)?$/i.test(answer ?? "")) return screen.notice("nothing was changed");
     }
@@ -128,12 +134,12 @@ export const forget = async (context: Context, typed: TypedForget): Promise<void
     if (screen.isForProgram)
       return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
     const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
-    screen.notice(`forgotten: ${counted(forgotten, "request")}${kept}`);
+    screen.notice(`forgotten: ${pluralize(forgotten, "request")}${kept}`);
   });
 };
 
 /** Prints the ids of calls. */
-export const listCalls = async (context: Context, typed: TypedCalls): Promise<void> => {
+export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
   const { limit, since, until, allDestinations } = typed;
   const rows = await withLedger(context, typed, { toRead: true }, async ({ ledger, filter }) => {
     const calls: documents.LoggedCall[] = [];
@@ -141,7 +147,7 @@ export const listCalls = async (context: Context, typed: TypedCalls): Promise<vo
       const { scope, lastTried } = entry;
       const { destination, account } = scope;
       for (const id of entry.calls.slice(0, limit === undefined ? undefined : limit - calls.length))
-        calls.push({ id, ...scopeFacts(entry), logged_at: isoOf(lastTried), destination, account });
+        calls.push({ id, ...scopeFacts(entry), logged_at: toIsoTime(lastTried), destination, account });
       if (calls.length === limit) break;
     }
     return calls;
@@ -149,7 +155,7 @@ export const listCalls = async (context: Context, typed: TypedCalls): Promise<vo
   const isBound = since !== undefined || until !== undefined;
   const none = isBound ? "no calls were logged in that time" : "the ledger knows of no calls here";
   if (rows.length === 0) context.screen.notice(none);
-  await printOwn(context.screen, {
+  await printObjects(context.screen, {
     member: "calls",
     rows,
     columns: {
@@ -165,19 +171,19 @@ export const listCalls = async (context: Context, typed: TypedCalls): Promise<vo
 /** Prints requests; `groups` are what became of the groups of files, null if none were given. */
 const printEntries = async (
   { screen }: Context,
-  { allDestinations }: TypedPlace,
-  { entries, groups }: { entries: readonly Entry[]; groups: ReturnType<typeof countsOf> | null },
+  { allDestinations }: LocationOptions,
+  { entries, groups }: { entries: readonly Entry[]; groups: ReturnType<typeof toCounts> | null },
 ): Promise<void> => {
   const rows = entries.map((entry): documents.LedgerEntry => {
     const { id, state, groups, bytes, input, scope, attempts, status, cause } = entry;
     const { destination, account } = scope;
-    const [first_tried, last_tried] = [isoOf(entry.firstTried), isoOf(entry.lastTried)];
+    const [first_tried, last_tried] = [toIsoTime(entry.firstTried), toIsoTime(entry.lastTried)];
     return {
       ...{ id, state, ...scopeFacts(entry), groups, bytes, input, destination, account, attempts },
       ...{ first_tried, last_tried, status, cause, calls: entry.calls.length },
     };
   });
-  await printOwn(screen, {
+  await printObjects(screen, {
     others: { groups },
     member: "entries",
     rows,
@@ -206,52 +212,52 @@ const printEntries = async (
   });
 };
 
-const isoOf = (ms: number): string => new Date(ms).toISOString();
+const toIsoTime = (ms: number): string => new Date(ms).toISOString();
 
 const scopeFacts = ({ scope: { model, split, batch } }: Entry) => ({ model_id: model, split, batch });
 
-const countsOf = ({ read, logged, repeated, unknown, refused, not_sent }: Verification) => ({
+const toCounts = ({ read, logged, repeated, unknown, refused, not_sent }: Verification) => ({
   ...{ read, logged, repeated, unknown, refused, not_sent },
 });
 
 /** What of a ledger was typed. */
-type TypedFilter = TypedPlace &
-  Partial<Pick<TypedFiles, "model" | "split" | "batch">> & {
-    readonly [Name in "since" | "until" | "before"]?: Moment | undefined;
+type FilterOptions = LocationOptions &
+  Partial<Pick<FileOptions, "model" | "split" | "batch">> & {
+    readonly [Name in "since" | "until" | "before"]?: RelativeTime | undefined;
   };
 
 /** A ledger, and what of it is meant. */
-interface Opened {
+interface OpenedLedger {
   /** Undefined, after a notice, if there is none. */
   readonly ledger: Ledger | undefined;
   readonly entriesOf: (filter: EntryFilter) => Promise<readonly Entry[]>;
   /** What was asked for, of the destination in force unless every one was. */
   readonly filter: EntryFilter;
   /** The same of all other destinations. */
-  readonly elsewhere: EntryFilter;
+  readonly otherDestinations: EntryFilter;
 }
 
 /** Opens the ledger that is meant for some work. */
 const withLedger = async <Result>(
   context: Context,
-  typed: TypedFilter,
+  typed: FilterOptions,
   { toRead }: { readonly toRead: boolean },
-  work: (opened: Opened) => Promise<Result>,
+  work: (opened: OpenedLedger) => Promise<Result>,
 ): Promise<Result> => {
   const { host, screen } = context;
-  const settings = await settingsInForce(context);
+  const settings = await effectiveSettings(context);
   const place = settings.ledgerPlace(typed.ledger);
-  if (place === undefined) throw failures.ledgerPlaceless(true);
-  const isEverywhere = typed.allDestinations || (toRead && isNowhere(settings));
+  if (place === undefined) throw failures.ledgerLocationMissing(true);
+  const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (isEverywhere && !typed.allDestinations) screen.notice("no address is set: requests to every destination count");
-  const isOf = isEverywhere ? () => true : await isOfDestination(context, settings);
-  const isLookedAt = settings.source("max_wait") === "default" && isDatabaseAddress(place.path);
+  const isOf = isEverywhere ? () => true : await destinationFilter(context, settings);
+  const isQuick = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
   const away = (code: string) => `the ledger's database is away (${code}): it is asked again until --max-wait is over`;
   const ledger = await openExistingLedger(place, {
     host,
     toRead,
     // Who looks can look again, unless waiting was asked for.
-    maxWaitMs: isLookedAt ? 0 : settings.require("max_wait"),
+    maxWaitMs: isQuick ? 0 : settings.require("max_wait"),
     onAway: (code) => screen.notice(away(code)),
   });
   if (ledger === undefined) screen.notice(`there is no ledger at ${place.path}: nothing was logged with one`);
@@ -262,23 +268,23 @@ const withLedger = async <Result>(
     for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
     return entries;
   };
-  const elsewhere: EntryFilter = { ...filter, isOf: (scope) => !isOf(scope) };
+  const elsewhere: EntryFilter = { ...filter, matchesScope: (scope) => !isOf(scope) };
   try {
-    return await work({ ledger, entriesOf, filter: { ...filter, isOf }, elsewhere });
+    return await work({ ledger, entriesOf, filter: { ...filter, matchesScope: isOf }, otherDestinations: elsewhere });
   } finally {
     await ledger?.close();
   }
 };
 
-/** Compares files, read as `log` would, with the ledger that is meant. @throws Failure `input-invalid` if none of their groups is valid */
-const verifyFiles = async (
+/** Compares files, read as `log` would, with the ledger that is meant. @throws Failure `invalid-input` if none of their groups is valid */
+const compareFiles = async (
   context: Context,
-  typed: TypedFiles,
+  typed: FileOptions,
   scopes: Parameters<typeof verifyReading>[2],
 ): Promise<Verification> => {
-  const settings = await settingsInForce(context);
+  const settings = await effectiveSettings(context);
   const reading = await readInputs(context, { settings, typed, split: typed.split });
-  return await withReading(context, reading, async () => {
+  return await useReading(context, reading, async () => {
     const { failure } = checkResult(reading);
     if (reading.groups.count === 0 && failure !== undefined) throw failure;
     return await withLedger(

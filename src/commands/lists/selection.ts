@@ -1,10 +1,10 @@
 /** Which entries of a list are shown, and in which order; and what is said about the others. */
 import type { Entries, ReplyList } from "../../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
-import { optionValueWrong } from "../../failures.ts";
-import { nearest } from "../../nearest.ts";
+import { invalidOptionValue } from "../../failures.ts";
+import { findNearest } from "../../nearest.ts";
 import { type Column, columnMeant, type Rows, type Screen } from "../../output/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 
 /** An order by one column. */
 interface Order<Row> {
@@ -12,21 +12,21 @@ interface Order<Row> {
   readonly descending: boolean;
 }
 
-/** Reads `--sort <columns>`; `-column` is descending. @throws Failure `option-value-wrong` */
-export const orderOf = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
+/** Reads `--sort <columns>`; `-column` is descending. @throws Failure `invalid-option-value` */
+export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
   typed.map((value) => {
     const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
     const column = columnMeant(name, columns);
     if (column !== undefined) return { column, descending: sign !== "" };
     const names = columns.map((one) => one.name);
-    const near = nearest(name, names);
+    const near = findNearest(name, names);
     const wanted = `a column: ${names.join(", ")}; with - in front the largest comes first`;
     const suggestion = near === undefined ? undefined : `${sign}${near}`;
-    throw optionValueWrong({ option: "--sort", value, wanted, suggestion });
+    throw invalidOptionValue({ option: "--sort", value, wanted, suggestion });
   });
 
 /** The columns for a narrow terminal: those that the list is filtered by stay, and those that it is sorted by are among the last to go. */
-export const withAskedSeen = <Row>(
+export const keepRequestedColumns = <Row>(
   columns: readonly Column<Row>[],
   { order, filtered = [] }: { readonly order: readonly Order<Row>[]; readonly filtered?: readonly string[] },
 ): readonly Column<Row>[] =>
@@ -39,15 +39,15 @@ export const withAskedSeen = <Row>(
 /** The entries shown, and their positions in the list. */
 export interface Selection<Row> {
   readonly rows: Rows<Row>;
-  readonly kept: readonly number[];
+  readonly positions: readonly number[];
   /** Their number without the limit. */
-  readonly found: number;
+  readonly total: number;
 }
 
 /** Selects and sorts entries. `see` gets every entry, whether it matches or not. */
-export const selected = <Row>({
+export const selectEntries = <Row>({
   entries,
-  see,
+  see: onEntry,
   matches,
   order,
   limit,
@@ -62,8 +62,8 @@ export const selected = <Row>({
   const found: { readonly position: number; readonly keys: readonly Key[] }[] = [];
   let position = 0;
   for (const row of entries) {
-    see?.(row);
-    const keys = () => order.map(({ column }) => keyOf(column.value(row), column.align));
+    onEntry?.(row);
+    const keys = () => order.map(({ column }) => sortKey(column.value(row), column.align));
     if (matches(row)) found.push({ position, keys: order.length === 0 ? noKeys : keys() });
     position++;
   }
@@ -77,7 +77,7 @@ export const selected = <Row>({
   });
   const kept = found.slice(0, limit).map((one) => one.position);
   const rows = { length: kept.length, at: (row: number) => entries.at(kept[row] ?? entries.length) };
-  return { rows, kept, found: found.length };
+  return { rows, positions: kept, total: found.length };
 };
 
 /** The key that a value is sorted by: numbers, then texts, then what is absent, in both directions. */
@@ -94,7 +94,7 @@ const noKeys: readonly Key[] = [];
 /** Two decimal numbers of so many characters are never the same double. */
 const exactCharacters = 15;
 
-const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
+const sortKey = (value: unknown, align: Column<unknown>["align"]): Key => {
   if (value === undefined || value === null || value === "") return absent;
   const isNumeral = (align ?? "left") !== "left" && typeof value === "string" && numeral.test(value.trim());
   const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
@@ -103,14 +103,14 @@ const keyOf = (value: unknown, align: Column<unknown>["align"]): Key => {
     const spelled = String(value).trim();
     return { kind: 0, value: number, spelled: spelled.length > exactCharacters ? spelled : undefined };
   }
-  const text = Array.isArray(value) ? value.map(textFor).join(";") : textFor(value);
+  const text = Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value);
   return text === "" ? absent : { kind: 1, value: text.toLowerCase() };
 };
 
 const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** An object of a reply may have a key such as `toString`. */
-const textFor = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 
 const compareKeys = (a: Key, b: Key, direction: number): number => {
@@ -122,7 +122,7 @@ const compareKeys = (a: Key, b: Key, direction: number): number => {
 };
 
 /** A list that was selected from. */
-interface Selected {
+interface SelectedList {
   readonly pattern: string | undefined;
   readonly of: number;
   /** True if more than the pattern selects entries. */
@@ -136,10 +136,10 @@ interface Selected {
 }
 
 /** Says that nothing was found, or that there is more. */
-export const tellSelection = (
+export const noteSelection = (
   screen: Screen,
-  { rows, found }: Selection<unknown>,
-  { pattern, of, filtered, none, noun = "models", absent = [] }: Selected,
+  { rows, total: found }: Selection<unknown>,
+  { pattern, of, filtered, none, noun = "models", absent = [] }: SelectedList,
 ): void => {
   if (rows.length < found) screen.notice(`the first ${rows.length} of ${found} ${noun}`);
   if (found > 0) return;
@@ -149,8 +149,8 @@ export const tellSelection = (
     : `no model matches ${JSON.stringify(pattern ?? "")}`;
   const sentence = of === 0 ? none : matches;
   // In other programs, the word after --json is a list of fields.
-  if (screen.isForProgram && pattern !== undefined && screen.behindJson === pattern)
-    screen.remark(
+  if (screen.isForProgram && pattern !== undefined && screen.argumentAfterJson === pattern)
+    screen.noticeAlways(
       `${sentence}: --json takes no value, so that the word behind it is a pattern (--fields picks fields)`,
     );
   else screen.notice(sentence);
@@ -171,7 +171,7 @@ export const openMistypings = (shown: string) => {
       const name = JSON.stringify(typeof id === "string" ? id : "an entry without an id");
       named.push(`${name} (${fields.slice(0, maxFields).join(", ")}${more})`);
     },
-    tell(screen: Screen) {
+    note(screen: Screen) {
       const more = count > maxModels ? ` and ${count - maxModels} more` : "";
       if (count > 0) screen.notice(`not of the interface's types, ${shown}: ${named.join(", ")}${more}`);
     },
@@ -179,7 +179,7 @@ export const openMistypings = (shown: string) => {
 };
 
 /** Says how many elements of a list are null. */
-export const tellNulls = (screen: Screen, { nulls }: Pick<ReplyList<unknown>, "nulls">, where: string): void => {
-  const entries = counted(nulls, "entry", "entries");
+export const noteNulls = (screen: Screen, { nulls }: Pick<ReplyList<unknown>, "nulls">, where: string): void => {
+  const entries = pluralize(nulls, "entry", "entries");
   if (nulls > 0) screen.notice(`${entries} of ${where} ${nulls === 1 ? "is" : "are"} null, and left out`);
 };

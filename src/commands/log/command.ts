@@ -1,7 +1,7 @@
 /** `rollcall log`: checks, plans and sends trajectories (interface 4.1). */
 import { choice, command, count, each, flag, required, several, text, type Values } from "../../cli/index.ts";
 import { meterForms } from "../../output/index.ts";
-import { choosing, foreign, groupBy, judging, split } from "../inputs/options.ts";
+import { formatOptions, groupByOption, selectionOptions, splitOption, strictnessOptions } from "../inputs/options.ts";
 
 const args = {
   "model-id": required(text("the model that the trajectories are of")),
@@ -11,9 +11,9 @@ const args = {
 const stopOrSkip = ["stop", "skip"] as const;
 
 const options = {
-  split,
+  split: splitOption,
   batch: text("tells equal groups of different steps apart", "name"),
-  "group-by": groupBy,
+  "group-by": groupByOption,
   "dry-run": flag("check and plan; send nothing"),
   body: {
     ...count("with --dry-run: write the nth body as it would be sent", { most: 1_000_000 }),
@@ -58,12 +58,12 @@ const options = {
       "group-idle": { ...text("without a new one it is complete too (5m)", "duration"), needs: "follow" },
     },
   ),
-  ...choosing,
-  ...foreign,
-  ...judging,
+  ...selectionOptions,
+  ...formatOptions,
+  ...strictnessOptions,
 };
 
-export type TypedLog = Values<typeof args & typeof options>;
+export type LogOptions = Values<typeof args & typeof options>;
 
 export const log = command({
   words: "log",

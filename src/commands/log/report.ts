@@ -1,15 +1,15 @@
 /** What `log` prints: its progress, what became of everything, and which command to run next. */
 import type { GlobalFlags } from "../../context.ts";
-import { type Failure, isFailure, problemFacts } from "../../failure.ts";
-import { membersText } from "../../json/compose.ts";
-import { parsedJson } from "../../json/walk.ts";
+import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
+import { composeMembers } from "../../json/compose.ts";
+import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
-import { counted } from "../../sentences.ts";
-import { commandLine } from "../../shell-words.ts";
-import { type Fact, factsIn, printFacts, unreadableText } from "../inputs/read.ts";
+import { pluralize } from "../../sentences.ts";
+import { formatCommandLine } from "../../shell-words.ts";
+import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
-import type { Run } from "./run.ts";
+import type { LogRun } from "./run.ts";
 
 /** Where the requests of a plan would go. */
 export interface PlanTarget {
@@ -22,7 +22,7 @@ export interface PlanTarget {
 }
 
 /** @param target undefined without a plan, and if no address is set */
-export const printResult = async (run: Run, result: LogResult, target: PlanTarget | undefined): Promise<void> => {
+export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
@@ -34,14 +34,14 @@ export const printResult = async (run: Run, result: LogResult, target: PlanTarge
     const members = Object.entries(texts).map(([key, value]): [string, string] =>
       key === "responses" ? [key, responsesText(result)] : [key, JSON.stringify(value)],
     );
-    return await printRaw(screen, Buffer.from(membersText(members)));
+    return await printRaw(screen, Buffer.from(composeMembers(members)));
   }
-  const ofInput = `all ${counted(measured.groups, "valid group")} of the input, ${measured.logged} logged`;
+  const ofInput = `all ${pluralize(measured.groups, "valid group")} of the input, ${measured.logged} logged`;
   await printFacts(screen, {
-    facts: [...factsOf(result), ...plannedFacts(result, target)],
+    facts: [...resultFacts(result), ...plannedFacts(result, target)],
     metrics,
-    measured: isOfAll ? undefined : ofInput,
-    next: readNext(run, result),
+    metricsScope: isOfAll ? undefined : ofInput,
+    next: nextCommandFacts(run, result),
   });
 };
 
@@ -62,9 +62,9 @@ const documentOf = (
   responses: [],
   rejects_file: result.rejectsFile,
   ledger: result.ledger,
-  warnings: result.warnings.map(problemFacts),
+  warnings: result.warnings.map(toProblemDocument),
   unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
-  not_chosen: result.leftOut,
+  not_chosen: result.filteredOut,
   plan: result.status === "planned" ? planOf(result, target) : undefined,
 });
 
@@ -81,18 +81,18 @@ const responsesText = ({ answers }: LogResult): string => {
   const entries = answers.map(({ status, body, bytes }) => {
     if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
     const text = Buffer.from(body).toString("utf8");
-    const json = text === "" ? "null" : parsedJson(text) === undefined ? JSON.stringify(text) : text;
+    const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
     return `{"status":${status},"body":${json}}`;
   });
   return `[${entries.join(",")}]`;
 };
 
-const factsOf = (result: LogResult): readonly Fact[] => {
+const resultFacts = (result: LogResult): readonly Fact[] => {
   const { status, obstacle, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
-  return factsIn({
+  return toFacts({
     ...{ status: status === "not_sent" ? unsent : status, model: modelId, split, batch },
-    groups: `${countsText(groups, status)}${unreadableText(result.unreadable)}`,
+    groups: `${countsText(groups, status)}${formatUnreadable(result.unreadable)}`,
     trajectories: countsText(trajectories, status),
     ...{ requests, bytes, rejects: rejectsFile },
   });
@@ -120,54 +120,65 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): r
   return [
     ...planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => ({
       name: `request ${at + 1}`,
-      value: `${to}, ${bytes} bytes, ${counted(groups, "group")}`,
+      value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}`,
     })),
-    ...(left > 0 ? [{ name: "more", value: counted(left, "request") }] : []),
+    ...(left > 0 ? [{ name: "more", value: pluralize(left, "request") }] : []),
     ...headers.map((value) => ({ name: "header", value })),
   ];
 };
 
 /** The command that reads the first call that was logged, if there is one, and a project to find it in. */
-const readNext = ({ context: { flags }, settings }: Run, { firstCall }: LogResult): readonly Fact[] => {
+const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { firstCall }: LogResult): readonly Fact[] => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const words = ["rollcall", "call", "read", firstCall, ...option("--project", flags.project), ...serviceWords(flags)];
-  return [{ name: "next", value: commandLine(words) }];
+  const words = [
+    "rollcall",
+    "call",
+    "read",
+    firstCall,
+    ...optionArgs("--project", flags.project),
+    ...serviceArgs(flags),
+  ];
+  return [{ name: "next", value: formatCommandLine(words) }];
 };
 
 /** The failure that a run ends with, and what to run next if something is left to be done. */
-export const withNext = ({ context, settings, typed, ledger: place }: Run, result: LogResult): Failure | undefined => {
+export const withNextCommand = (
+  { context, settings, typed, ledger: place }: LogRun,
+  result: LogResult,
+): Failure | undefined => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { host, flags } = context;
   const path = place?.path;
-  const kept = path === undefined ? ["--no-ledger"] : path === settings.ledgerPlace()?.path ? [] : ["--ledger", path];
+  const ledgerArgs =
+    path === undefined ? ["--no-ledger"] : path === settings.ledgerPlace()?.path ? [] : ["--ledger", path];
   const next = (...words: readonly string[]) =>
-    failure?.also({ next: commandLine(["rollcall", ...words, ...kept, ...serviceWords(flags)]) });
-  const again = () => failure?.also({ next: commandLine(["rollcall", ...host.words]) });
+    failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...ledgerArgs, ...serviceArgs(flags)]) });
+  const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
-    if (failure.about.isConverted === true) return ledger === null ? failure : again();
+    if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // Without them its groups would be other groups.
-    const identity = [...option("--batch", batch ?? undefined), ...option("--group-by", typed.groupBy)];
+    const identity = [...optionArgs("--batch", batch ?? undefined), ...optionArgs("--group-by", typed.groupBy)];
     return next("log", modelId, rejectsFile, "--split", split, ...identity);
   }
-  const settles = isFailure(failure, "log-unknown") && failure.about.settles === true;
+  const settles = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
   if (failure?.code === "unknown_outcome" && !settles) return ledger === null ? failure : next("ledger", "status");
-  return failure?.retryable === true ? again() : failure;
+  return failure?.retryable === true ? rerun() : failure;
 };
 
 /** The options that said which service is meant, as they were typed. */
-const serviceWords = (flags: GlobalFlags): readonly string[] => [
+const serviceArgs = (flags: GlobalFlags): readonly string[] => [
   ...(flags.local ? ["--local"] : []),
-  ...option("--profile", flags.profile),
-  ...option("--base-url", flags.base_url),
-  ...option("--log-base-url", flags.log_base_url),
+  ...optionArgs("--profile", flags.profile),
+  ...optionArgs("--base-url", flags.base_url),
+  ...optionArgs("--log-base-url", flags.log_base_url),
   ...(flags.insecure_http === true ? ["--insecure-http"] : []),
 ];
 
-const option = (name: string, value: string | boolean | undefined): readonly string[] =>
+const optionArgs = (name: string, value: string | boolean | undefined): readonly string[] =>
   typeof value === "string" ? [name, value] : [];
 
 /** Prints what becomes of requests; why they are tried again, once for each reason in a row. */
-export const openTeller = (
+export const openReporter = (
   screen: Screen,
   meter: Meter,
   { isEvent, maxWaitMs }: { isEvent: boolean; maxWaitMs: number },
@@ -176,21 +187,21 @@ export const openTeller = (
   return ({ requests, of, change }: SendProgress): void => {
     if (change === undefined) return;
     const { outcome, again, groups, bytes, reason, failure } = change;
-    const words = `${outcomeWords[outcome]} (${reason})${again ? ", trying again" : ""}`;
+    const label = `${outcomeLabels[outcome]} (${reason})${again ? ", trying again" : ""}`;
     const request = `request ${again ? requests + 1 : requests} of ${of}`;
-    meter.tell({
+    meter.report({
       event: `request_${outcome.replaceAll("-", "_")}`,
-      text: `${request}, ${counted(groups, "group")}, ${bytes} bytes: ${words}`,
+      text: `${request}, ${pluralize(groups, "group")}, ${bytes} bytes: ${label}`,
       facts: { again, groups, bytes, reason, requests, of_requests: of },
     });
     // A line or an event says so already.
     if (!again || failure === undefined || isEvent || failure.message === last) return;
     last = failure.message;
-    void screen.again(failure, maxWaitMs);
+    void screen.noticeRetry(failure, maxWaitMs);
   };
 };
 
-const outcomeWords = {
+const outcomeLabels = {
   logged: "logged",
   "not-sent": "not sent",
   "not-processed": "not processed",
@@ -199,7 +210,7 @@ const outcomeWords = {
   unknown: "outcome unknown",
 } as const;
 
-export const followTexts: Readonly<Record<FollowEvent, (file: string) => string>> = {
+export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
   waiting: (file) => `${file} is not there yet: waiting for it`,
   moved: (file) =>
     `another file is called ${file} now: the old one is read to its end, and the new one is gone on with`,

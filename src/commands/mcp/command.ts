@@ -7,7 +7,7 @@ const options = {
 };
 
 /** What was typed for `mcp`. */
-export type TypedMcp = Values<typeof options>;
+export type McpOptions = Values<typeof options>;
 
 /** `mcp`. */
 export const mcp = command({

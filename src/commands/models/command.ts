@@ -1,13 +1,13 @@
 /** `rollcall models`: the models that can be called (interface 4.2). */
 import { command, each, flag, text, type Values } from "../../cli/index.ts";
-import { filters, order } from "../lists/options.ts";
+import { filterOptions, orderOptions } from "../lists/options.ts";
 
 const args = { pattern: text("words of the id, or a glob such as 'qwen*'") };
 
 const options = {
   "with-prices": flag("joined with the catalogs: prices, deprecation and the rest"),
-  ...each({ needs: "with-prices" }, filters),
-  ...order,
+  ...each({ needs: "with-prices" }, filterOptions),
+  ...orderOptions,
 };
 
 /** What was typed for `models`. */

@@ -1,15 +1,15 @@
 /** `rollcall schema`: the JSON Schemas of what `--json` prints. */
 import { command, flag, several } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { optionNeeds, optionValueWrong } from "../../failures.ts";
-import { nearest } from "../../nearest.ts";
+import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
+import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
-import { printOwn } from "../lists/own.ts";
+import { printObjects } from "../lists/object-list.ts";
 
 /** zod makes the schemas, and is loaded with them. */
-const load = () => import("./outputs.ts");
+const loadOutputs = () => import("./outputs.ts");
 
-/** `schema`. @throws Failure `option-needs`, `option-value-wrong` */
+/** `schema`. @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
   summary: "print the JSON Schema of what --json prints",
@@ -19,31 +19,31 @@ export const schema = command({
   examples: ["rollcall schema ledger status", "rollcall schema models --line"],
   run: async (context, { command: words, line }) => {
     if (words.length > 0) return await printSchema(context, words.join(" "), line);
-    if (line) throw optionNeeds("--line", "<command>");
-    const { outputs, documentSchema, lineSchema } = await load();
+    if (line) throw requiredOptionMissing("--line", "<command>");
+    const { outputs, documentSchema, lineSchema } = await loadOutputs();
     const rows = outputs.map((output) => {
       const { name, about } = output;
       const line_file = output.line === undefined ? null : lineSchema(output).file;
       return { name, about, file: documentSchema(output).file, line_file };
     });
     const columns = { name: 0, about: 0, file: 2, line_file: { heading: "line file", rank: 3 } };
-    await printOwn(context.screen, { member: "schemas", rows, columns });
+    await printObjects(context.screen, { member: "schemas", rows, columns });
   },
 });
 
 /** Prints a schema, in the same form for people. */
 const printSchema = async ({ screen }: Context, name: string, isLine: boolean): Promise<void> => {
-  const { outputs, documentSchema, lineSchema } = await load();
+  const { outputs, documentSchema, lineSchema } = await loadOutputs();
   const output = outputs.find((one) => one.name === name);
   if (output === undefined) {
     const names = outputs.map((one) => one.name);
     const verbs = names.filter((one) => one.startsWith(`${name} `));
     const about = { option: "<command>", value: name };
-    if (verbs.length > 0) throw optionValueWrong({ ...about, wanted: verbs.join(", ") });
+    if (verbs.length > 0) throw invalidOptionValue({ ...about, wanted: verbs.join(", ") });
     const wanted = "a command with a result in JSON, as `rollcall schema` lists them";
-    throw optionValueWrong({ ...about, wanted, suggestion: nearest(name, names) });
+    throw invalidOptionValue({ ...about, wanted, suggestion: findNearest(name, names) });
   }
   const document = (isLine ? lineSchema : documentSchema)(output).schema;
   if (screen.isForProgram) await printDocument(screen, document);
-  else await screen.text(`${JSON.stringify(document, undefined, 2)}\n`);
+  else await screen.printText(`${JSON.stringify(document, undefined, 2)}\n`);
 };

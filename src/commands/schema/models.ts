@@ -4,15 +4,18 @@ import * as calls from "../../contract/call.ts";
 import * as catalogs from "../../contract/catalog.ts";
 import * as callable from "../../contract/models.ts";
 import * as s from "./shape.ts";
-import { about, all, count, either, list, maybe, nullable, number, object, oneOf, text } from "./shape.ts";
+import { about, count, either, list, nullable, number, object, oneOf, optionalAbout, sameKeys, text } from "./shape.ts";
 
 /** Said of every object that is the service's own. */
-export const asItCame =
+export const passthroughNote =
   "as the service sent it: unknown keys and the spelling of numbers are kept, and so is what breaks the interface";
 
-const inferenceModel = about(`a model, ${asItCame}`, s.objectOf(callable.inferenceModel));
-const catalogModel = about(`a model, ${asItCame}`, s.objectOf(catalogs.catalogModel));
-const call = about(`a call, ${asItCame}; vendor_ stands for the deployment's own prefix`, s.objectOf(calls.call));
+const inferenceModel = about(`a model, ${passthroughNote}`, s.serviceObject(callable.inferenceModel));
+const catalogModel = about(`a model, ${passthroughNote}`, s.serviceObject(catalogs.catalogModel));
+const call = about(
+  `a call, ${passthroughNote}; vendor_ stands for the deployment's own prefix`,
+  s.serviceObject(calls.call),
+);
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
@@ -35,25 +38,25 @@ const priced = object({
 });
 
 const models = either([
-  s.open({ object: maybe('"list"', nullable(text)), data: z.array(inferenceModel) }),
+  s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
   about("with --with-prices", catalogRows(priced)),
 ]);
 
 /** What calls come to; their cost only if it was asked for. */
 const callCounts = {
-  ...all(count, "calls", "ok", "failed", "running", "deleted"),
+  ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
   seconds: about(
     "durations, by the nearest rank; calls: those whose duration is known",
-    object({ calls: count, ...all(nullable(number), "p50", "p95") }),
+    object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
   ),
   tokens: about(
     "calls: those whose tokens are known",
-    object({ calls: count, ...all(nullable(count), "prompt", "completion", "total") }),
+    object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
   ),
 };
-const cost = maybe("calls: those whose cost is known", object({ calls: count, usd: nullable(number) }));
+const cost = optionalAbout("calls: those whose cost is known", object({ calls: count, usd: nullable(number) }));
 
-const callGroup = object({ ...all(nullable(text), "op", "model"), ...callCounts, cost });
+const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 
 const callSummary = object({
   summary: object({ ...callCounts, missing: about("ids without a call", count), cost }),
@@ -67,14 +70,18 @@ const callsRead = either([
 ]);
 
 /** One of two catalogs that are compared. */
-const side = object({
+const comparedCatalog = object({
   catalog: about("null for a file", catalogOrNull),
   provider: nullable(text),
   file: about("null for a catalog of a service", nullable(text)),
   as_of: about("when it was so; null for a file", nullable(s.time)),
 });
 
-const comparison = object({ from: side, to: side, models: object(all(count, "from", "to", "same", "without_id")) });
+const comparison = object({
+  from: comparedCatalog,
+  to: comparedCatalog,
+  models: object(sameKeys(count, "from", "to", "same", "without_id")),
+});
 
 const change = object({
   catalog: about("the catalog that it is a change of; null where two catalogs, or files, are compared", catalogOrNull),
@@ -100,13 +107,13 @@ const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 const usage = object({
   prompt_tokens: count,
   cached_tokens: about("of the prompt tokens, those that are read from a cache", count),
-  ...all(count, "completion_tokens", "images", "requests"),
+  ...sameKeys(count, "completion_tokens", "images", "requests"),
   from: oneOf("options", "call"),
 });
 
 const costOfModel = object({
   catalog: catalogName,
-  ...all(nullable(text), "id", "name"),
+  ...sameKeys(nullable(text), "id", "name"),
   deprecation_date: about("its day, YYYY-MM-DD; null where none is set", nullable(text)),
   ended: about("whether that day is over; such models stand last", s.flag),
   total: about("US dollars, exact; null where a price of something used is not stated", nullable(dollars)),
@@ -116,7 +123,7 @@ const costOfModel = object({
     object({
       price: about("name of the price on the wire", text),
       count,
-      ...all(nullable(dollars), "unit_price", "cost"),
+      ...sameKeys(nullable(dollars), "unit_price", "cost"),
     }),
   ),
 });
@@ -129,7 +136,7 @@ const lock = object({
 
 const replacement = object({
   id: text,
-  ...all(about("US dollars per million tokens", dollars), "prompt", "completion"),
+  ...sameKeys(about("US dollars per million tokens", dollars), "prompt", "completion"),
 });
 
 const verification = object({
@@ -157,7 +164,10 @@ export const modelsOutputs: s.Outputs = {
   "catalog all": ["the models of both catalogs, and which catalog has them", entryRows, entry],
   "catalog show": ["the entries of one model in the catalogs", entryRows, entry],
   "catalog diff": ["what is different between two catalogs, two dates or two files", diff, change],
-  "catalog cost": ["what a usage costs at each model, cheapest first", ...s.rowsOf("models", costOfModel, { usage })],
+  "catalog cost": [
+    "what a usage costs at each model, cheapest first",
+    ...s.listDocument("models", costOfModel, { usage }),
+  ],
   "catalog lock": ["what was locked", lock],
   "catalog verify": ["what got worse than a lock file allows, and what could be used instead", verification, s.problem],
 };

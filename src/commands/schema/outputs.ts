@@ -4,28 +4,28 @@ import { modelsOutputs } from "./models.ts";
 import * as s from "./shape.ts";
 import {
   about,
-  all,
   anything,
   count,
   flag,
   list,
-  maybe,
+  listDocument,
   nullable,
   object,
   oneOf,
   optional,
-  rowsOf,
+  optionalAbout,
+  sameKeys,
   text,
 } from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
-export { asItCame } from "./models.ts";
+export { passthroughNote as asItCame } from "./models.ts";
 
-const use = oneOf("log", "inference", "calls");
+const useName = oneOf("log", "inference", "calls");
 const code = oneOf(...Object.keys(exitCodes));
 
 const credential = object({
-  use,
+  use: useName,
   origin: about("null where the use has no address", nullable(text)),
   state: oneOf("ready", "command", "elsewhere", "missing", "no address"),
   from: about("where the credential comes from", nullable(text)),
@@ -38,7 +38,7 @@ const credential = object({
 
 const login = object({
   profile: text,
-  saved: list(object({ use, origin: text })),
+  saved: list(object({ use: useName, origin: text })),
   checked: about("whether the service took the key", flag),
   next: about("the command to try", text),
 });
@@ -55,14 +55,14 @@ const profile = object({
   name: text,
   in_use: about("whether a command with the same options takes it", flag),
   base_url: about("null where none is saved", nullable(text)),
-  keys: about("the uses that a key is saved for", list(use)),
+  keys: about("the uses that a key is saved for", list(useName)),
 });
 
-const deleted = object({ deleted: text, settings: list(text), keys: list(use) });
+const deleted = object({ deleted: text, settings: list(text), keys: list(useName) });
 
 /** What a person's key of the local service is for. */
-const uses = { projects: about("that it is for; none: all", list(text)), uses: list(use) };
-const addedKey = object({ ...all(text, "name", "key"), ...uses });
+const uses = { projects: about("that it is for; none: all", list(text)), uses: list(useName) };
+const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
 const key = object({
   name: text,
   ...uses,
@@ -74,12 +74,12 @@ const finding = object({
   check: about("name of the check", text),
   status: oneOf("ok", "warning", "error", "skipped"),
   message: text,
-  fix: maybe("what to do about it", text),
-  code: maybe("the error code of a run that needs this; only of errors", code),
-  facts: maybe("what was found", s.named(anything)),
+  fix: optionalAbout("what to do about it", text),
+  code: optionalAbout("the error code of a run that needs this; only of errors", code),
+  facts: optionalAbout("what was found", s.named(anything)),
 });
 
-const worst = about("the worst of them", oneOf("ok", "warning", "error"));
+const worstStatus = about("the worst of them", oneOf("ok", "warning", "error"));
 
 const topic = object({
   name: text,
@@ -88,7 +88,7 @@ const topic = object({
   code: about("the error code; null for a rule", nullable(code)),
   exit_codes: list(count),
   severity: about("null but for a rule", oneOf("error", "warning", null)),
-  example: maybe("how a problem of the rule is shown; null for a code", nullable(text)),
+  example: optionalAbout("how a problem of the rule is shown; null for a code", nullable(text)),
 });
 
 const valueKeys = {
@@ -112,8 +112,8 @@ const option = s.shared(
 
 const command = object({
   name: about("its words behind rollcall", text),
-  ...all(text, "about", "usage"),
-  arguments: list(object({ ...valueKeys, about: text, ...all(flag, "required", "repeatable") })),
+  ...sameKeys(text, "about", "usage"),
+  arguments: list(object({ ...valueKeys, about: text, ...sameKeys(flag, "required", "repeatable") })),
   options: about("its own; those of the program are every command's too", list(option)),
   verbs: about("the last words of the commands below it", list(text)),
   examples: about("lines that can be pasted", list(text)),
@@ -121,20 +121,20 @@ const command = object({
 });
 
 const commands = object({
-  ...all(text, "name", "version", "about"),
+  ...sameKeys(text, "name", "version", "about"),
   options: list(option),
   exit_codes: list(object({ exit_code: count, code: nullable(code), when: text })),
   commands: list(command),
 });
 
-const listed = object({
+const schemaEntry = object({
   name: about("what rollcall schema takes", text),
   about: text,
   file: about("its file in the package", text),
   line_file: about("that of a line of -o jsonl, where it is not the document", nullable(text)),
 });
 
-const schemas = s.either([object({ schemas: list(listed) }), s.open(all(text, "$schema", "$id"))]);
+const schemas = s.either([object({ schemas: list(schemaEntry) }), s.open(sameKeys(text, "$schema", "$id"))]);
 
 const error = object({
   code: about("what kind of failure it is", code),
@@ -143,22 +143,22 @@ const error = object({
     ...Object.values(exitCodes).flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit))),
   ),
   retryable: about("whether the same command again can get further", flag),
-  cause: maybe("the code of what stopped a run that ends with a code of its own", code),
-  hint: maybe("what to do", text),
-  where: maybe(
+  cause: optionalAbout("the code of what stopped a run that ends with a code of its own", code),
+  hint: optionalAbout("what to do", text),
+  where: optionalAbout(
     "where it has its cause, as far as known",
-    object({ ...s.placeKeys, ...all(optional(text), "setting", "option", "environment") }),
+    object({ ...s.positionKeys, ...sameKeys(optional(text), "setting", "option", "environment") }),
   ),
-  http: maybe(
+  http: optionalAbout(
     "the exchange that failed",
     object({
-      ...all(text, "method", "url"),
+      ...sameKeys(text, "method", "url"),
       status: optional(count),
-      said: maybe("what the service said, at most 2000 characters of it", text),
+      said: optionalAbout("what the service said, at most 2000 characters of it", text),
     }),
   ),
-  problems: optional(s.fewProblems),
-  next: maybe("the next command to run, as it is typed", text),
+  problems: optional(s.limitedProblems),
+  next: optionalAbout("the next command to run, as it is typed", text),
 });
 
 const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
@@ -168,12 +168,12 @@ const event = s.either([
   object({
     event: oneOf("fetching", "checking", "sending", "following"),
     bytes: count,
-    ...all(nullable(count), "of_bytes", "groups"),
+    ...sameKeys(nullable(count), "of_bytes", "groups"),
   }),
   object({
     event: oneOf(...outcomes.map((outcome) => `request_${outcome}`)),
     again: about("whether it is tried again", flag),
-    ...all(count, "groups", "bytes"),
+    ...sameKeys(count, "groups", "bytes"),
     reason: about("the status that was answered, or the code of what was in the way", text),
     requests: about("requests that have an outcome", count),
     of_requests: about("all that there are so far", count),
@@ -183,30 +183,45 @@ const event = s.either([
   object({ event: oneOf("file_waiting", "file_moved", "file_rewritten"), file: text }),
 ]);
 
-const rejected = object({ ...s.problemKeys, rejects_line: maybe("the line of the rejects file", s.position) });
+const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("the line of the rejects file", s.position) });
 
 /** Those of the commands in the order of the help, then those that several commands print. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
   ...modelsOutputs,
   "auth login": ["for which uses and origins the key was saved", login],
-  "auth logout": ["the uses whose key is forgotten", object({ profile: text, removed: list(use) })],
-  "auth status": ["which credential goes with which use", ...rowsOf("credentials", credential, { profile: text })],
-  "config list": ["every setting, and where its value comes from", ...rowsOf("settings", setting, { profile: text })],
+  "auth logout": ["the uses whose key is forgotten", object({ profile: text, removed: list(useName) })],
+  "auth status": [
+    "which credential goes with which use",
+    ...listDocument("credentials", credential, { profile: text }),
+  ],
+  "config list": [
+    "every setting, and where its value comes from",
+    ...listDocument("settings", setting, { profile: text }),
+  ],
   "config get": ["one setting", setting],
   "config path": ["where the settings are saved", object({ settings: text })],
   "config export": ["the settings of a profile, by name: what config import reads", s.named(anything)],
-  "profile list": ["the profiles that are saved", ...rowsOf("profiles", profile)],
+  "profile list": ["the profiles that are saved", ...listDocument("profiles", profile)],
   "profile use": ["the profile that is used where none is named", object({ profile: text })],
   "profile delete": ["what was forgotten with a profile", deleted],
-  "profile rename": ["the profile's names, and the account that it keeps", object(all(text, "from", "to", "account"))],
+  "profile rename": [
+    "the profile's names, and the account that it keeps",
+    object(sameKeys(text, "from", "to", "account")),
+  ],
   "serve keys add": ["a key of the local service, which is shown this once", addedKey],
-  "serve keys list": ["the keys of the local service", ...rowsOf("keys", key)],
+  "serve keys list": ["the keys of the local service", ...listDocument("keys", key)],
   "serve keys revoke": ["whose key was revoked", object({ revoked: text })],
-  doctor: ["what is right and what is wrong, with its fix", ...rowsOf("findings", finding, { status: worst })],
+  doctor: [
+    "what is right and what is wrong, with its fix",
+    ...listDocument("findings", finding, { status: worstStatus }),
+  ],
   commands: ["the whole command tree, with the options of every command and the exit codes", commands, command],
-  explain: ["what codes and rules mean; with a name, those of that name and an example", ...rowsOf("topics", topic)],
-  schema: ["the schemas that there are; with a name, that schema", schemas, listed],
+  explain: [
+    "what codes and rules mean; with a name, those of that name and an example",
+    ...listDocument("topics", topic),
+  ],
+  schema: ["the schemas that there are; with a name, that schema", schemas, schemaEntry],
   error: ["the line on standard error, on any exit code but 0", object({ error })],
   problem: ["one thing that is wrong, as results and errors hold it", s.problem],
   rejected: ["a line of the reasons beside a rejects file", rejected],
@@ -221,19 +236,19 @@ export type Output = (typeof outputs)[number];
 
 /** The schema of an output as a document of its own: the file of the package, below `schemas/`, and what is in it. */
 export const documentSchema = ({ name, about: description, schema }: Output) =>
-  published(nameOfFile(name), { title: `rollcall ${name}`, description, ...s.jsonSchemaOf(schema) });
+  toSchemaFile(toFileName(name), { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 
 /** The schema of one line of `-o jsonl`: the document's own if a line is the document. */
 export const lineSchema = (output: Output): ReturnType<typeof documentSchema> => {
   const { name, line } = output;
   if (line === undefined) return documentSchema(output);
   const title = `rollcall ${name}, one line of -o jsonl`;
-  return published(`${nameOfFile(name)}.line`, { title, ...s.jsonSchemaOf(line) });
+  return toSchemaFile(`${toFileName(name)}.line`, { title, ...s.toJsonSchema(line) });
 };
 
-const nameOfFile = (name: string): string => name.replaceAll(" ", "-");
+const toFileName = (name: string): string => name.replaceAll(" ", "-");
 
-const published = (name: string, schema: Readonly<Record<string, unknown>>) => ({
+const toSchemaFile = (name: string, schema: Readonly<Record<string, unknown>>) => ({
   file: `schemas/${name}.json`,
   schema: { $schema: "https://json-schema.org/draft/2020-12/schema", $id: `urn:rollcall:schema:${name}`, ...schema },
 });

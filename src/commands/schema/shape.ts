@@ -26,10 +26,10 @@ export const about = <Of extends Schema>(sentence: string, schema: Of): Of =>
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 
 /** An object of the service, by the JSON Schema of its type. */
-export const objectOf = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
+export const serviceObject = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
 
 /** What is not always there. */
-export const maybe = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
+export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
 export const text = z.string();
 export const flag = z.boolean();
@@ -52,19 +52,19 @@ export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items))
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
 /** A document with a list after its other keys, and a row of the list. */
-export const rowsOf = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
+export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
   [object({ ...others, [name]: list(row) }), row] as const;
 
 /** Several keys with the same schema. */
-export const all = <Of extends Schema, Name extends string>(
+export const sameKeys = <Of extends Schema, Name extends string>(
   schema: Of,
   ...names: readonly Name[]
 ): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
 
-export const placeKeys = {
-  file: maybe("as it was named; - is standard input", text),
+export const positionKeys = {
+  file: optionalAbout("as it was named; - is standard input", text),
   line: optional(position),
-  column: maybe("in UTF-16 units of the line", position),
+  column: optionalAbout("in UTF-16 units of the line", position),
 };
 
 /** The keys of a problem (output.md). */
@@ -72,10 +72,10 @@ export const problemKeys = {
   rule: about("name of the rule: what --allow and explain take", text),
   severity: oneOf("error", "warning"),
   message: text,
-  ...placeKeys,
-  path: maybe("keys and positions that lead to the value", list(either([text, z.int()]))),
-  advice: maybe("what to do", text),
-  from: maybe("service: it is the service that refused this", oneOf("service")),
+  ...positionKeys,
+  path: optionalAbout("keys and positions that lead to the value", list(either([text, z.int()]))),
+  advice: optionalAbout("what to do", text),
+  from: optionalAbout("service: it is the service that refused this", oneOf("service")),
 };
 
 /** One thing that is wrong with an input. */
@@ -85,16 +85,16 @@ const sharedProblem = shared("problem", problem);
 export const problems = list(sharedProblem);
 
 /** Problems of an error document, and of `ledger verify`. */
-export const fewProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
+export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
 /** The JSON Schema, a part of one of draft 2020-12, of what is sent or printed. */
-export const jsonSchemaOf = (schema: Schema): JsonObject => {
+export const toJsonSchema = (schema: Schema): JsonObject => {
   const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
     metadata: notes,
     override({ jsonSchema }) {
-      const read = tidied(jsonSchema);
+      const read = simplifySchema(jsonSchema);
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
       Object.assign(jsonSchema, read);
     },
@@ -103,8 +103,8 @@ export const jsonSchemaOf = (schema: Schema): JsonObject => {
 };
 
 /** Says the same in fewer words: without bounds of JavaScript, and without leave for what is left open. */
-const tidied = (schema: JsonObject): JsonObject => {
-  const { description, const: only, ...own } = { ...schema, ...merged(schema) };
+const simplifySchema = (schema: JsonObject): JsonObject => {
+  const { description, const: only, ...own } = { ...schema, ...mergeNullable(schema) };
   const words = only === undefined ? own.enum : [only];
   const changes = {
     ...(own.type === undefined ? {} : { anyOf: undefined }),
@@ -122,7 +122,7 @@ const tidied = (schema: JsonObject): JsonObject => {
 };
 
 /** A value or null as one schema. */
-const merged = ({ anyOf, ...own }: JsonObject): JsonObject => {
+const mergeNullable = ({ anyOf, ...own }: JsonObject): JsonObject => {
   const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(first) || !isObject(other) || more.length > 0) return {};
   const isPlain = Object.keys(first).length === 1 && Object.keys(other).length === 1;

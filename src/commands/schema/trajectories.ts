@@ -1,7 +1,7 @@
 /** What `log`, `check`, `convert`, `view` and `ledger` print. */
 import type * as z from "zod/mini";
 import * as s from "./shape.ts";
-import { about, count, list, maybe, nullable, object, oneOf, optional, problems, text } from "./shape.ts";
+import { about, count, list, nullable, object, oneOf, optional, optionalAbout, problems, text } from "./shape.ts";
 
 const outcomes = object({
   read: count,
@@ -14,14 +14,17 @@ const outcomes = object({
 
 const metrics = about("mean values over all valid groups, by name", s.named(s.number));
 
-const leftOut = object({ trajectories: count, groups: about("of which nothing is left", count) });
+const filteredOut = object({ trajectories: count, groups: about("of which nothing is left", count) });
 
 /** Keys of a document about inputs, if there is anything to say. */
-const ofInputs = {
-  unreadable_lines: maybe("lines that can't be read: each counts as a group, of those that are rejected", count),
-  not_chosen: maybe(
+const inputKeys = {
+  unreadable_lines: optionalAbout(
+    "lines that can't be read: each counts as a group, of those that are rejected",
+    count,
+  ),
+  not_chosen: optionalAbout(
     "what a choice left out, by the option that did",
-    object(s.all(optional(leftOut), "where", "best", "sample", "shard")),
+    object(s.sameKeys(optional(filteredOut), "where", "best", "sample", "shard")),
   ),
 };
 
@@ -47,12 +50,12 @@ const log = object({
   rejects_file: nullable(text),
   ledger: about("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
   warnings: problems,
-  metrics_of: maybe(
+  metrics_of: optionalAbout(
     "what the metrics are of, where not all of that is logged: valid groups of the input, and how many of them are",
     object({ groups: count, logged: count }),
   ),
-  ...ofInputs,
-  plan: maybe(
+  ...inputKeys,
+  plan: optionalAbout(
     "of a dry run: where its requests would go",
     object({
       method: text,
@@ -73,8 +76,8 @@ const check = object({
   metrics,
   problems,
   warnings: about("those of the problems that are warnings", problems),
-  ...ofInputs,
-  problems_left_out: maybe("problems that were counted and not kept", count),
+  ...inputKeys,
+  problems_left_out: optionalAbout("problems that were counted and not kept", count),
 });
 
 const convert = object({
@@ -86,16 +89,16 @@ const convert = object({
   rejects_file: nullable(text),
   leaves: about(
     "scalars, and empty lists and objects, of another tool's files",
-    nullable(object(s.all(count, "read", "placed", "left_out"))),
+    nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
   ),
   left_out: about(
     "values that have no place, by file and path",
     list(object({ file: text, path: text, count, reason: text })),
   ),
-  not_chosen: ofInputs.not_chosen,
+  not_chosen: inputKeys.not_chosen,
 });
 
-const readAndWritten = object(s.all(count, "read", "rejected", "written"));
+const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
 
 const view = s.either([
   object({ status: oneOf("serving"), url: about("with the token behind #: who has it sees what was read", text) }),
@@ -108,48 +111,48 @@ const view = s.either([
       readAndWritten,
     ),
     trajectories: readAndWritten,
-    not_chosen: ofInputs.not_chosen,
+    not_chosen: inputKeys.not_chosen,
   }),
 ]);
 
-const standing = object({
+const groupStandings = object({
   read: count,
   logged: about("exactly once", count),
   repeated: about("more than once", count),
-  ...s.all(count, "unknown", "refused", "not_sent"),
+  ...s.sameKeys(count, "unknown", "refused", "not_sent"),
 });
 
 const entry = object({
   id: about("what ledger resolve takes", text),
   state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
-  ...s.all(text, "model_id", "split"),
+  ...s.sameKeys(text, "model_id", "split"),
   batch: nullable(text),
-  ...s.all(count, "groups", "bytes"),
+  ...s.sameKeys(count, "groups", "bytes"),
   input: about("the last name of the file that it was made of", text),
-  ...s.all(text, "destination", "account"),
+  ...s.sameKeys(text, "destination", "account"),
   attempts: count,
-  ...s.all(s.time, "first_tried", "last_tried"),
+  ...s.sameKeys(s.time, "first_tried", "last_tried"),
   status: about("the last status that was answered", nullable(count)),
   cause: about("what was in the way, where nothing was answered", nullable(text)),
   calls: about("how many calls the answer named", count),
 });
 
 const loggedCall = object({
-  ...s.all(text, "id", "model_id", "split"),
+  ...s.sameKeys(text, "id", "model_id", "split"),
   batch: nullable(text),
   logged_at: s.time,
-  ...s.all(text, "destination", "account"),
+  ...s.sameKeys(text, "destination", "account"),
 });
 
-const groups = about("null where no files were given", nullable(standing));
+const groups = about("null where no files were given", nullable(groupStandings));
 
 const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
 
 const ledgerVerify = object({
   status: oneOf("verified", "differs"),
-  groups: standing,
+  groups: groupStandings,
   files: list(object({ file: text, read: count, logged: about("exactly once", count) })),
-  problems: s.fewProblems,
+  problems: s.limitedProblems,
 });
 
 const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, and kept", count) });
@@ -169,9 +172,9 @@ export const trajectoriesOutputs: s.Outputs = {
   check: ["whether the input is valid, and its metrics", check],
   convert: ["what was made of other tools' files", convert],
   view: ["where a page of rollouts is served, or was written", view],
-  "ledger status": ["the requests of the ledger", ...s.rowsOf("entries", entry, { groups })],
+  "ledger status": ["the requests of the ledger", ...s.listDocument("entries", entry, { groups })],
   "ledger resolve": ["the requests that were settled", ledgerResolve],
   "ledger verify": ["whether every group was logged exactly once", ledgerVerify],
   "ledger forget": ["how many requests were forgotten", ledgerForget],
-  "ledger calls": ["the calls that the service's answers named", ...s.rowsOf("calls", loggedCall)],
+  "ledger calls": ["the calls that the service's answers named", ...s.listDocument("calls", loggedCall)],
 };

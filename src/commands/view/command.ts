@@ -1,19 +1,19 @@
 /** `rollcall view`: shows rollouts in a browser. */
 import { command, flag, port, several, text, type Values } from "../../cli/index.ts";
-import { choosing, foreign, groupBy } from "../inputs/options.ts";
+import { formatOptions, groupByOption, selectionOptions } from "../inputs/options.ts";
 
 const args = { file: several("files or folders of rollouts, or their addresses; - or none is standard input") };
 
 const options = {
-  "group-by": groupBy,
+  "group-by": groupByOption,
   port: port("0"),
   html: text("write the page to a file that needs no server, and open nothing", "file"),
   "no-open": flag("print the address, and open no browser"),
-  ...choosing,
-  ...foreign,
+  ...selectionOptions,
+  ...formatOptions,
 };
 
-export type TypedView = Values<typeof args & typeof options>;
+export type ViewOptions = Values<typeof args & typeof options>;
 
 export const view = command({
   words: "view",

@@ -1,62 +1,62 @@
 /** The run of `rollcall view`: serves a page of inputs, or of what was logged to the local service, or writes it to a file. */
 import { contradiction, optionName } from "../../cli/index.ts";
-import { localService, settingsInForce } from "../../connect.ts";
+import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readSources } from "../../groups/index.ts";
-import { aborted } from "../../host.ts";
+import { waitForAbort } from "../../host.ts";
 import { modeOf, openSpool, openStamp } from "../../input/index.ts";
-import { elementsOf, memberAt, rootOf, spanOf } from "../../json/table.ts";
-import { onOneLine, textOf } from "../../json/walk.ts";
+import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
+import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { counted } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { openInputs, percentText, sayConversion, withReading } from "../inputs/read.ts";
+import { formatPercent, prepareInputs, printConversion, useReading } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
-import type { TypedView } from "./command.ts";
+import type { ViewOptions } from "./command.ts";
 
-/** Serves until a signal, or writes a file. @throws Failure `input-invalid`, `address-unusable`; as reading and writing */
-export const view = async (context: Context, typed: TypedView): Promise<void> => {
+/** Serves until a signal, or writes a file. @throws Failure `invalid-input`, `cannot-listen`; as reading and writing */
+export const view = async (context: Context, typed: ViewOptions): Promise<void> => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw contradiction("--html", "--port", "a page in a file is served by nobody");
   pages.requirePageFile(html);
-  const progress = context.screen.progress("reading");
+  const progress = context.screen.startProgress("reading");
   await writePage(context, typed, { file: html, show: progress.update, stop: progress.stop }).finally(progress.stop);
 };
 
 /** Reads, and writes the page. An existing page is worth more than one without anything valid. */
 const writePage = async (
   context: Context,
-  typed: TypedView,
+  typed: ViewOptions,
   { file, show, stop }: { file: string; show: (label: string) => void; stop: () => void },
 ): Promise<void> => {
   const { host, screen } = context;
-  const onRead = (bytes: number, of: number) => show(percentText("reading", { bytes, of }));
-  const shown = await (await openViewed(context, typed, { onRead, onOpened: () => undefined })).read();
+  const onRead = (bytes: number, of: number) => show(formatPercent("reading", { bytes, of }));
+  const shown = await (await openSource(context, typed, { onRead, onOpened: () => undefined })).read();
   const { reading, logged } = shown;
-  await withReading(context, reading, async () => {
+  await useReading(context, reading, async () => {
     const { groups, trajectories, failure } = checkResult(reading);
     if (failure !== undefined && groups.read === groups.rejected) throw failure;
     show("writing the page");
-    const made = await pages.pageOf(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+    const writtenPage = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
     // The store of the local service is its user's alone.
     const mode = logged === undefined ? modeOf(reading.sources) : 0o600;
-    const bytes = pages.writePageFile(file, made.pieces, mode);
+    const bytes = pages.writePageFile(file, writtenPage.pieces, mode);
     stop();
     if (screen.isForProgram) {
       await printDocument(screen, {
         ...{ status: "written", file, bytes },
-        groups: { ...made.groups, rejected: groups.rejected },
-        trajectories: { ...made.trajectories, rejected: trajectories.rejected },
+        groups: { ...writtenPage.groups, rejected: groups.rejected },
+        trajectories: { ...writtenPage.trajectories, rejected: trajectories.rejected },
         not_chosen: reading.leftOut,
       } satisfies ViewDocument);
     }
-    const { written, read } = made.groups;
+    const { written, read } = writtenPage.groups;
     const isAll = written === read;
-    const has = `${isAll ? "" : `${written} of the `}${counted(read, "group")}`;
+    const contents = `${isAll ? "" : `${written} of the `}${pluralize(read, "group")}`;
     const wrong = groups.rejected === 0 ? "" : `, ${groups.rejected} of ${isAll ? "which" : "those read"} not valid,`;
-    screen.notice(`${file} has ${has}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
+    screen.notice(`${file} has ${contents}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
     const limits = `at most ${pages.maxWritten.groups} groups, and ${pages.maxWritten.bytes / 1e6} MB of them`;
     if (!isAll)
       screen.notice(`a page in a file holds ${limits}: the others are left out; --where, --best and --sample choose`);
@@ -65,24 +65,24 @@ const writePage = async (
 };
 
 /** How long an input has to turn out as none before the page is opened. */
-const firstLookMs = 200;
+const openDelayMs = 200;
 
 /** Serves a page that is filled in the background. */
-const servePage = async (context: Context, typed: TypedView): Promise<void> => {
+const servePage = async (context: Context, typed: ViewOptions): Promise<void> => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const opened = new AbortController();
   // It ends only if it fails: what was read is looked at until a signal.
-  const failed = show(context, typed, { viewer, onOpened: () => opened.abort() });
-  const ended = aborted(host.signal);
+  const failed = showInputs(context, typed, { viewer, onOpened: () => opened.abort() });
+  const ended = waitForAbort(host.signal);
   let browser: OpenedBrowser | undefined;
   try {
-    await Promise.race([failed, ended, aborted(opened.signal), host.sleep(firstLookMs)]);
+    await Promise.race([failed, ended, waitForAbort(opened.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
-    else await screen.text(`${url}\n`);
+    else await screen.printText(`${url}\n`);
     screen.notice("the page is there until Ctrl-C; its address holds a key, so that nobody else sees what was read");
-    if (!typed.noOpen) browser = openPage(context, viewer);
+    if (!typed.noOpen) browser = openInBrowser(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
@@ -95,72 +95,73 @@ const servePage = async (context: Context, typed: TypedView): Promise<void> => {
 };
 
 /** Shows the input, and what it has become whenever the page is loaded again. */
-const show = async (
+const showInputs = async (
   context: Context,
-  typed: TypedView,
+  typed: ViewOptions,
   { viewer, onOpened }: { viewer: pages.Viewer; onOpened: () => void },
 ): Promise<never> => {
-  const viewed = await openViewed(context, typed, { onRead: viewer.reading, onOpened });
+  const viewed = await openSource(context, typed, { onRead: viewer.showProgress, onOpened });
   for (;;) {
     // Taken before reading, so that a change while it is read counts.
-    const hasChanged = await viewed.stamp();
+    const hasChanged = await viewed.openChangeCheck();
     await viewer.show(await viewed.read());
-    await viewer.reloaded(hasChanged);
+    await viewer.waitForReload(hasChanged);
   }
 };
 
 /** Opens a page, and prints if nobody sees it. */
-const openPage = ({ screen, host }: Context, { url, asked }: pages.Viewer): OpenedBrowser | undefined => {
+const openInBrowser = ({ screen, host }: Context, { url, asked }: pages.Viewer): OpenedBrowser | undefined => {
   const browser = openBrowser(host, url);
   if (browser === undefined) screen.notice("there is no display to open it on: open the address in a browser");
-  let isThere = false;
+  let isPageRequested = false;
   void asked.then(() => {
-    isThere = true;
+    isPageRequested = true;
     browser?.close();
   });
   void browser?.failed.then(() => {
-    if (isThere || host.signal.aborted) return;
+    if (isPageRequested || host.signal.aborted) return;
     screen.notice("no browser could be started: open the address in one; it is there all the same");
   });
   return browser;
 };
 
 /** Functions that are called with the bytes read so far, and once there is something to read. */
-interface ReadingTold {
+interface ReadListener {
   onRead(bytes: number, of: number): void;
   onOpened(): void;
 }
 
 /** Something that can be read, and read again. */
-interface Viewed {
+interface ViewSource {
   /** Returns a function that is true if something else would be read now. */
-  stamp(): Promise<() => boolean | Promise<boolean>>;
+  openChangeCheck(): Promise<() => boolean | Promise<boolean>>;
   read(): Promise<pages.Shown>;
 }
 
 /** Checks all that was typed, before anything is read. */
-const openViewed = async (context: Context, typed: TypedView, told: ReadingTold): Promise<Viewed> => {
+const openSource = async (context: Context, typed: ViewOptions, listener: ReadListener): Promise<ViewSource> => {
   const { file: files } = typed;
   const { flags, host } = context;
-  if (files.length === 0 && (flags.local || flags.profile === "local")) return await openLogged(context, typed, told);
-  const settings = await settingsInForce(context);
-  const read = await openInputs(context, {
-    ...{ settings, typed, split: settings.get("split"), goesOn: true, onOpened: told.onOpened },
-    onProgress: ({ bytes, of }) => told.onRead(bytes, of),
-    onFetched: ({ bytes, of = 0 }) => told.onRead(bytes, of),
+  if (files.length === 0 && (flags.local || flags.profile === "local"))
+    return await openLoggedSource(context, typed, listener);
+  const settings = await effectiveSettings(context);
+  const read = await prepareInputs(context, {
+    ...{ settings, typed, split: settings.get("split"), goesOn: true, onOpened: listener.onOpened },
+    onProgress: ({ bytes, of }) => listener.onRead(bytes, of),
+    onFetched: ({ bytes, of = 0 }) => listener.onRead(bytes, of),
   });
   return {
-    stamp: async () => openStamp(files, host),
+    openChangeCheck: async () => openStamp(files, host),
     read: async () => {
       const reading = await read();
-      sayConversion(context, reading);
-      return { reading, asked: askedFor(typed) };
+      printConversion(context, reading);
+      return { reading, inputOptions: toShownOptions(typed) };
     },
   };
 };
 
 /** What was asked for, as a command that logs it asks. The numbers of groups tell which were a sample, or are a shard. */
-const askedFor = (typed: TypedView): pages.Shown["asked"] => {
+const toShownOptions = (typed: ViewOptions): pages.Shown["inputOptions"] => {
   const { file: files, where, best, groupBy, from, rewardFrom, rewards, lossy, histories } = typed;
   const options = Object.entries({ groupBy, best, from, rewardFrom, rewards, lossy, histories });
   return {
@@ -173,14 +174,14 @@ const askedFor = (typed: TypedView): pages.Shown["asked"] => {
   };
 };
 
-/** Opens the groups that were logged to the local service. @throws Failure `options-contradict` */
-const openLogged = async (context: Context, typed: TypedView, told: ReadingTold): Promise<Viewed> => {
+/** Opens the groups that were logged to the local service. @throws Failure `conflicting-options` */
+const openLoggedSource = async (context: Context, typed: ViewOptions, told: ReadListener): Promise<ViewSource> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
   const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other !== undefined)
     throw contradiction("--local without files", optionName(other), "it is about files of rollouts");
   const { host, screen } = context;
-  const settings = await settingsInForce(context);
+  const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const service = await localService(context, settings);
   const newest = async () => {
@@ -195,9 +196,9 @@ const openLogged = async (context: Context, typed: TypedView, told: ReadingTold)
       for await (const { model, split, loggedAt, callIds, readBody } of service.requests(project)) {
         const bytes = Buffer.from(await readBody());
         let first = 0;
-        for (const group of elementsOf(memberAt(rootOf(bytes), "trajectory_groups"))) {
+        for (const group of elementsOf(memberAt(readRoot(bytes), "trajectory_groups"))) {
           const size = elementsOf(memberAt(group, "trajectories")).length;
-          const line = onOneLine(Buffer.from(screen.safe.verbatimJson(textOf(bytes, spanOf(group)))));
+          const line = replaceLineEnds(Buffer.from(screen.safe.verbatimJson(sliceText(bytes, spanOf(group)))));
           await spool.write(Buffer.concat([line, Buffer.from("\n")]));
           logged.push({ model, split, loggedAt, callIds: callIds.slice(first, first + size) });
           first += size;
@@ -210,7 +211,7 @@ const openLogged = async (context: Context, typed: TypedView, told: ReadingTold)
     return { logged, bytes: spool.bytes() };
   };
   return {
-    stamp: async () => {
+    openChangeCheck: async () => {
       const before = await newest();
       return async () => (await newest()) !== before;
     },
@@ -223,7 +224,7 @@ const openLogged = async (context: Context, typed: TypedView, told: ReadingTold)
         onProgress: ({ bytes: done, of }) => told.onRead(done, of),
       });
       const reading = { ...read, close: async () => await bytes.close() };
-      return { reading, asked: { files: [name], options: [], where: undefined }, logged };
+      return { reading, inputOptions: { files: [name], options: [], where: undefined }, logged };
     },
   };
 };

@@ -1,7 +1,7 @@
 /** The metrics of trajectories (metrics.md): tallied by group, merged, exact until the end. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
-import { addTo, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
-import { addToSum, boundsOf, deviation, type ExactSum, meanOfSum, mergeSum, newSum } from "./sums.ts";
+import { addToSketch, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
+import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
 /** Rewards that differ by no more are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
@@ -18,7 +18,7 @@ export const withoutTools = 32;
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 /** A trajectory that was read: its metrics, and what is counted for people in addition. */
-interface ReadTrajectory {
+interface TrajectoryMeasures {
   readonly reward: number;
   /** Metrics that have a mean, and in that order their finite values. Names are compared by identity. */
   readonly names: readonly string[];
@@ -38,7 +38,7 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
 /** Metrics whose distribution is kept; of more, only the means are. */
-const maxPictured = 200;
+const maxDistributions = 200;
 
 /** Values of one kind: their exact sum, and their distribution unless there are too many kinds. */
 interface Series {
@@ -54,9 +54,9 @@ const addValue = (series: Series, value: number): void => {
   series.count++;
 };
 
-const addPictured = (series: Series, value: number): void => {
+const addToDistribution = (series: Series, value: number): void => {
   addValue(series, value);
-  if (series.sketch !== undefined) addTo(series.sketch, value);
+  if (series.sketch !== undefined) addToSketch(series.sketch, value);
 };
 
 const mergeSeries = (into: Series, { sum, count, sketch }: Series, sign: 1 | -1): void => {
@@ -112,24 +112,24 @@ export class Tally {
   }
 
   /** Adds a trajectory of a group that is closed later, to the distributions too. */
-  addMeasured({ reward, names, metrics, turns, characters, choices, scored }: ReadTrajectory): void {
+  addMeasured({ reward, names, metrics, turns, characters, choices, scored }: TrajectoryMeasures): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addPictured(this.reward, reward);
+    if (Number.isFinite(reward)) addToDistribution(this.reward, reward);
     if (names !== this.#names) {
       this.#names = names;
       this.#named = names.map((name) => this.#series(name));
     }
     for (let at = 0; at < this.#named.length; at++) {
       const series = this.#named[at];
-      if (series !== undefined) addPictured(series, metrics[at] ?? 0);
+      if (series !== undefined) addToDistribution(series, metrics[at] ?? 0);
     }
-    addTo(this.turns, turns);
-    addTo(this.characters, characters);
+    addToSketch(this.turns, turns);
+    addToSketch(this.characters, characters);
     this.#addSampled({ choices, scored, trajectories: Math.min(1, choices) });
   }
 
   /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */
-  closeGroup(
+  addGroup(
     { rewards, exceptions }: { readonly rewards: readonly number[]; readonly exceptions: number },
     sign: 1 | -1 = 1,
   ): void {
@@ -137,9 +137,9 @@ export class Tally {
     this.exceptions += sign * exceptions;
     const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
-    addToSum(this.deviations.sum, sign * deviation(finite));
+    addToSum(this.deviations.sum, sign * standardDeviation(finite));
     this.deviations.count += sign;
-    const { least, most } = boundsOf(finite);
+    const { least, most } = findBounds(finite);
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
@@ -190,7 +190,7 @@ export class Tally {
   }
 
   #series(key: string): Series {
-    const series = this.byName.get(key) ?? newSeries(this.names < maxPictured ? newSketch() : undefined);
+    const series = this.byName.get(key) ?? newSeries(this.names < maxDistributions ? newSketch() : undefined);
     if (series.count === 0) this.byName.set(key, series);
     return series;
   }

@@ -1,7 +1,7 @@
 /** Distributions in bounded memory, as plain data: added to value by value, merged part by part, whatever the order. */
 
 /** Different values that a distribution counts one by one: most rewards are a few. */
-const maxCounted = 64;
+const maxExactValues = 64;
 
 /** Buckets of each doubling: a value is off by less than one in a hundred and twenty-eight. */
 const bucketsPerOctave = 64;
@@ -34,7 +34,7 @@ export interface Sketch {
  * A sketch of nothing. Mean and squares are negative zeros, which are no whole numbers to V8: it compiles again what uses an
  * object whose whole numbers become doubles.
  */
-export const newSketch = (maxValues = maxCounted): Sketch => ({
+export const newSketch = (maxValues = maxExactValues): Sketch => ({
   maxValues,
   count: 0,
   least: Number.POSITIVE_INFINITY,
@@ -46,7 +46,7 @@ export const newSketch = (maxValues = maxCounted): Sketch => ({
 });
 
 /** Adds a finite number; a negative zero is a zero. */
-export const addTo = (sketch: Sketch, given: number): void => {
+export const addToSketch = (sketch: Sketch, given: number): void => {
   const value = given + 0;
   sketch.count++;
   if (value < sketch.least) sketch.least = value;
@@ -103,7 +103,7 @@ const bucketOf = (value: number): number => {
   return value < 0 ? bucketsOfSide - distance : bucketsOfSide + distance;
 };
 
-const middleOf = (bucket: number): number => {
+const bucketMiddle = (bucket: number): number => {
   if (bucket === bucketsOfSide) return 0;
   const at = Math.abs(bucket - bucketsOfSide) - 1;
   const octave = Math.floor(at / bucketsPerOctave);
@@ -118,33 +118,33 @@ interface Weight {
 }
 
 /** The values of a sketch in their order: exact ones where there are few. */
-export const weightsOf = ({ values, buckets, least, most }: Sketch): readonly Weight[] => {
+export const toWeights = ({ values, buckets, least, most }: Sketch): readonly Weight[] => {
   if (values !== undefined) {
     return Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => a.value - b.value);
   }
   const weights: Weight[] = [];
   for (const [bucket, count] of buckets?.entries() ?? []) {
-    if (count > 0) weights.push({ value: Math.min(most, Math.max(least, middleOf(bucket))), count });
+    if (count > 0) weights.push({ value: Math.min(most, Math.max(least, bucketMiddle(bucket))), count });
   }
   return weights;
 };
 
 /** How many values weights are. */
-export const countOf = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
+export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 
 /** The value that a share of weights in their order is below; 0 if there are none. */
-export const quantileOf = (weights: readonly Weight[], share: number): number =>
-  valueAt(weights, share * countOf(weights));
+export const quantile = (weights: readonly Weight[], share: number): number =>
+  weightedValueAt(weights, share * countWeights(weights));
 
 /** The value in the middle of weights in their order, or what is between the two in the middle; 0 of none. */
-export const medianOf = (weights: readonly Weight[]): number => {
-  const half = countOf(weights) / 2;
-  const [lower, upper] = [valueAt(weights, half), valueAt(weights, half + 0.5)];
+export const median = (weights: readonly Weight[]): number => {
+  const half = countWeights(weights) / 2;
+  const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
 /** The first value up to which there are so many values. */
-const valueAt = (weights: readonly Weight[], many: number): number => {
+const weightedValueAt = (weights: readonly Weight[], many: number): number => {
   let passed = 0;
   const found = weights.find(({ count }) => {
     passed += count;
@@ -153,53 +153,56 @@ const valueAt = (weights: readonly Weight[], many: number): number => {
   return (found ?? weights.at(-1))?.value ?? 0;
 };
 
-export const spreadOf = ({ count, squares }: Sketch): number =>
+export const sketchDeviation = ({ count, squares }: Sketch): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);
 
 /** A reward, and the trajectory that has it: the position of its part, and its own in that. */
-interface PlacedReward {
+interface LocatedReward {
   readonly reward: number;
   readonly part: number;
   readonly trajectory: number;
 }
 
 /** The rewards of one source: what is usual there is known of each source alone. */
-export interface Extremes {
+export interface RewardExtremes {
   readonly rewards: Sketch;
   /** The smallest rewards, the smallest first, and the largest ones, the largest first. */
-  readonly smallest: PlacedReward[];
-  readonly largest: PlacedReward[];
+  readonly smallest: LocatedReward[];
+  readonly largest: LocatedReward[];
 }
 
 /** Extremes of nothing. @param maxValues different rewards up to which each is counted */
-export const newExtremes = (maxValues?: number): Extremes => ({
+export const newExtremes = (maxValues?: number): RewardExtremes => ({
   rewards: newSketch(maxValues),
   smallest: [],
   largest: [],
 });
 
-const maxKept = 16;
+const maxExtremes = 16;
 
 /** Adds the finite reward of a trajectory. */
-export const lookAtReward = (extremes: Extremes, reward: number, part: number, trajectory: number): void => {
+export const addReward = (extremes: RewardExtremes, reward: number, part: number, trajectory: number): void => {
   const { rewards, smallest, largest } = extremes;
-  addTo(rewards, reward);
-  const [least, most] = [smallest[maxKept - 1]?.reward ?? Number.NaN, largest[maxKept - 1]?.reward ?? Number.NaN];
-  if (!(reward >= least && reward <= most)) insertAtEnds(extremes, { reward, part, trajectory });
+  addToSketch(rewards, reward);
+  const [least, most] = [
+    smallest[maxExtremes - 1]?.reward ?? Number.NaN,
+    largest[maxExtremes - 1]?.reward ?? Number.NaN,
+  ];
+  if (!(reward >= least && reward <= most)) insertExtreme(extremes, { reward, part, trajectory });
 };
 
 /** Inserts a reward after equal ones. */
-const insertAtEnds = ({ smallest, largest }: Extremes, placed: PlacedReward): void => {
+const insertExtreme = ({ smallest, largest }: RewardExtremes, placed: LocatedReward): void => {
   for (const [list, sign] of [[smallest, 1] as const, [largest, -1] as const]) {
     const after = list.findIndex(({ reward }) => sign * placed.reward < sign * reward);
     list.splice(after < 0 ? list.length : after, 0, placed);
-    if (list.length > maxKept) list.pop();
+    if (list.length > maxExtremes) list.pop();
   }
 };
 
 /** Adds those of a later range, whose first part has a position. */
-export const mergeExtremes = (into: Extremes, from: Extremes, firstPart: number): void => {
+export const mergeExtremes = (into: RewardExtremes, from: RewardExtremes, firstPart: number): void => {
   mergeSketch(into.rewards, from.rewards);
   const kept = new Set([...from.smallest, ...from.largest]);
-  for (const placed of kept) insertAtEnds(into, { ...placed, part: placed.part + firstPart });
+  for (const placed of kept) insertExtreme(into, { ...placed, part: placed.part + firstPart });
 };

@@ -46,25 +46,25 @@ const addToLimb = ({ limbs }: ExactSum, limb: number, part: number): void => {
 };
 
 const emptyLimbs = (sum: ExactSum): void => {
-  sum.units += unitsOf(sum.limbs);
+  sum.units += toUnits(sum.limbs);
   sum.limbs.fill(0);
   sum.added = 0;
 };
 
 export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -1 = 1): void => {
-  into.units += BigInt(sign) * (units + unitsOf(limbs));
+  into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
 /** The sum, rounded once, divided by a count; finite even where the sum is larger than any double. */
 export const meanOfSum = (of: ExactSum, count: number): number => {
   emptyLimbs(of);
-  const { value, exponent } = rounded(of.units);
+  const { value, exponent } = roundUnits(of.units);
   const sum = value * 2 ** exponent;
   // A negative zero is a zero.
   return (Number.isFinite(sum) ? sum / count : (value / count) * 2 ** exponent) + 0;
 };
 
-const unitsOf = (limbs: Float64Array): bigint => {
+const toUnits = (limbs: Float64Array): bigint => {
   let units = 0n;
   for (let at = limbs.length - 1; at >= 0; at--) units = (units << 32n) + BigInt(limbs[at] ?? 0);
   return units;
@@ -74,7 +74,7 @@ const unitsOf = (limbs: Float64Array): bigint => {
 const roundedBits = 64;
 
 /** The double nearest to a number of units, ties to even, and its power of two, without another rounding. */
-const rounded = (units: bigint): { readonly value: number; readonly exponent: number } => {
+const roundUnits = (units: bigint): { readonly value: number; readonly exponent: number } => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
   const top = size >> below;
@@ -88,7 +88,7 @@ const rounded = (units: bigint): { readonly value: number; readonly exponent: nu
 type Doubles = ArrayLike<number>;
 
 /** The smallest and the largest of doubles: infinities of none. */
-export const boundsOf = (values: Doubles): { readonly least: number; readonly most: number } => {
+export const findBounds = (values: Doubles): { readonly least: number; readonly most: number } => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
     least = Math.min(least, values[at] ?? 0);
@@ -98,24 +98,24 @@ export const boundsOf = (values: Doubles): { readonly least: number; readonly mo
 };
 
 /** Mean, population standard deviation and bounds of finite doubles; of none, all are 0. */
-export const momentsOf = (values: Doubles) => {
+export const computeMoments = (values: Doubles) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
-  const { least, most } = boundsOf(values);
+  const { least, most } = findBounds(values);
   const sum = newSum();
   for (let at = 0; at < values.length; at++) addToSum(sum, values[at] ?? 0);
   return {
     mean: least === most ? least : meanOfSum(sum, values.length),
-    deviation: deviation(values),
+    deviation: standardDeviation(values),
     least,
     most,
   };
 };
 
 /** Magnitudes whose squares, and what their rounding leaves out, are doubles. */
-const largest = 2 ** 400;
-const smallest = 2 ** -400;
+const maxSquarable = 2 ** 400;
+const minSquarable = 2 ** -400;
 
-export const deviation = (values: Doubles): number => {
+export const standardDeviation = (values: Doubles): number => {
   let sum = 0;
   let most = 0;
   let isEqual = true;
@@ -124,32 +124,32 @@ export const deviation = (values: Doubles): number => {
     const value = values[at] ?? 0;
     const size = Math.abs(value);
     isEqual &&= value === values[0];
-    isUsual &&= size <= largest && (size >= smallest || size === 0);
+    isUsual &&= size <= maxSquarable && (size >= minSquarable || size === 0);
     if (size > most) most = size;
     sum += value;
   }
   if (isEqual) return 0;
-  if (isUsual) return usualDeviation(values, sum / values.length);
+  if (isUsual) return directDeviation(values, sum / values.length);
   // Brought near 1, in two steps: a power of two that brings the smallest double there is no double.
   const step = 2 ** Math.round(Math.log2(most) / 2);
   const near = Float64Array.from(values, (value) => value / step / step);
-  return usualDeviation(near, near.reduce((all, value) => all + value) / near.length) * step * step;
+  return directDeviation(near, near.reduce((all, value) => all + value) / near.length) * step * step;
 };
 
 /** √(n·Σd² − (Σd)²) / n, of the distances from about the mean, so that little is taken away from much. */
-const usualDeviation = (values: Doubles, middle: number): number => {
+const directDeviation = (values: Doubles, middle: number): number => {
   let [sum, sumLow] = [0, 0];
   let [squares, squaresLow] = [0, 0];
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? 0;
     const high = value - middle;
-    const low = lowOf(value, -middle);
-    sumLow += lowOf(sum, high) + low;
+    const low = roundingError(value, -middle);
+    sumLow += roundingError(sum, high) + low;
     sum += high;
     product(high, high);
     const square = pair.high;
     const squareLow = pair.low + 2 * high * low;
-    squaresLow += lowOf(squares, square) + squareLow;
+    squaresLow += roundingError(squares, square) + squareLow;
     squares += square;
   }
   const count = values.length;
@@ -159,11 +159,11 @@ const usualDeviation = (values: Doubles, middle: number): number => {
   product(sum, sum);
   const taken = pair.high;
   const takenLow = pair.low + 2 * sum * sumLow;
-  return rootOver({ high: all - taken, low: lowOf(all, -taken) + allLow - takenLow, count });
+  return rootDividedBy({ high: all - taken, low: roundingError(all, -taken) + allLow - takenLow, count });
 };
 
 /** √(high + low) / count in twice the precision of a double, then rounded. */
-const rootOver = ({ high, low, count }: { high: number; low: number; count: number }): number => {
+const rootDividedBy = ({ high, low, count }: { high: number; low: number; count: number }): number => {
   const root = Math.sqrt(high);
   product(root, root);
   const rest = (high - pair.high - pair.low + low) / (2 * root);
@@ -173,7 +173,7 @@ const rootOver = ({ high, low, count }: { high: number; low: number; count: numb
 };
 
 /** What the rounding of a + b leaves out (Knuth's two-sum). */
-const lowOf = (a: number, b: number): number => {
+const roundingError = (a: number, b: number): number => {
   const sum = a + b;
   const part = sum - a;
   return a - (sum - part) + (b - part);

@@ -31,12 +31,12 @@ export class Column {
     this.#default = byDefault;
   }
 
-  get isDefault(): boolean {
+  get hasOnlyDefaults(): boolean {
     return this.blocks.every((block) => block === undefined);
   }
 
   includes(value: number): boolean {
-    if (this.isDefault) return this.length > 0 && Object.is(value, this.#default);
+    if (this.hasOnlyDefaults) return this.length > 0 && Object.is(value, this.#default);
     for (let at = 0; at < this.length; at++) if (this.at(at) === value) return true;
     return false;
   }
@@ -113,12 +113,12 @@ export class Digests {
   }
 
   /** The same digests, to be changed without changing these: copied with the first change. */
-  borrowed(): Digests {
+  borrow(): Digests {
     return new Digests(this.#words, { isBorrowed: true });
   }
 
   append(digests: Uint8Array): void {
-    this.#words.append(wordsOf(digests));
+    this.#words.append(toWords(digests));
   }
 
   /** Changes the digest at a position; those between the last one and this are zeros. */
@@ -130,7 +130,7 @@ export class Digests {
       this.#isBorrowed = false;
     }
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
-    for (const [word, value] of wordsOf(digest).entries()) this.#words.set(position * digestWords + word, value);
+    for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
   /** Adjacent digests from a position on, by default one. */
@@ -147,7 +147,7 @@ export class Digests {
 }
 
 /** The words of bytes, wherever these begin in memory. */
-const wordsOf = (bytes: Uint8Array): Uint32Array => {
+const toWords = (bytes: Uint8Array): Uint32Array => {
   const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
@@ -178,7 +178,7 @@ export class DigestTable {
 
   /** The position of a digest; undefined if it is not in the table. */
   find(digest: Uint8Array): number | undefined {
-    const words = wordsOf(digest);
+    const words = toWords(digest);
     const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }

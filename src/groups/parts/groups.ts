@@ -31,9 +31,9 @@ export class Groups {
   }
 
   /** Begins a group with the part at a position; returns its number. */
-  begin(part: number, { isKeyed }: { readonly isKeyed: boolean }): number {
+  startGroup(part: number, { isKeyed }: { readonly isKeyed: boolean }): number {
     const group = this.count;
-    this.#place(part, group);
+    this.#assignGroup(part, group);
     this.#toFirst.push(part - group);
     this.#toLast.push(0);
     this.#flags.push((isKeyed ? keyed : 0) | (this.#parts.isValid(part) ? 0 : rejected));
@@ -41,16 +41,16 @@ export class Groups {
   }
 
   /** Adds the part at a position to a group with a key. */
-  add(group: number, part: number): void {
+  addPart(group: number, part: number): void {
     const first = this.firstOf(group);
     const last = first + this.#toLast.at(group);
-    this.#place(part, group);
+    this.#assignGroup(part, group);
     this.#toNext.set(last, part - last);
     this.#toLast.set(group, part - first);
     if (!this.#parts.isValid(part)) this.reject(group);
   }
 
-  #place(part: number, group: number): void {
+  #assignGroup(part: number, group: number): void {
     // Parts on lines that were not taken are in no group.
     this.#fromGroup.length = part;
     this.#fromGroup.push(part - group);
@@ -123,7 +123,7 @@ export class Groups {
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
-    const digest = openDigest();
+    const digest = openGroupDigest();
     for (const part of this.partsOf(group)) digest.update(digests.at(part));
     return digest.digest().subarray(0, digestBytes);
   }
@@ -138,10 +138,10 @@ export class Groups {
 }
 
 /** Begins the digest of a group of trajectories: the digest of each follows. */
-export const openDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
+export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
 /** A part whose group had already ended, and the first part of its group. */
-export interface Scattered {
+export interface UnsortedPart {
   readonly part: number;
   readonly first: number;
   readonly key: string;
@@ -154,7 +154,7 @@ export interface GroupingOptions {
   readonly byKey: boolean;
 }
 
-export interface Grouped {
+export interface GroupedPart {
   readonly part: number;
   readonly group: number;
   /** Key of the group; undefined for a part that is a group alone. */
@@ -167,7 +167,7 @@ export interface Grouped {
 /** What is called for each part, before it is grouped and after. */
 interface GroupingHooks {
   readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
-  readonly onGrouped?: (grouped: Grouped) => void;
+  readonly onGrouped?: (grouped: GroupedPart) => void;
 }
 
 /** Opens the grouping of one input: of adjacent trajectories with one `group_id`; by a key, that of all inputs. */
@@ -175,7 +175,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   /** Groups that trajectories may still be added to, by their keys. */
   const open = new Map<string, number>();
   /** Parts that are not adjacent to their groups, which are invalid. */
-  const scattered: Scattered[] = [];
+  const scattered: UnsortedPart[] = [];
   /** Key of the part before; undefined for a group alone. */
   let before: string | undefined;
   const takePart = (part: number): void => {
@@ -185,8 +185,8 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
     const isAdjacent = byKey || key === before;
     hooks.onPart?.(part, { endsGroups: !isAdjacent && !isUnreadable });
     const known = key === undefined ? undefined : open.get(key);
-    const group = known ?? groups.begin(part, { isKeyed: key !== undefined });
-    if (known !== undefined) groups.add(known, part);
+    const group = known ?? groups.startGroup(part, { isKeyed: key !== undefined });
+    if (known !== undefined) groups.addPart(known, part);
     if (known !== undefined && key !== undefined && !isAdjacent) {
       scattered.push({ part, first: groups.firstOf(known), key });
       groups.reject(known);
@@ -199,7 +199,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
     open,
     scattered,
     /** Takes the parts from one on: all of them, or those on lines before one. Their keys are not needed any more. */
-    take(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
+    groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);
       parts.forgetKeys();

@@ -56,7 +56,7 @@ export interface PartsData {
 }
 
 /** The memory of parts, which another thread may take over. */
-export const buffersOf = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
+export const listBuffers = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
   Object.values(columns).flatMap(({ blocks }) => blocks.flatMap((block) => block?.buffer ?? []));
 
 export class Parts {
@@ -67,13 +67,13 @@ export class Parts {
    * True if parts have checksums and digests. To send, choose or compare with other inputs needs them; what is only
    * looked at doesn't, and takes a quarter less time.
    */
-  readonly isMarked: boolean;
+  readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   /** The fingerprint of each trajectory; those of a part are adjacent. */
-  readonly prints = this.columns.fingerprint;
+  readonly fingerprints = this.columns.fingerprint;
 
   constructor(isMarked = true) {
-    this.isMarked = isMarked;
+    this.hasDigests = isMarked;
   }
 
   get count(): number {
@@ -97,7 +97,7 @@ export class Parts {
     columns.version.push(part.version);
     columns.training.push(part.training);
     columns.key.push(0);
-    if (this.isMarked) this.digests.append(hash.subarray(0, digestBytes));
+    if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
   /** Adds later parts, whose lines are counted from the last of `lines` lines on. */

@@ -21,22 +21,22 @@ import {
 } from "../../calls/index.ts";
 import { formatDecimal, shiftDecimal } from "../../decimal.ts";
 import {
-  filled,
-  inline,
-  isNothing,
+  findValue,
+  formatInline,
+  isAbsent,
   membersOf,
-  readSpelledText,
-  type Spelled,
-  type SpelledMember,
-  valueAt,
-} from "../../json/spelled.ts";
-import { grouped } from "../page.ts";
-import type { Line, Section } from "../view.ts";
-import { textOfValues, valuesAt } from "../wire.ts";
-import { base64Bytes, binaryText, sizeText, treeText } from "./tree.ts";
+  type RawJson,
+  type RawMember,
+  tryParseRawJson,
+  withoutAbsent,
+} from "../../json/raw-json.ts";
+import { groupDigits } from "../page.ts";
+import type { Line, Section } from "../views.ts";
+import { findValues, formatValues } from "../wire.ts";
+import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
 
 /** What of a traced call was asked for: cost and sizes are shown only then. */
-export interface CallAsked {
+export interface CallViewOptions {
   readonly costs: boolean;
   readonly storageSize: boolean;
   readonly totalStorageSize: boolean;
@@ -52,22 +52,22 @@ export interface CallAsked {
  * The sections of a call's page, each made when it is asked for: all texts of a long call are never there at once. Nothing in
  * them is made safe yet. @param call its facts, if its content is not shown
  */
-export function* callSections(shown: Spelled, call: Spelled, asked: CallAsked): Generator<Section, void> {
+export function* callSections(shown: RawJson, call: RawJson, asked: CallViewOptions): Generator<Section, void> {
   const [inputs, output] = [inputsOf(shown), outputOf(shown)];
   yield { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) };
-  yield* treeSection("Exception", valueAt(shown, "exception"), maxExceptionLines);
-  yield* toldSections("Inputs", inputs);
-  yield* toldSections("Output", output);
+  yield* treeSection("Exception", findValue(shown, "exception"), maxExceptionLines);
+  yield* conversationSections("Inputs", inputs);
+  yield* conversationSections("Output", output);
   if (inputs.items !== undefined) yield* treeSection("Other inputs", inputs.rest);
   if (output.items !== undefined) yield* treeSection("Other output", output.rest);
   yield* lineSection("Details", detailLines(shown, asked));
-  yield* treeSection("Attributes", valueAt(shown, "attributes"));
+  yield* treeSection("Attributes", findValue(shown, "attributes"));
   yield* treeSection("Summary", summaryOf(shown, asked));
   yield* treeSection("Other", otherFields(shown, asked));
   if (asked.content === false) yield* lineSection("Left out (--no-content)", omittedLines(shown));
 }
 
-function* toldSections(title: string, { items, rest }: ReturnType<typeof inputsOf>): Generator<Section, void> {
+function* conversationSections(title: string, { items, rest }: ReturnType<typeof inputsOf>): Generator<Section, void> {
   if (items === undefined) return yield* treeSection(title, rest);
   yield { title };
   for (const turn of conversationOf(items)) yield* turnSections(turn, items.length === 1);
@@ -76,28 +76,30 @@ function* toldSections(title: string, { items, rest }: ReturnType<typeof inputsO
 /** Lines of a traceback that are shown if not all are: what was called first matters less than what broke. */
 const maxExceptionLines = 120;
 
-const treeSection = (title: string, value: Spelled | undefined, most?: number): readonly Section[] =>
-  value === undefined ? [] : [{ title, block: treeText(value), quoted: true, ...(most === undefined ? {} : { most }) }];
+const treeSection = (title: string, value: RawJson | undefined, most?: number): readonly Section[] =>
+  value === undefined
+    ? []
+    : [{ title, block: formatTree(value), quoted: true, ...(most === undefined ? {} : { maxBlockLines: most }) }];
 
 const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
 /** Lines under one label, which only the first has. */
-const labelled = (label: string, texts: readonly string[]): readonly Line[] =>
+const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
-const fieldLines = (call: Spelled, label: string, field: string): readonly Line[] => {
-  const value = valueAt(call, field);
-  return value === undefined ? [] : [{ label, text: inline(value) }];
+const fieldLines = (call: RawJson, label: string, field: string): readonly Line[] => {
+  const value = findValue(call, field);
+  return value === undefined ? [] : [{ label, text: formatInline(value) }];
 };
 
 /** The sections of fields: by their names on the wire, whatever they hold. */
-export const fieldSections = (call: Spelled, fields: readonly string[]): readonly Section[] => {
-  const found = fields.map((name) => ({ name, values: valuesAt(call, name) ?? [] }));
-  const treeIn = ({ values: [value, ...others] }: { readonly values: readonly Spelled[] }) =>
+export const fieldSections = (call: RawJson, fields: readonly string[]): readonly Section[] => {
+  const found = fields.map((name) => ({ name, values: findValues(call, name) ?? [] }));
+  const treeIn = ({ values: [value, ...others] }: { readonly values: readonly RawJson[] }) =>
     others.length === 0 && (value?.kind === "object" || value?.kind === "list") ? value : undefined;
   const lines = found.flatMap((one) =>
-    treeIn(one) === undefined ? [{ label: one.name, text: textOfValues(one.values) }] : [],
+    treeIn(one) === undefined ? [{ label: one.name, text: formatValues(one.values) }] : [],
   );
   return [{ lines }, ...found.flatMap((one) => treeSection(one.name, treeIn(one)))];
 };
@@ -105,22 +107,22 @@ export const fieldSections = (call: Spelled, fields: readonly string[]): readonl
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
 const firstLines = (
-  call: Spelled,
-  { vendorPrefix, costs, storageSize, totalStorageSize }: CallAsked,
+  call: RawJson,
+  { vendorPrefix, costs, storageSize, totalStorageSize }: CallViewOptions,
 ): readonly Line[] => {
   const state = stateOf(call, vendorPrefix);
   const said = saidStatus(call, vendorPrefix);
   const odd = said === undefined || ["success", "error", "running"].includes(said) ? "" : ` (${said})`;
-  const reward = valueAt(call, "attributes", "reward");
+  const reward = findValue(call, "attributes", "reward");
   return [
     { label: "status", text: `${state}${odd}`, tone: tones[state] },
-    ...(reward?.kind === "number" || reward?.kind === "word" ? labelled("reward", [inline(reward)]) : []),
-    ...labelled("took", durationTexts(microsecondsOf(call))),
-    ...labelled("model", modelTexts(modelsOf(call, vendorPrefix))),
-    ...labelled("tokens", tokenTexts(call)),
-    ...(costs ? labelled("cost", costTexts(costsOf(call, vendorPrefix))) : []),
-    ...(storageSize ? labelled("size", [storedText(call, "storage_size_bytes")]) : []),
-    ...(totalStorageSize ? labelled("total size", [storedText(call, "total_storage_size_bytes")]) : []),
+    ...(reward?.kind === "number" || reward?.kind === "word" ? linesUnder("reward", [formatInline(reward)]) : []),
+    ...linesUnder("took", durationTexts(microsecondsOf(call))),
+    ...linesUnder("model", modelTexts(modelsOf(call, vendorPrefix))),
+    ...linesUnder("tokens", tokenTexts(call)),
+    ...(costs ? linesUnder("cost", costTexts(costsOf(call, vendorPrefix))) : []),
+    ...(storageSize ? linesUnder("size", [formatSizeField(call, "storage_size_bytes")]) : []),
+    ...(totalStorageSize ? linesUnder("total size", [formatSizeField(call, "total_storage_size_bytes")]) : []),
     ...fieldLines(call, "id", "id"),
     ...fieldLines(call, "parent", "parent_id"),
     ...fieldLines(call, "thread", "thread_id"),
@@ -137,7 +139,7 @@ const durationTexts = (micros: number | undefined): readonly string[] => {
   const seconds = Math.round(micros / 1_000_000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   const two = (value: number): string => String(value).padStart(2, "0");
-  const before = hours === 0 ? `${minutes} min` : `${grouped(String(hours))} h ${two(minutes)} min`;
+  const before = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${two(minutes)} min`;
   return [`${before} ${two(seconds % 60)} s`];
 };
 
@@ -149,10 +151,10 @@ const modelTexts = (models: readonly string[]): readonly string[] => {
   return models.length === 0 ? [] : [`${models.slice(0, maxModels).join(", ")}${more}`];
 };
 
-const tokenTexts = (call: Spelled): readonly string[] =>
+const tokenTexts = (call: RawJson): readonly string[] =>
   usagesOf(call).map(({ model, ...usage }) => {
     const parts = Object.entries(usage).flatMap(([kind, count]) =>
-      count === undefined ? [] : [`${grouped(count)} ${kind}`],
+      count === undefined ? [] : [`${groupDigits(count)} ${kind}`],
     );
     return `${parts.join(", ")}${model === undefined ? "" : `  ${model}`}`;
   });
@@ -173,19 +175,19 @@ const costText = ({ model, parts, unit, total }: Cost): string => {
 };
 
 /** A size that was asked for. Assumed: the total is null on calls that are not a root. */
-const storedText = (call: Spelled, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
-  const size = valueAt(call, field);
+const formatSizeField = (call: RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
+  const size = findValue(call, field);
   if (size === undefined) {
-    const isBelow = field === "total_storage_size_bytes" && valueAt(call, "parent_id") !== undefined;
+    const isBelow = field === "total_storage_size_bytes" && findValue(call, "parent_id") !== undefined;
     return isBelow ? "not known: this is not a root call" : "not given by the service";
   }
-  if (size.kind !== "number") return inline(size);
-  const exactly = `${grouped(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
-  return /^\d{5,}$/.test(size.text) ? `${exactly} (${sizeText(Number(size.text))})` : exactly;
+  if (size.kind !== "number") return formatInline(size);
+  const exactly = `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  return /^\d{5,}$/.test(size.text) ? `${exactly} (${formatSize(Number(size.text))})` : exactly;
 };
 
 /** Fields and their labels; `vendor_` stands for the deployment's own word. */
-const details = Object.entries({
+const detailLabels = Object.entries({
   display_name: "display name",
   op_name: "operation",
   project_id: "project",
@@ -200,19 +202,19 @@ const details = Object.entries({
   vendor_run_step_end: "run step end",
 });
 
-const detailsOf = (call: Spelled, prefix: string): readonly (readonly [field: string, label: string])[] =>
-  details.map(([field, label]) => {
+const detailsOf = (call: RawJson, prefix: string): readonly (readonly [field: string, label: string])[] =>
+  detailLabels.map(([field, label]) => {
     const own = field.replace(/^vendor_/, `${prefix}_`);
-    return [valueAt(call, own) === undefined ? field : own, label];
+    return [findValue(call, own) === undefined ? field : own, label];
   });
 
-const detailLines = (call: Spelled, { vendorPrefix }: CallAsked): readonly Line[] =>
+const detailLines = (call: RawJson, { vendorPrefix }: CallViewOptions): readonly Line[] =>
   detailsOf(call, vendorPrefix).flatMap(([field, label]) => fieldLines(call, label, field));
 
-const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => {
-  const summary = valueAt(call, "summary");
+const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefined => {
+  const summary = findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
-  const withoutCosts = (members: readonly SpelledMember[]) => members.filter(({ key }) => key !== "costs");
+  const withoutCosts = (members: readonly RawMember[]) => members.filter(({ key }) => key !== "costs");
   return objectOf(
     withoutCosts(summary.members).map(({ key, value }) => ({
       key,
@@ -221,35 +223,41 @@ const summaryOf = (call: Spelled, { costs }: CallAsked): Spelled | undefined => 
   );
 };
 
-const shownElsewhere = [
+const fieldsShownElsewhere = [
   ...["id", "exception", "inputs", "output", "attributes", "summary"],
   ...["storage_size_bytes", "total_storage_size_bytes", "parent_id", "thread_id", "turn_id"],
 ];
 
-const otherFields = (call: Spelled, { vendorPrefix, content }: CallAsked): Spelled | undefined => {
-  const shown = [...shownElsewhere, ...detailsOf(call, vendorPrefix).map(([field]) => field)];
-  const rest = filled(membersOf(without(call, content === false ? [...shown, omittedKey] : shown)));
+const otherFields = (call: RawJson, { vendorPrefix, content }: CallViewOptions): RawJson | undefined => {
+  const shown = [...fieldsShownElsewhere, ...detailsOf(call, vendorPrefix).map(([field]) => field)];
+  const rest = withoutAbsent(membersOf(without(call, content === false ? [...shown, omittedKey] : shown)));
   return rest.length === 0 ? undefined : objectOf(rest);
 };
 
-const omittedLines = (call: Spelled): readonly Line[] =>
-  membersOf(valueAt(call, omittedKey)).map(({ key, value }) => ({ label: key, text: sizeText(Number(inline(value))) }));
+const omittedLines = (call: RawJson): readonly Line[] =>
+  membersOf(findValue(call, omittedKey)).map(({ key, value }) => ({
+    label: key,
+    text: formatSize(Number(formatInline(value))),
+  }));
 
 /** True for what of a choice is in its title; the rest, such as token probabilities, is under its message. */
-const isShort = ({ key, value }: SpelledMember): boolean =>
+const isTitleMember = ({ key, value }: RawMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
 /** A turn: what was said first is under its title, everything else under titles of its own. */
-const turnSections = ({ role, name, answers, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
-  const also = around.filter((member) => !isShort(member));
-  const short = around.filter((member) => isShort(member) && !(isAlone && member.key === "index"));
+const turnSections = (
+  { role, name, toolCallId: answers, around, parts }: Turn,
+  isAlone: boolean,
+): readonly Section[] => {
+  const also = around.filter((member) => !isTitleMember(member));
+  const short = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const about = [
-    ...[name, answers].flatMap((text) => (text === undefined ? [] : [nameText(text)])),
-    ...short.map(({ key, value }) => `${key.replaceAll("_", " ")} ${nameText(inline(value))}`),
+    ...[name, answers].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
+    ...short.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
   ].join(", ");
   const shown = parts.flatMap(partSections);
   if (also.length > 0) shown.push(...partSections({ kind: "also", members: also }));
-  const [first, ...rest] = merged(shown);
+  const [first, ...rest] = mergeTexts(shown);
   const isSaid = first?.title === undefined;
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   return [
@@ -259,15 +267,15 @@ const turnSections = ({ role, name, answers, around, parts }: Turn, isAlone: boo
 };
 
 /** A name, or an id, in the middle of rollcall's own words: what could be taken for more than one is in quotes. */
-const nameText = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
+const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
 
-const inBrackets = (id: string | undefined): string => (id === undefined ? "" : ` (${nameText(id)})`);
+const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
 
 /** What was said: it has no title. */
 const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, quoted: true });
 
 /** Texts that follow each other are one. */
-const merged = (parts: readonly Section[]): readonly Section[] => {
+const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   const all: Section[] = [];
   for (const part of parts) {
     const last = all.at(-1);
@@ -280,26 +288,26 @@ const merged = (parts: readonly Section[]): readonly Section[] => {
 /** A part, and the result of a call. The title may say all. */
 const partSections = (part: Part): Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
-  if (part.kind === "said") return [textSection(treeText(part.value))];
-  if (part.kind === "result") return [titled(`← result${inBrackets(part.id)}`, flatText(part.parts))];
+  if (part.kind === "said") return [textSection(formatTree(part.value))];
+  if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(mediaText(part))];
-  if (part.kind === "no call") return [titled("→ not a call", treeText(part.value))];
-  if (part.kind === "also") return [titled("also", treeText(objectOf(part.members)))];
+  if (part.kind === "no call") return [titled("→ not a call", formatTree(part.value))];
+  if (part.kind === "also") return [titled("also", formatTree(objectOf(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
-  const { name, id, given, result } = part;
-  const parsed = given?.kind === "text" ? (readSpelledText(given.text) ?? given) : given;
-  const text = isNothing(parsed) ? "{}" : treeText(parsed);
-  const call = titled(`→ ${name === undefined ? "a tool without a name" : nameText(name)}${inBrackets(id)}`);
+  const { name, id, callArguments: given, result } = part;
+  const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
+  const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
+  const call = titled(`→ ${name === undefined ? "a tool without a name" : quoteName(name)}${formatId(id)}`);
   // The name of the tool that answered is said only if it is another one.
-  const of = result?.name === undefined || result.name === name ? "" : ` of ${nameText(result.name)}`;
+  const of = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
   return [
     text === "{}" || text === "" ? call : { ...call, block: text, quoted: true },
-    ...(result === undefined ? [] : [{ ...titled(`← result${of}`), block: flatText(result.parts), quoted: true }]),
+    ...(result === undefined ? [] : [{ ...titled(`← result${of}`), block: flattenParts(result.parts), quoted: true }]),
   ];
 };
 
 /** Parts as one text, each that has a title under it. */
-const flatText = (parts: readonly Part[]): string =>
+const flattenParts = (parts: readonly Part[]): string =>
   parts
     .flatMap(partSections)
     .flatMap(({ title, block = "" }) => [
@@ -309,8 +317,8 @@ const flatText = (parts: readonly Part[]): string =>
     .join("\n");
 
 /** An image, a sound or a file: by its type and size, or its address. */
-const mediaText = ({ what, address, data, name, format }: Media): string => {
-  if (address !== undefined) return `${what}: ${binaryText(address)?.slice(1, -1) ?? nameText(address)}`;
-  if (data === undefined) return `${what}: ${nameText(name ?? "")}`;
-  return `${what}: ${format === undefined ? "" : `${nameText(format)}, `}${sizeText(base64Bytes(data))}`;
+const mediaText = ({ mediaType: what, url: address, data, name, format }: Media): string => {
+  if (address !== undefined) return `${what}: ${describeBinary(address)?.slice(1, -1) ?? quoteName(address)}`;
+  if (data === undefined) return `${what}: ${quoteName(name ?? "")}`;
+  return `${what}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
 };

@@ -7,34 +7,33 @@ import {
   quietly,
   withoutContent,
 } from "../../calls/index.ts";
-import type { Spelled } from "../../json/spelled.ts";
-
+import type { RawJson } from "../../json/raw-json.ts";
+import { toOneLine } from "../cleaner.ts";
 import { printList, printRaw } from "../list.ts";
 import { printPage, printPages } from "../page.ts";
-import { oneLine } from "../safe.ts";
 import type { Screen } from "../screen.ts";
-import type { Column, Page, Section } from "../view.ts";
-import { fieldNamed } from "../wire.ts";
-import { type CallAsked, callSections, fieldSections } from "./page.ts";
+import type { Column, Page, Section } from "../views.ts";
+import { resolveField } from "../wire.ts";
+import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 
 /** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
 interface CallPrinter {
   /** @param reply the document that holds the call under `call`: that of one call keeps what else it says */
-  print(call: Spelled, reply?: Uint8Array): Promise<void>;
+  print(call: RawJson, reply?: Uint8Array): Promise<void>;
   /** Prints what had to wait for the last call. `several` ids make the JSON `{"calls":[…]}`; after a choice it may be empty. */
-  end(about: { readonly several: boolean; readonly mayBeEmpty?: boolean }): Promise<void>;
+  end(about: { readonly hasSeveral: boolean; readonly canBeEmpty?: boolean }): Promise<void>;
   /** Prints what a person can use of what waited, if something else ends the run. */
-  cut?(): Promise<void>;
+  printPending?(): Promise<void>;
 }
 
-interface Printing {
+interface CallPrinterOptions {
   readonly screen: Screen;
-  readonly asked: CallAsked;
+  readonly asked: CallViewOptions;
   readonly markdown?: boolean;
 }
 
-export const printCalls = (printing: Printing): CallPrinter => {
-  const { format, paged } = printing.screen;
+export const openCallPrinter = (printing: CallPrinterOptions): CallPrinter => {
+  const { format, canPage: paged } = printing.screen;
   if (printing.markdown === true) return markdownPrinter(printing);
   if (format === "table" || format === "tsv") return pagePrinter(printing);
   const printer = format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
@@ -44,15 +43,15 @@ export const printCalls = (printing: Printing): CallPrinter => {
 };
 
 /** All calls in one document, once the last is there: half a document is not one. */
-const documentPrinter = ({ screen, asked }: Printing): CallPrinter => {
-  const calls: Spelled[] = [];
+const documentPrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
+  const calls: RawJson[] = [];
   let only: Uint8Array | undefined;
   return {
     print: async (call, reply) => {
       only = reply ?? replyOf(call);
       calls.push(call);
     },
-    end: async ({ several, mayBeEmpty = false }) => {
+    end: async ({ hasSeveral: several, canBeEmpty: mayBeEmpty = false }) => {
       if (calls.length === 0 && !mayBeEmpty) return;
       const all = () => Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`);
       const wire = several || only === undefined ? { bytes: all(), member: "calls" } : { bytes: only, member: "call" };
@@ -62,33 +61,33 @@ const documentPrinter = ({ screen, asked }: Printing): CallPrinter => {
 };
 
 /** A document that holds a call and nothing else. */
-const replyOf = ({ json }: Spelled): Uint8Array => Buffer.from(`{"call":${json}}`);
+const replyOf = ({ json }: RawJson): Uint8Array => Buffer.from(`{"call":${json}}`);
 
-const linePrinter = ({ screen, asked }: Printing): CallPrinter => ({
+const linePrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => ({
   print: async (call, reply = replyOf(call)) =>
     await printList(screen, { columns: columnsOf(asked), rows: [call], wire: { bytes: reply, member: "call" } }),
   end: async () => undefined,
 });
 
 /** A page a call, as it comes: alone in a pipe or a file, all of them through one pager if one may open. */
-const pagePrinter = ({ screen, asked }: Printing): CallPrinter => {
+const pagePrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
   const full = asked.full === true;
   let printed = 0;
-  let pager: ReturnType<typeof openPaged> | undefined;
+  let pager: ReturnType<typeof openPagedCalls> | undefined;
   const end = async () => await pager?.end();
   return {
     print: async (call) => {
-      const page = { sections: sectionsOf(call, screen.fields, asked), full, isNext: printed++ > 0 };
-      if (!screen.paged) return await printPage(screen, page);
-      pager ??= openPaged(screen);
+      const page = { sections: sectionsOf(call, screen.fields, asked), isFull: full, isNext: printed++ > 0 };
+      if (!screen.canPage) return await printPage(screen, page);
+      pager ??= openPagedCalls(screen);
       await pager.show(page);
     },
     end,
-    cut: end,
+    printPending: end,
   };
 };
 
-const openPaged = (screen: Screen) => {
+const openPagedCalls = (screen: Screen) => {
   // Nothing is kept in between: a call is read when the one before it was taken.
   const { readable, writable } = new TransformStream<Page, Page>();
   const [pages, writer] = [readable.values(), writable.getWriter()];
@@ -104,19 +103,23 @@ const openPaged = (screen: Screen) => {
 };
 
 /** A document a call, in whatever form: it is for a person, in a file. */
-const markdownPrinter = ({ screen, asked }: Printing): CallPrinter => {
+const markdownPrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
   let printed = 0;
   return {
     print: async (call) => {
       const pieces = pageMarkdown(sectionsOf(call, screen.fields, asked), screen.safe.text);
-      if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", paged: false });
-      await screen.print(pieces, { kind: "lines", paged: false });
+      if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", isPaged: false });
+      await screen.print(pieces, { kind: "lines", isPaged: false });
     },
     end: async () => undefined,
   };
 };
 
-const sectionsOf = (call: Spelled, fields: readonly string[] | undefined, asked: CallAsked): Iterable<Section> => {
+const sectionsOf = (
+  call: RawJson,
+  fields: readonly string[] | undefined,
+  asked: CallViewOptions,
+): Iterable<Section> => {
   const { content, vendorPrefix } = asked;
   const shown = content === false ? withoutContent(call, vendorPrefix) : call;
   if (fields === undefined) {
@@ -126,7 +129,7 @@ const sectionsOf = (call: Spelled, fields: readonly string[] | undefined, asked:
   const rows = { count: 1, at: () => shown };
   return fieldSections(
     shown,
-    fields.map((name) => fieldNamed(name, columns, rows)),
+    fields.map((name) => resolveField(name, columns, rows)),
   );
 };
 
@@ -144,7 +147,7 @@ const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 const rewardField = "attributes.reward";
 
 /** Sizes only if they were asked for. */
-const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallAsked): readonly Column<Spelled>[] =>
+const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>
   [...callFields, rewardField]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
@@ -169,21 +172,21 @@ function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => str
 
 function* sectionMarkdown(section: Section, clean: (text: string) => string): Generator<readonly string[], void> {
   const { title, level = 1, lines = [], block, note } = section;
-  const oneEscaped = (text: string) => escaped(oneLine(clean(text)));
+  const oneEscaped = (text: string) => escapeMarkdown(toOneLine(clean(text)));
   if (title !== undefined) yield [`${"#".repeat(level)} ${oneEscaped(title)}`];
   const items = lines.map(
     ({ label, text }) => `${label === "" ? "  " : `- ${oneEscaped(label)}: `}${oneEscaped(text)}`,
   );
   if (items.length > 0) yield [items.join("\n")];
-  if (block !== undefined) yield fenced(clean(block));
-  if (note !== undefined) yield [escaped(note)];
+  if (block !== undefined) yield fenceText(clean(block));
+  if (note !== undefined) yield [escapeMarkdown(note)];
 }
 
 /** What Markdown, or the HTML in it, could take for something else than text. */
-const escaped = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
+const escapeMarkdown = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
 /** A fence that is longer than any inside, around the text as it is. */
-const fenced = (text: string): readonly string[] => {
+const fenceText = (text: string): readonly string[] => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];

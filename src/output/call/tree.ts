@@ -1,56 +1,58 @@
 /** A JSON value as an indented tree; base64 in it is named by its type and its size. */
-import { deepText, maxLevels, type Spelled } from "../../json/spelled.ts";
-import { grouped } from "../page.ts";
+import { formatDeep, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
+import { groupDigits } from "../page.ts";
 
 /** Widest list of plain values that stays on one line. */
-const maxListLine = 72;
+const maxListWidth = 72;
 
 const step = "  ";
 
 /** A value as lines: members under each other, texts of several lines as they were, two spaces a level. */
-export const treeText = (value: Spelled): string =>
-  value.kind === "text" ? (binaryText(value.text) ?? value.text) : (besideText(value, maxLevels) ?? belowText(value));
+export const formatTree = (value: RawJson): string =>
+  value.kind === "text"
+    ? (describeBinary(value.text) ?? value.text)
+    : (formatBeside(value, maxIndentedLevels) ?? formatBelow(value));
 
 /** A value on lines of its own, behind an indent unless they are empty: a long text is indented once, however deep it is. */
-const belowText = (value: Spelled, indent = "", levels = maxLevels): string => {
+const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): string => {
   if (value.kind !== "object" && value.kind !== "list") {
     return indent === "" ? scalarText(value) : scalarText(value).replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
   }
   const [more, below] = [indent + step, levels - 1];
   const members = value.members.map(({ key, value: own }) => {
-    const beside = besideText(own, below);
-    return `${indent}${keyText(key)}:${beside === undefined ? `\n${belowText(own, more, below)}` : ` ${beside}`}`;
+    const beside = formatBeside(own, below);
+    return `${indent}${keyText(key)}:${beside === undefined ? `\n${formatBelow(own, more, below)}` : ` ${beside}`}`;
   });
   const items = value.items.map((item) => {
-    const own = besideText(item, below) ?? belowText(item, more, below);
+    const own = formatBeside(item, below) ?? formatBelow(item, more, below);
     return `${indent}- ${own.startsWith(more) ? own.slice(more.length) : own}`;
   });
   return [...members, ...items].join("\n");
 };
 
 /** The text of a value next to its label; undefined for one that needs lines of its own. */
-const besideText = (value: Spelled, levels: number): string | undefined => {
+const formatBeside = (value: RawJson, levels: number): string | undefined => {
   const isTree = value.kind === "object" || value.kind === "list";
-  if (isTree && levels === 0) return deepText(value);
+  if (isTree && levels === 0) return formatDeep(value);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
   if (value.kind === "list") return listText(value.items);
   const text = scalarText(value);
   return text.includes("\n") ? undefined : text;
 };
 
-const listText = (items: readonly Spelled[]): string | undefined => {
+const listText = (items: readonly RawJson[]): string | undefined => {
   if (items.some(({ kind }) => kind === "list" || kind === "object")) return undefined;
   const texts = items.map((item) =>
     item.kind === "text" && /[,\]]/.test(item.text) ? JSON.stringify(item.text) : scalarText(item),
   );
   const line = `[${texts.join(", ")}]`;
-  return line.includes("\n") || line.length > maxListLine ? undefined : line;
+  return line.includes("\n") || line.length > maxListWidth ? undefined : line;
 };
 
 /** A text has no quotes, unless it would be taken for something else. */
-const scalarText = ({ kind, text }: Spelled): string => {
+const scalarText = ({ kind, text }: RawJson): string => {
   if (kind !== "text") return text;
-  return binaryText(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);
+  return describeBinary(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);
 };
 
 const needsQuotes = (text: string): boolean =>
@@ -61,24 +63,24 @@ const needsQuotes = (text: string): boolean =>
 const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
 
 /** Shorter texts are as short as their description. */
-const minBinary = 64;
+const minBinaryLength = 64;
 
 /** The description of a `data:` address that holds base64; undefined for any other text. */
-export const binaryText = (text: string): string | undefined => {
-  if (!text.startsWith("data:") || text.length < minBinary) return undefined;
+export const describeBinary = (text: string): string | undefined => {
+  if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
-  return head === null ? undefined : `[${head[1] ?? "data"}, ${sizeText(base64Bytes(text.slice(head[0].length)))}]`;
+  return head === null ? undefined : `[${head[1] ?? "data"}, ${formatSize(decodedSize(text.slice(head[0].length)))}]`;
 };
 
 /** Bytes that a base64 text stands for. */
-export const base64Bytes = (text: string): number => {
+export const decodedSize = (text: string): number => {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return Math.floor(((text.length - padding) * 3) / 4);
 };
 
 /** A size a person can compare, exact below 10,000 bytes. */
-export const sizeText = (bytes: number): string => {
-  if (bytes < 10_000) return `${grouped(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}`;
+export const formatSize = (bytes: number): string => {
+  if (bytes < 10_000) return `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}`;
   const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let size = bytes / 1024;
   let unit = 0;

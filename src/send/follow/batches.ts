@@ -2,18 +2,18 @@
 import { isFailure } from "../../failure.ts";
 import { closeGroup, groupReporter, type Reading } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
-import { cutRequests, reportOversized } from "../plan.ts";
-import type { Rejected } from "../rejects.ts";
+import { cutRequests, reportOversizedRequests } from "../plan.ts";
+import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
 /** A group that is complete. It is not sent if it came after an error that stops the run. */
-export interface Completed {
+export interface CompletedGroup {
   readonly group: number;
-  readonly isHalted: boolean;
+  readonly isAfterError: boolean;
 }
 
 /** `isLast` after a signal: each request is tried once, and the next signal ends it. `isAll`: requests need not be full. */
-interface Sending {
+interface BatchOptions {
   readonly isLast: boolean;
   readonly isAll: boolean;
 }
@@ -28,36 +28,37 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
   const { groups } = reading;
   const report = groupReporter(reading);
   /** Complete groups that are not sent, or in a request of another run with an unknown outcome, in their order. */
-  let open: number[] = [];
+  let openGroups: number[] = [];
   /** Groups that the service refused and that are in the rejects file. */
   let refusedCount = 0;
   /** Since when something waits to be sent; undefined if nothing does. Monotonic milliseconds. */
   let waitingSince: number | undefined;
 
-  const openWith = (outcome: "not_sent" | "unknown") => open.filter((group) => outcomes.of(group) === outcome);
-  const isOpen = (group: number) => ["not_sent", "unknown"].includes(outcomes.of(group));
-  const wait = () => {
-    const isWaiting = openWith("not_sent").length > 0 || delivery.unknownRequests().jobs.length > 0;
+  const listOpenGroups = (outcome: "not_sent" | "unknown") =>
+    openGroups.filter((group) => outcomes.outcomeOf(group) === outcome);
+  const isGroupOpen = (group: number) => ["not_sent", "unknown"].includes(outcomes.outcomeOf(group));
+  const updateWaiting = () => {
+    const isWaiting = listOpenGroups("not_sent").length > 0 || delivery.planResends().jobs.length > 0;
     waitingSince = isWaiting ? (waitingSince ?? host.elapsed()) : undefined;
   };
-  const reject = async (rejected: readonly Rejected[]) => {
-    if (rejected.length > 0) await delivery.checkRejects(true);
-    await delivery.reject(rejected);
+  const writeRejected = async (rejected: readonly RejectedGroup[]) => {
+    if (rejected.length > 0) await delivery.requireWritableRejects(true);
+    await delivery.appendRejected(rejected);
   };
 
   /** Takes over what other runs did in the meantime, except for groups that this run sent. */
   const catchUp = async () => {
-    await delivery.takeEarlier();
-    open = open.filter(isOpen);
-    delivery.compare(open);
-    open = open.filter(isOpen);
-    wait();
+    await delivery.readPriorOutcomes();
+    openGroups = openGroups.filter(isGroupOpen);
+    delivery.compareGroups(openGroups);
+    openGroups = openGroups.filter(isGroupOpen);
+    updateWaiting();
   };
 
-  const send = async ({ isLast, isAll }: Sending) => {
+  const sendBatch = async ({ isLast, isAll }: BatchOptions) => {
     try {
       // After a signal another run is waited for as long as an answer is.
-      await runLedger.hold(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
+      await runLedger.acquire(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
     } catch (thrown) {
       // A signal came before another run released the ledger.
       if (isFailure(thrown, "interrupted") || (isLast && isFailure(thrown, "ledger-busy"))) return;
@@ -65,7 +66,7 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
     }
     try {
       await catchUp();
-      await sendHeld({ isLast, isAll });
+      await sendWithLedger({ isLast, isAll });
       waitingSince = undefined;
       await catchUp();
     } finally {
@@ -74,15 +75,15 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
     const { refused = [], stop } = delivery.sent() ?? {};
     const from = refusedCount;
     refusedCount = refused.length;
-    await reject(refused.slice(from));
+    await writeRejected(refused.slice(from));
     // After a signal there may be time for what is left.
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
 
-  const sendHeld = async ({ isLast, isAll }: Sending) => {
+  const sendWithLedger = async ({ isLast, isAll }: BatchOptions) => {
     // Equal groups of two files have one dedup key: the second waits for what becomes of the first.
     const byKey = new Map<string, number>();
-    for (const group of openWith("not_sent")) {
+    for (const group of listOpenGroups("not_sent")) {
       const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
       if (!byKey.has(key)) byKey.set(key, group);
     }
@@ -90,59 +91,61 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
     const limit = delivery.limit();
     const filled = cutRequests(reading, { frame: delivery.frame(), groups: sent, limit: limit.bytes, areFull: true });
     const requests = isAll ? filled : filled.slice(0, -1);
-    const jobs = [...delivery.unknownRequests().jobs, ...requests.map((request) => ({ request }))];
+    const jobs = [...delivery.planResends().jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
-    reportOversized(reading, { requests, limit });
-    await delivery.send(jobs, isLast);
+    reportOversizedRequests(reading, { requests, limit });
+    await delivery.sendJobs(jobs, isLast);
     for (const group of sent) {
-      const outcome = outcomes.of(group);
-      if (outcome === "logged" || outcome === "unknown") earlier.settle(numberOf(group), outcome);
+      const outcome = outcomes.outcomeOf(group);
+      if (outcome === "logged" || outcome === "unknown") earlier.recordOutcome(numberOf(group), outcome);
     }
     const isTried = new Set(sent);
-    open = open.filter((group) => !isTried.has(group) || outcomes.of(group) === "not_sent");
+    openGroups = openGroups.filter((group) => !isTried.has(group) || outcomes.outcomeOf(group) === "not_sent");
   };
 
   return {
     catchUp,
     waitingSince: () => waitingSince,
     /** Returns how many complete groups are of requests of other runs with an unknown outcome. */
-    unsettled: () => openWith("unknown").length,
+    countUnknown: () => listOpenGroups("unknown").length,
 
     /** True if groups of a source wait to be sent. */
     isWaitingFor: (source: number): boolean =>
-      openWith("not_sent").some((group) => reading.found.parts.columns.source.at(groups.firstOf(group)) === source),
+      listOpenGroups("not_sent").some(
+        (group) => reading.found.parts.columns.source.at(groups.firstOf(group)) === source,
+      ),
 
     /** Adds complete groups to the metrics, and compares them with other runs. */
-    async take(completed: readonly Completed[]): Promise<void> {
-      const rejected: Rejected[] = [];
+    async addCompleted(completed: readonly CompletedGroup[]): Promise<void> {
+      const rejected: RejectedGroup[] = [];
       let isStopped = false;
-      for (const { group, isHalted } of completed) {
+      for (const { group, isAfterError: isHalted } of completed) {
         if (groups.isValid(group)) await report(group);
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
         await closeGroup(reading, group);
-        outcomes.grow(group + 1);
+        outcomes.extendTo(group + 1);
         if (isValid) {
-          const { unknown } = delivery.compare([group]);
-          if ((!isHalted && !isStopped && isOpen(group)) || unknown.length > 0) open.push(group);
+          const { unknown } = delivery.compareGroups([group]);
+          if ((!isHalted && !isStopped && isGroupOpen(group)) || unknown.length > 0) openGroups.push(group);
         } else if (options.onInvalid === "skip") {
           outcomes.set(group, "rejected");
           rejected.push({ group, problems: [] });
         }
       }
-      if (completed.length > 0) wait();
-      await reject(rejected);
+      if (completed.length > 0) updateWaiting();
+      await writeRejected(rejected);
     },
 
     /** Sends the requests that are full. @throws Failure what stops the run */
     async sendFull(): Promise<void> {
-      const bytes = openWith("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
-      if (bytes > delivery.limit().bytes) await send({ isLast: false, isAll: false });
+      const bytes = listOpenGroups("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
+      if (bytes > delivery.limit().bytes) await sendBatch({ isLast: false, isAll: false });
     },
 
     /** Sends everything that is complete. @throws Failure what stops the run */
     async sendAll(isLast: boolean): Promise<void> {
-      if (open.length > 0) await send({ isLast, isAll: true });
+      if (openGroups.length > 0) await sendBatch({ isLast, isAll: true });
     },
   };
 };

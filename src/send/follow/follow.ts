@@ -14,15 +14,20 @@ import {
 } from "../../groups/index.ts";
 import { inputChanged, isRemote, plainName } from "../../input/index.ts";
 import { EarlierRuns, openRunLedger, type RunLedger } from "../../ledger/index.ts";
-import { unsent } from "../deliver.ts";
+import { markUnsent } from "../deliver.ts";
 import { type Delivery, openDelivery } from "../delivery.ts";
-import { followUnfit } from "../failures.ts";
+import { fileNotFollowable } from "../failures.ts";
+import { GroupOutcomes } from "../group-outcomes.ts";
 import type { DeliverOptions } from "../options.ts";
-import { GroupOutcomes } from "../outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
-import { nothingSent } from "../sent.ts";
-import { type Batches, type Completed, openBatches } from "./batches.ts";
-import { type FollowedFile, type FollowedFileOptions, FollowedFiles, type Gathering } from "./followed-file.ts";
+import { emptySendResult } from "../send-result.ts";
+import { type Batches, type CompletedGroup, openBatches } from "./batches.ts";
+import {
+  type FollowedFile,
+  type FollowedFileOptions,
+  FollowedFiles,
+  type GroupAssemblyOptions,
+} from "./followed-file.ts";
 
 /** How a file is followed. */
 export interface FollowOptions
@@ -39,37 +44,37 @@ export interface FollowOptions
 }
 
 /** What was read, and what became of it. The reading must be closed. */
-interface Followed {
+interface FollowedResult {
   readonly reading: Reading;
   readonly result: LogResult;
 }
 
 /** As `followFile` of the module. */
-export const followFile = async (options: FollowOptions): Promise<Followed> => {
-  if (isRemote(options.file)) throw followUnfit(plainName(options.file), "not-a-file");
+export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
+  if (isRemote(options.file)) throw fileNotFollowable(plainName(options.file), "not-a-file");
   const own = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
-  let follow: Follow;
+  let follow: FollowRun;
   try {
     runLedger = await openRunLedger(own, { destination, input: basename(options.file) });
-    follow = new Follow(own, runLedger);
-    await follow.delivery.takeEarlier();
+    follow = new FollowRun(own, runLedger);
+    await follow.delivery.readPriorOutcomes();
   } catch (thrown) {
     await runLedger?.close();
-    throw unsent(thrown);
+    throw markUnsent(thrown);
   }
   return await follow.run().finally(async () => await runLedger.close());
 };
 
 /** How often the file is looked at: its file system may tell nobody of changes. */
-const lookMs = 250;
+const pollIntervalMs = 250;
 
 /** After so long without new lines a file is over whose name another one took: writers turn to the new one late. */
 const quietMs = 1000;
 
 /** Numbers of dedup keys: which groups there will be is not known when those of earlier runs are read. */
-const openNumbers = () => {
+const openKeyNumbers = () => {
   const keys = new Digests();
   const table = new DigestTable(keys);
   const find = (key: Uint8Array): number => table.find(key) ?? -1;
@@ -83,18 +88,18 @@ const openNumbers = () => {
 };
 
 /** True if what was read of a file is gone. */
-const isChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
+const isInputChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
 
 /** A run that follows a file. */
-class Follow {
+class FollowRun {
   readonly delivery: Delivery;
   readonly #options: FollowOptions;
   readonly #files: FollowedFiles;
-  readonly #gathering: Gathering;
+  readonly #gathering: GroupAssemblyOptions;
   readonly #batches: Batches;
   /** Groups that are complete, and are not in the metrics yet. */
-  #completed: Completed[] = [];
-  #isHalted = false;
+  #completed: CompletedGroup[] = [];
+  #hasStoppingError = false;
 
   constructor(options: FollowOptions & DeliverOptions, runLedger: RunLedger) {
     const { groupBy, groupSize: size, host, file, resendLogged } = options;
@@ -102,7 +107,7 @@ class Follow {
     this.#files = new FollowedFiles(options);
     const { reading } = this.#files;
     const dedupKeys = new DedupKeys();
-    const numbers = openNumbers();
+    const numbers = openKeyNumbers();
     const earlier = new EarlierRuns({
       input: basename(file),
       resendLogged,
@@ -120,25 +125,25 @@ class Follow {
       wasSent: (key) => !earlier.isEmpty && earlier.outcomeOf(numbers.find(key)) !== "not_sent",
       onInvalid: () => {
         // What was complete before the first error is still sent.
-        this.#isHalted ||= options.onInvalid === "stop";
+        this.#hasStoppingError ||= options.onInvalid === "stop";
       },
-      onComplete: (group) => this.#completed.push({ group, isHalted: this.#isHalted }),
+      onComplete: (group) => this.#completed.push({ group, isAfterError: this.#hasStoppingError }),
     };
   }
 
   /** Follows the file to the end of the run. */
-  async run(): Promise<Followed> {
+  async run(): Promise<FollowedResult> {
     const { host } = this.#options;
     const { reading } = this.#files;
     try {
-      await this.delivery.checkRejects(true);
-      const stop = await this.#untilStopped(async () => await this.#follow());
+      await this.delivery.requireWritableRejects(true);
+      const stop = await this.#catchStop(async () => await this.#follow());
       const isEnd = stop === undefined || stop.code === "invalid_input";
       // What was complete before the end is sent, unless that is impossible, or a second signal came.
-      const isSent = isEnd && !host.urgent.aborted && !isChanged(stop);
+      const isSent = isEnd && !host.urgent.aborted && !isInputChanged(stop);
       const sendRest = async () => await this.#batches.sendAll(host.signal.aborted);
-      const last = isSent ? await this.#untilStopped(sendRest) : undefined;
-      return { reading, result: await this.#end(stop ?? last) };
+      const last = isSent ? await this.#catchStop(sendRest) : undefined;
+      return { reading, result: await this.#finish(stop ?? last) };
     } catch (thrown) {
       await reading.close();
       throw thrown;
@@ -146,12 +151,12 @@ class Follow {
   }
 
   /** What stopped something; undefined if a signal or nothing did. */
-  async #untilStopped(go: () => Promise<void>): Promise<Failure | undefined> {
+  async #catchStop(go: () => Promise<void>): Promise<Failure | undefined> {
     try {
       await go();
       return undefined;
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) return this.#files.unreadable(thrown);
+      if (!(thrown instanceof Failure)) return this.#files.toUnreadable(thrown);
       const isSignal = thrown.code === "interrupted";
       // What cannot be followed at all is reported as it is.
       if (this.#files.all.length === 0 && !isSignal) throw thrown;
@@ -162,16 +167,16 @@ class Follow {
   /** Reads and sends until a signal comes. */
   async #follow(): Promise<void> {
     const { host, everyMs, groupIdleMs } = this.#options;
-    const waitMs = Math.max(10, Math.min(lookMs, everyMs, groupIdleMs || lookMs));
+    const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLast = host.signal.aborted;
       // A group ends where another run sent it in the meantime.
-      if (await this.delivery.options.runLedger.hasNews()) {
+      if (await this.delivery.options.runLedger.hasChanged()) {
         await this.#batches.catchUp();
         for (const { growing } of this.#files.all) growing.completeSent();
       }
       await this.#files.open(this.#gathering);
-      for (const file of this.#files.all) if (!(await this.#look(file, isLast))) break;
+      for (const file of this.#files.all) if (!(await this.#poll(file, isLast))) break;
       if (isLast) return;
       const since = this.#batches.waitingSince();
       if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll(false);
@@ -181,84 +186,84 @@ class Follow {
   }
 
   /** Reads what was written; true if the file that took its name may be read. @throws Failure `input-changed` */
-  async #look(file: FollowedFile, isLast: boolean): Promise<boolean> {
+  async #poll(file: FollowedFile, isLast: boolean): Promise<boolean> {
     const { host, groupIdleMs, file: name, onRead } = this.#options;
     const { growing, tail, index } = file;
-    if (file.isGone) return true;
+    if (file.isRewritten) return true;
     if (await tail.isRewritten()) {
       if (growing.incomplete.length > 0 || this.#batches.isWaitingFor(index)) throw inputChanged(name);
-      file.isGone = true;
+      file.isRewritten = true;
       return true;
     }
     await this.#files.read(file, async () => {
       file.changedAt = host.elapsed();
-      await this.#settle();
+      await this.#processCompleted();
       onRead(this.#files.all.reduce((sum, { tail }) => sum + tail.taken, 0));
       if (!host.signal.aborted) await this.#batches.sendFull();
     });
     growing.completeIdle(host.elapsed() - groupIdleMs);
     if (file !== this.#files.all.at(-1)) {
-      file.isOver ||= isLast || host.elapsed() - file.changedAt >= quietMs;
-      if (file.isOver) growing.completeAll();
+      file.isFinished ||= isLast || host.elapsed() - file.changedAt >= quietMs;
+      if (file.isFinished) growing.completeAll();
     }
-    await this.#settle();
-    return file.isOver;
+    await this.#processCompleted();
+    return file.isFinished;
   }
 
-  /** Takes complete groups into account. @throws Failure `input-invalid` if an error stops the run */
-  async #settle(): Promise<void> {
+  /** Takes complete groups into account. @throws Failure `invalid-input` if an error stops the run */
+  async #processCompleted(): Promise<void> {
     const { problems } = this.#files.reading;
-    await this.#batches.take(this.#completed.splice(0));
+    await this.#batches.addCompleted(this.#completed.splice(0));
     if (problems.errors === 0) return;
-    if (problems.breaksInput) throw this.#files.invalid();
-    if (this.#options.onInvalid === "stop") throw this.#files.invalid({ valid: "some" });
+    if (problems.isInputBroken) throw this.#files.toInvalidInput();
+    if (this.#options.onInvalid === "stop") throw this.#files.toInvalidInput({ valid: "some" });
   }
 
   /** Returns what the run came to. @param stop what stopped it; undefined if a signal did */
-  async #end(stop: Failure | undefined): Promise<LogResult> {
+  async #finish(stop: Failure | undefined): Promise<LogResult> {
     const { host, judgement, file } = this.#options;
     const { reading, all: files } = this.#files;
     const { groups, problems } = reading;
     const { outcomes, runLedger } = this.delivery.options;
-    outcomes.grow(groups.count);
-    const isThere = !files.some(({ isGone }) => isGone) && !isChanged(stop);
+    outcomes.extendTo(groups.count);
+    const isThere = !files.some(({ isRewritten: isGone }) => isGone) && !isInputChanged(stop);
     const open = files.flatMap(({ growing }) => growing.incomplete);
-    if (!isChanged(stop)) for (const group of open) await closeGroup(reading, group);
+    if (!isInputChanged(stop)) for (const group of open) await closeGroup(reading, group);
     // As an error it would come too late: what is judged by the whole file is sent already.
-    if (isThere && !judgement.strict) await reportAmong(reading, { outside: outsideOf(reading.found) });
-    const isUnfinished = !isChanged(stop) && (await this.#files.reportUnfinished());
+    if (isThere && !judgement.strict) await reportAmong(reading, { outliers: outsideOf(reading.found) });
+    const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
-    this.#reportLeft();
-    const sent = this.delivery.sent() ?? nothingSent();
-    if (isThere) await this.delivery.takeBackRefused();
+    this.#reportPriorRuns();
+    const sent = this.delivery.sent() ?? emptySendResult();
+    if (isThere) await this.delivery.subtractRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
-    const isAll = files.length > 0 && !isUnfinished && outcomes.which("not_sent").length === 0;
+    const isAll = files.length > 0 && !isUnfinished && outcomes.groupsWith("not_sent").length === 0;
     const result = logResult(reading, {
       ...this.delivery.options,
       resendLogged: false,
       sent: {
         ...sent,
-        problems: [...(stop?.about.problems ?? []), ...sent.problems],
+        problems: [...(stop?.details.problems ?? []), ...sent.problems],
         // A signal is how following ends: it is a failure if it left something to do.
         stop: stop ?? (isAll ? undefined : signal),
       },
-      rejectsFile: this.delivery.rejectedLines() > 0 ? this.delivery.rejectsFile : undefined,
-      ledger: runLedger.facts,
+      rejectsFile: this.delivery.countRejectedLines() > 0 ? this.delivery.rejectsFile : undefined,
+      ledger: runLedger.resultFacts,
     });
     // If nothing at all is valid, nothing could be sent: that is invalid input, as without `--follow`.
     const { rejected, read } = result.groups;
     const isNothingValid =
-      rejected === read && read > 0 && outcomes.which("rejected").every((at) => !groups.isValid(at));
+      rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
     return isNothingValid && isFailure(result.failure, "log-rejected")
       ? { ...result, failure: invalidInput(problems, [file]) }
       : result;
   }
 
   /** Reports what other runs logged, and requests of theirs that nobody settled. */
-  #reportLeft(): void {
+  #reportPriorRuns(): void {
     const { outcomes, earlier, dedupKeys } = this.delivery.options;
-    this.delivery.reportEarlier((group) => ["already_logged", "unknown"].includes(outcomes.of(group)));
-    const groups = this.#batches.unsettled();
+    this.delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
+    const groups = this.#batches.countUnknown();
     if (groups === 0) return;
     const requests = earlier.unknownEntries.filter(({ marks }) => dedupKeys.hasAny(marks)).length;
     this.#files.reading.problems.report("unresolved-requests", { requests, groups }, () => ({}));

@@ -1,11 +1,11 @@
 /** A file that is followed, and the later files of its name: they are read as far as their lines are complete. */
 
-import { checkAgreement } from "../../check/requests.ts";
+import { compareRequests } from "../../check/requests.ts";
 import { Problems } from "../../check/rules/problems.ts";
-import type { Judgement } from "../../check/rules/rules.ts";
+import type { Strictness } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
 import type { Failure } from "../../failure.ts";
-import { codeOf } from "../../files.ts";
+import { getErrorCode } from "../../files.ts";
 import {
   type DedupKeys,
   Groups,
@@ -18,8 +18,8 @@ import {
 } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
 import { blocksOf, decompressorOf, identityOf, NotAFile, Shrunk, type Source, sniff, Tail } from "../../input/index.ts";
-import { markLength } from "../../json/walk.ts";
-import { followUnfit } from "../failures.ts";
+import { bomLength } from "../../json/walk.ts";
+import { fileNotFollowable } from "../failures.ts";
 
 /** How a growing file is read. */
 export interface FollowedFileOptions {
@@ -27,7 +27,7 @@ export interface FollowedFileOptions {
   readonly file: string;
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
-  readonly judgement: Judgement;
+  readonly judgement: Strictness;
   /** Called with what becomes of a file. */
   readonly onEvent: (event: FollowEvent, file: string) => void;
 }
@@ -36,7 +36,7 @@ export interface FollowedFileOptions {
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
 /** How the groups of all files are found. */
-export interface Gathering extends Omit<GrowingOptions, "found" | "groups" | "file" | "keys"> {
+export interface GroupAssemblyOptions extends Omit<GrowingOptions, "found" | "groups" | "file" | "keys"> {
   readonly dedupKeys: DedupKeys;
 }
 
@@ -50,9 +50,9 @@ export interface FollowedFile {
   /** When lines of it were last read, or it was found to be moved. Monotonic milliseconds. */
   changedAt: number;
   /** True if another file has its name, and nothing was written to it for a while: all of its groups are complete. */
-  isOver: boolean;
+  isFinished: boolean;
   /** True if it was rewritten, so that what was read of it cannot be read again. */
-  isGone: boolean;
+  isRewritten: boolean;
 }
 
 /** The files of one name as one reading that grows. */
@@ -86,25 +86,26 @@ export class FollowedFiles {
     };
   }
 
-  /** Opens the file that has the name now, unless it is open. @throws Failure `follow-unfit`, `input-invalid` */
-  async open({ dedupKeys, ...gathering }: Gathering): Promise<void> {
+  /** Opens the file that has the name now, unless it is open. @throws Failure `file-not-followable`, `invalid-input` */
+  async open({ dedupKeys, ...gathering }: GroupAssemblyOptions): Promise<void> {
     const { host, file, onEvent, groupBy } = this.#options;
     const before = this.all.at(-1);
-    if (before !== undefined && !before.isGone && !(await before.tail.isMoved())) return;
+    if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
     const identity = await identityOf(file);
-    const isOpen = (one: FollowedFile) => !one.isGone && !one.isOver && identity !== undefined && one.tail.is(identity);
+    const isOpen = (one: FollowedFile) =>
+      !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
     if (this.all.some(isOpen)) return;
     const index = this.all.length;
     const { found, groups } = this.reading;
     try {
       const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
-      const scan = new Scan(tail.source, { index, groupBy, found });
+      const scan = new Scan(tail.source, { index, groupBy, result: found });
       const own = { file: tail.source.name, keys: dedupKeys.addInput() };
       const growing = openGrowingGroups({ ...gathering, ...own, found, groups });
-      this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isOver: false, isGone: false });
+      this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
     } catch (thrown) {
-      if (codeOf(thrown) !== "ENOENT") throw this.unreadable(thrown);
+      if (getErrorCode(thrown) !== "ENOENT") throw this.toUnreadable(thrown);
       if (!this.#isWaiting) onEvent("waiting", file);
       this.#isWaiting = true;
       return;
@@ -112,26 +113,26 @@ export class FollowedFiles {
     this.#isWaiting = false;
     if (before === undefined) return;
     before.changedAt = host.elapsed();
-    onEvent(before.isGone ? "rewritten" : "moved", file);
+    onEvent(before.isRewritten ? "rewritten" : "moved", file);
   }
 
-  /** Reads complete lines, and calls `onLines` after each block. @throws Failure `input-invalid`, `follow-unfit` */
+  /** Reads complete lines, and calls `onLines` after each block. @throws Failure `invalid-input`, `file-not-followable` */
   async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
     const { parts } = this.reading.found;
     const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
-    if (tail.taken === 0) this.#checkKind(head);
-    const end = await tail.completeEnd();
-    const start = tail.taken + markLength(head);
+    if (tail.taken === 0) this.#requireText(head);
+    const end = await tail.findCompleteEnd();
+    const start = tail.taken + bomLength(head);
     if (end <= start) return;
     try {
       for await (const block of blocksOf(tail.source.bytes, { start, end })) {
         if (this.#options.host.urgent.aborted) return;
         const first = parts.count;
-        await scan.take(block);
+        await scan.scanFrame(block);
         await tail.skip(block.start);
         if (block.kind === "lines") tail.take(block.bytes);
         else await tail.skip(block.end);
-        growing.take(first, this.#findMisfit());
+        growing.take(first, this.#findDisagreement());
         await onLines();
       }
       await tail.skip(end);
@@ -141,28 +142,28 @@ export class FollowedFiles {
     }
   }
 
-  #checkKind(head: Buffer): void {
+  #requireText(head: Buffer): void {
     const { file } = this.#options;
     const { problems } = this.reading;
-    if (decompressorOf(head) !== undefined) throw followUnfit(file, "compressed");
+    if (decompressorOf(head) !== undefined) throw fileNotFollowable(file, "compressed");
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
     else problems.report("not-json", sniffed.data, () => ({ file }));
-    throw this.invalid();
+    throw this.toInvalidInput();
   }
 
   /** Reports requests that differ, and mixed shapes; returns the first line that is wrong because of it. */
-  #findMisfit(): number | undefined {
+  #findDisagreement(): number | undefined {
     const { requests, shapes, problems } = this.reading.found;
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
     this.#compared = now;
     const own = new Problems(this.#options.judgement);
-    checkAgreement({ requests, shapes, split: this.#options.split, problems: own });
+    compareRequests({ requests, shapes, split: this.#options.split, problems: own });
     if (own.errors === 0 && this.#isMixed) return undefined;
     this.#isMixed = now.shapes > 1;
-    problems.merge(own.pack(), 0);
+    problems.merge(own.toData(), 0);
     const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
     return lines.length === 0 ? undefined : Math.min(...lines);
   }
@@ -170,8 +171,8 @@ export class FollowedFiles {
   /** Reports the bytes after the last line ends; returns whether there are any. */
   async reportUnfinished(): Promise<boolean> {
     let isAny = false;
-    for (const { tail, isGone } of this.all) {
-      const bytes = isGone ? 0 : await tail.unfinished();
+    for (const { tail, isRewritten: isGone } of this.all) {
+      const bytes = isGone ? 0 : await tail.countUnfinished();
       const { name: file } = tail.source;
       if (bytes > 0) this.reading.problems.report("incomplete-line", { bytes }, () => ({ file }));
       isAny ||= bytes > 0;
@@ -180,18 +181,18 @@ export class FollowedFiles {
   }
 
   /** The failure for a file with errors. `valid` if what is valid could be sent without the rest. */
-  invalid(about: { readonly valid?: "some" } = {}): Failure {
+  toInvalidInput(about: { readonly valid?: "some" } = {}): Failure {
     const names = this.#sources.map(({ name }) => name);
     return invalidInput(this.reading.problems, names, about);
   }
 
   /** The failure for a file that cannot be read. @throws what is not the fault of the file */
-  unreadable(thrown: unknown): Failure {
+  toUnreadable(thrown: unknown): Failure {
     const { file } = this.#options;
     const { problems } = this.reading;
-    const code = codeOf(thrown);
+    const code = getErrorCode(thrown);
     if (thrown instanceof NotAFile) {
-      if (!thrown.isFolder) return followUnfit(file, "not-a-file");
+      if (!thrown.isFolder) return fileNotFollowable(file, "not-a-file");
       problems.report("file-is-folder", undefined, () => ({ file }));
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;

@@ -16,30 +16,30 @@ export const idsPerMs = 4096;
 const timeBytes = 6;
 
 /** Offset of the random end of an id, which is the same for all calls of a request. */
-export const endOfId = 8;
+export const idTailOffset = 8;
 
 /** Makes the id of the first call of a request. The ids of the others count on from it. `ms`: since 1970. */
 export const makeFirstId = (ms: number): Buffer => {
   const id = randomBytes(idBytes);
   id.writeUIntBE(ms, 0, timeBytes);
   id.writeUInt16BE(0x7000, timeBytes);
-  id[endOfId] = ((id[endOfId] ?? 0) & 0x3f) | 0x80;
+  id[idTailOffset] = ((id[idTailOffset] ?? 0) & 0x3f) | 0x80;
   return id;
 };
 
 /** The time of an id, in milliseconds since 1970. */
-export const timeOfId = (id: Uint8Array): number => bufferOf(id).readUIntBE(0, timeBytes);
+export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, timeBytes);
 
 /** The counter of an id within its millisecond. */
-export const countOfId = (id: Uint8Array): number => bufferOf(id).readUInt16BE(timeBytes) - 0x7000;
+export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
 /** The time of the last of `count` ids. The clock may be run ahead if the counter overflows (RFC 9562, 6.2). */
-export const lastMsOf = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
+export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {
-  const end = bufferOf(first).toString("hex", endOfId);
+  const end = toBuffer(first).toString("hex", idTailOffset);
   const tail = `-${end.slice(0, 4)}-${end.slice(4)}`;
-  const ms = timeOfId(first);
+  const ms = idTimeMs(first);
   return Array.from({ length: count }, (_, index) => {
     const time = (ms + Math.floor(index / idsPerMs)).toString(16).padStart(2 * timeBytes, "0");
     const counter = (0x7000 + (index % idsPerMs)).toString(16);
@@ -57,14 +57,14 @@ export const parseId = (text: string): Buffer | undefined =>
 export const pieceBytes = 2 ** 20;
 
 /** The number of the first piece with places. No body has as many pieces: it would be too long for a string in JavaScript. */
-export const firstPlacePiece = 2 ** 10;
+export const firstSpanPiece = 2 ** 10;
 
 /** Bytes of a place: group, position in the group, start and end, 32 bits each, little endian. */
-export const placeBytes = 16;
+export const spanBytes = 16;
 
 /** Packs places. A piece of `idsPerMs` of them has the calls of a millisecond. */
-export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
-  const bytes = Buffer.allocUnsafe(places.length * placeBytes);
+export const encodeSpans = (places: readonly TrajectorySpan[]): Uint8Array => {
+  const bytes = Buffer.allocUnsafe(places.length * spanBytes);
   let at = 0;
   let position = 0;
   for (const [index, { group, start, end }] of places.entries()) {
@@ -75,11 +75,11 @@ export const packPlaces = (places: readonly TrajectorySpan[]): Uint8Array => {
 };
 
 /** Undefined if a piece has no such place. */
-export const readPlace = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
-  if (bytes.length < placeBytes) return undefined;
-  const place = bufferOf(bytes);
+export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
+  if (bytes.length < spanBytes) return undefined;
+  const place = toBuffer(bytes);
   const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => place.readUInt32LE(at));
   return { group, position, start, end };
 };
 
-const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -4,24 +4,30 @@ import { join } from "node:path";
 import { databaseFailed } from "../../database/failures.ts";
 import {
   type Database,
-  type DatabasePart,
-  type DatabasePlace,
-  type DatabaseWaiting,
+  type DatabaseLocation,
+  type DatabaseSchema,
+  type DatabaseWaitOptions,
   type ExaminedFile,
   examineFile,
   openDatabase,
 } from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
-import { isDatabaseAddress } from "../../files.ts";
-import { lastMsOf, timeOfId } from "./ids.ts";
-import { openKeeper } from "./keeping.ts";
-import { readsOf } from "./reads.ts";
+import { isDatabaseUrl } from "../../files.ts";
+import { idTimeMs, lastIdMs } from "./ids.ts";
+import { storeQueries } from "./queries.ts";
+import { openRequestWriter } from "./request-writer.ts";
 
-export type { LoggedRequest } from "./keeping.ts";
-export type { RequestOfProject, StoredCall, StoredKey, StoredKeys } from "./reads.ts";
+export type { ProjectRequest as RequestOfProject, StoredCall, StoredKey, StoredKeys } from "./queries.ts";
+export type { LoggedRequest } from "./request-writer.ts";
 
 /** @param identity makes an identity; @param modelName a key of a model in an index */
-const tables = ({ identity, modelName }: { readonly identity: string; readonly modelName: string }): string[] => [
+const createTableStatements = ({
+  identity,
+  modelName,
+}: {
+  readonly identity: string;
+  readonly modelName: string;
+}): string[] => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
   `INSERT INTO rollcall.store (id) VALUES (${identity})`,
   `CREATE TABLE rollcall.logged (
@@ -44,38 +50,38 @@ const tables = ({ identity, modelName }: { readonly identity: string; readonly m
 ];
 
 /** The store as a part of a database. Each change of its tables raises the version. */
-const storePart: DatabasePart = {
+const storePart: DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
   file: {
     // "rcls"
     applicationId: 0x72636c73,
     version: 2,
-    tables: tables({ identity: "lower(hex(randomblob(16)))", modelName: "id" }),
-    checkpoints: "after answers",
+    tables: createTableStatements({ identity: "lower(hex(randomblob(16)))", modelName: "id" }),
+    checkpointTime: "after answers",
   },
   server: {
     version: 1,
     tables: [
       // A name may be longer than a key of an index.
-      ...tables({ identity: "replace(gen_random_uuid()::text, '-', '')", modelName: "md5(id)" }),
+      ...createTableStatements({ identity: "replace(gen_random_uuid()::text, '-', '')", modelName: "md5(id)" }),
       // A part of a value that is not compressed is read without the rest.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
     // Those that write, and those that read meanwhile.
-    connections: 8,
+    maxConnections: 8,
   },
 };
 
 /** The location of a store. */
-export interface StorePlace {
+export interface StoreLocation {
   /** The folder of its file, if no other location is given. */
   readonly dataDir: string;
-  readonly store: DatabasePlace | undefined;
+  readonly store: DatabaseLocation | undefined;
 }
 
 /** How long a database that is unavailable is waited for: whoever asks the service asks it again. */
-const maxWaitMs = 5000;
+const maxServerWaitMs = 5000;
 
 /** How long the processes that use a file are waited for: 50 at once, each with a commit. */
 const maxLockMs = 30_000;
@@ -85,33 +91,33 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** Opens the store, and makes it if there is none. @throws as `openDatabase` */
 export const openStore = async (
-  place: StorePlace,
-  waiting: Omit<DatabaseWaiting, "maxWaitMs"> & { readonly maxWaitMs?: number },
+  location: StoreLocation,
+  waiting: Omit<DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
 ) => {
-  const path = storePath(place);
-  const serverMs = Math.min(waiting.maxWaitMs ?? maxWaitMs, maxWaitMs);
+  const path = storePath(location);
+  const serverMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
   const opened = await openDatabase(storePart, {
-    ...place.store,
+    ...location.store,
     ...waiting,
     path,
-    maxWaitMs: isDatabaseAddress(path) ? serverMs : maxLockMs,
+    maxWaitMs: isDatabaseUrl(path) ? serverMs : maxLockMs,
     make: true,
   });
   if (opened === undefined) throw new Error("a store that is missing is made");
   const { database } = opened;
   const file = { path, title: storePart.title };
   try {
-    const [newest] = await database.ask("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
-    const newestMs = newest === undefined ? 0 : lastMsOf(timeOfId(newest.bytes("id")), newest.integer("calls"));
+    const [newest] = await database.query("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
+    const newestMs = newest === undefined ? 0 : lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
     return {
       /** Tells this store from another one that takes its place. */
       id: (await readIdentity(database)) ?? "",
       /** Keeps a request, unless a request with its key exists: then returns that one. */
-      keep: openKeeper(database, { file, newestMs }),
-      ...readsOf(database),
+      saveRequest: openRequestWriter(database, { file, newestMs }),
+      ...storeQueries(database),
       /** Throws if the store does not exist any more, or does not answer. */
       check: async (): Promise<void> => {
-        if (!database.isThere()) throw databaseFailed({ ...file, code: "ENOENT" });
+        if (!database.isUnchanged()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);
       },
       close: async (): Promise<void> => await database.close(),
@@ -123,19 +129,19 @@ export const openStore = async (
 };
 
 const readIdentity = async (database: Database): Promise<string | undefined> =>
-  (await database.ask("SELECT id FROM rollcall.store"))[0]?.text("id");
+  (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
 /** Returns what tells a store from others; undefined if there is none. @throws as `openDatabase` */
 export const storeIdentity = async (
-  place: StorePlace,
-  { host }: Pick<DatabaseWaiting, "host">,
+  place: StoreLocation,
+  { host }: Pick<DatabaseWaitOptions, "host">,
 ): Promise<string | undefined> => {
   const path = storePath(place);
   const opened = await openDatabase(storePart, {
     ...place.store,
     path,
     host,
-    maxWaitMs: isDatabaseAddress(path) ? 0 : maxLockMs,
+    maxWaitMs: isDatabaseUrl(path) ? 0 : maxLockMs,
     onAway: () => undefined,
     make: false,
     toRead: true,
@@ -150,11 +156,11 @@ type ExaminedStore = Omit<ExaminedFile, "rows"> & { readonly path: string; reado
 
 /** Examines a store without changing it; undefined if there is none. A database is only asked whether it answers. @throws as `openDatabase` */
 export const examineStore = async (
-  place: StorePlace,
-  waiting: Pick<DatabaseWaiting, "host">,
+  place: StoreLocation,
+  waiting: Pick<DatabaseWaitOptions, "host">,
 ): Promise<ExaminedStore | { readonly path: string; readonly isRemote: true } | undefined> => {
   const path = storePath(place);
-  if (isDatabaseAddress(path)) {
+  if (isDatabaseUrl(path)) {
     return (await storeIdentity(place, waiting)) === undefined ? undefined : { path, isRemote: true };
   }
   const found = await examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
@@ -164,9 +170,9 @@ export const examineStore = async (
 };
 
 /** True if something is a failure of the store: nothing was stored. */
-export const isOfStore = (thrown: unknown): thrown is Failure =>
+export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
-  (thrown.code === "storage" || isFailure(thrown, "database-away") || isFailure(thrown, "database-refused"));
+  (thrown.code === "storage" || isFailure(thrown, "database-unavailable") || isFailure(thrown, "database-refused"));
 
 /** The file of a store, or its address. */
-export const storePath = ({ dataDir, store }: StorePlace): string => store?.path ?? join(dataDir, "local.db");
+export const storePath = ({ dataDir, store }: StoreLocation): string => store?.path ?? join(dataDir, "local.db");

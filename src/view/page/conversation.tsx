@@ -1,14 +1,14 @@
 /** A conversation: who said what, calls with their results next to them. Long texts and reasoning are folded. */
 import { useState } from "preact/hooks";
-import { conversationOf, type Media, type Part, type Turn } from "../../calls/conversation.ts";
-import { itemsOf, laidOut, readSpelledText, valueAt } from "../../json/spelled.ts";
+import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
+import { findValue, formatIndented, itemsOf, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
+import { formatCount } from "./format.ts";
 import { ProblemList } from "./problems.tsx";
-import { number } from "./text.ts";
-import { Tinted, TintLimit, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
+import { TintedText, TintLimitNote, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
 /** A trajectory as the page shows it. */
-interface Parsed {
+interface ParsedTrajectory {
   /** Its conversation, or a part of it. */
   readonly turns: (from: number, to?: number) => readonly Turn[];
   /** Its other members. */
@@ -16,14 +16,14 @@ interface Parsed {
 }
 
 /** Parses the JSON of a trajectory; undefined if it is not one. */
-export const parseTrajectory = (json: string): Parsed | undefined => {
-  const value = readSpelledText(json);
+export const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
+  const value = tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
-  const items = itemsOf(valueAt(value, "messages_and_choices"));
+  const items = itemsOf(findValue(value, "messages_and_choices"));
   const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
   return {
-    turns: (from, to) => conversationOf(items.slice(0, to), from),
-    others: others.map(({ key, value: own }) => ({ name: key, text: laidOut(own) })),
+    turns: (from, to) => toTurns(items.slice(0, to), from),
+    others: others.map(({ key, value: own }) => ({ name: key, text: formatIndented(own) })),
   };
 };
 
@@ -38,13 +38,13 @@ export const LongText = ({ text, tokens = [] }: { readonly text: string; readonl
   return (
     <>
       <pre class={tokens.length > 0 ? "tokens" : undefined}>
-        <Tinted text={shown} tokens={tokens} />
+        <TintedText text={shown} tokens={tokens} />
         {shown.length < text.length && "…"}
       </pre>
-      <TintLimit count={tokens.length} />
+      <TintLimitNote count={tokens.length} />
       {isLong && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? "show less" : `show all ${number(text.length)} characters`}
+          {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
         </button>
       )}
     </>
@@ -68,7 +68,7 @@ export const Conversation = ({
         <li
           key={turn.at}
           tabIndex={-1}
-          onKeyDown={unfold}
+          onKeyDown={toggleDetails}
           class={`entry ${roles.includes(role) ? role : "other"}`}
           aria-label={`message ${turn.at + 1}, ${role}`}
         >
@@ -83,7 +83,7 @@ export const Conversation = ({
 const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
 /** Enter on a message opens what is folded in it, or folds it. */
-const unfold = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
+const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
   const folded = [...event.currentTarget.querySelectorAll("details")];
   const isAnyClosed = folded.some(({ open }) => !open);
@@ -101,8 +101,8 @@ const Message = ({ turn, role, isTinted }: { turn: Turn; role: string; isTinted:
       <p class="who">
         <b>{role}</b>
         {turn.name !== undefined && <span class="quiet"> {turn.name}</span>}
-        {turn.sampled && <span class="quiet"> sampled</span>}
-        {finish !== undefined && <span class="quiet"> · {laidOut(finish)}</span>}
+        {turn.isSampled && <span class="quiet"> sampled</span>}
+        {finish !== undefined && <span class="quiet"> · {formatIndented(finish)}</span>}
         <span class="at">{turn.at + 1}</span>
       </p>
       <Parts parts={parts} tokens={byPart} />
@@ -124,59 +124,64 @@ const Parts = ({
 }) => (
   <>
     {parts.map((part, at) => (
-      <PartShown key={at} part={part} tokens={tokens?.get(part) ?? []} />
+      <PartView key={at} part={part} tokens={tokens?.get(part) ?? []} />
     ))}
   </>
 );
 
-const PartShown = ({ part, tokens }: { readonly part: Part; readonly tokens: readonly Token[] }) => {
+const PartView = ({ part, tokens }: { readonly part: Part; readonly tokens: readonly Token[] }) => {
   switch (part.kind) {
     case "said":
     case "no call":
-      return <LongText text={laidOut(part.value)} tokens={tokens} />;
+      return <LongText text={formatIndented(part.value)} tokens={tokens} />;
     case "call":
       return <Call call={part} />;
     case "result":
       return <Result parts={part.parts} />;
     case "also":
       return (
-        <Folded title="also" text={part.members.map(({ key, value }) => `${key}: ${laidOut(value)}`).join("\n")} />
+        <FoldedText
+          title="also"
+          text={part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n")}
+        />
       );
     case "media": {
-      const picture = pictureOf(part);
+      const picture = imageSource(part);
       if (picture !== undefined) return <img src={picture} alt="of the message" />;
-      return <LongText text={`${part.what}: ${part.address ?? part.name ?? part.format ?? "of no known kind"}`} />;
+      return <LongText text={`${part.mediaType}: ${part.url ?? part.name ?? part.format ?? "of no known kind"}`} />;
     }
     case "thought":
-      return <Folded title={`reasoning, ${number(part.text.length)} characters`} text={part.text} tokens={tokens} />;
+      return (
+        <FoldedText title={`reasoning, ${formatCount(part.text.length)} characters`} text={part.text} tokens={tokens} />
+      );
     default:
       return <LongText text={`refusal: ${part.text}`} />;
   }
 };
 
 /** A picture in the data; nothing is loaded from an address. */
-const pictureOf = ({ address, data, format }: Media): string | undefined => {
+const imageSource = ({ url: address, data, format }: Media): string | undefined => {
   const source = address ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
   return isShown ? source : undefined;
 };
 
-const Folded = ({ title, ...shown }: { title: string; text: string; tokens?: readonly Token[] }) => (
+const FoldedText = ({ title, ...shown }: { title: string; text: string; tokens?: readonly Token[] }) => (
   <details>
     <summary>{title}</summary>
     <LongText {...shown} />
   </details>
 );
 
-const Call = ({ call: { name, given, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
-  const parsed = given?.kind === "text" ? (readSpelledText(given.text) ?? given) : given;
+const Call = ({ call: { name, callArguments: given, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
+  const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
   return (
     <div class="call">
       <div>
         <p class="who">
           calls <b>{name ?? "?"}</b>
         </p>
-        {parsed !== undefined && <LongText text={laidOut(parsed)} />}
+        {parsed !== undefined && <LongText text={formatIndented(parsed)} />}
       </div>
       <Result parts={result?.parts} />
     </div>

@@ -1,6 +1,6 @@
 /** Texts that can be copied: the position of a trajectory, a command. */
 import { useState } from "preact/hooks";
-import type { GroupDetail, Place } from "../answers.ts";
+import type { GroupDetail, SourcePosition } from "../answers.ts";
 
 /** A button that copies a text. */
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
@@ -17,7 +17,7 @@ export const CopyButton = ({ text, name }: { readonly text: string; readonly nam
   );
 };
 
-const Copied = ({ text, name }: { readonly text: string; readonly name: string }) => (
+const CopyableText = ({ text, name }: { readonly text: string; readonly name: string }) => (
   <span class="copied">
     <code>{text}</code>
     <CopyButton text={text} name={name} />
@@ -25,9 +25,15 @@ const Copied = ({ text, name }: { readonly text: string; readonly name: string }
 );
 
 /** The line of a file, or the id of a call. */
-export const Position = ({ place, call = null }: { readonly place: Place | null; readonly call?: string | null }) => {
-  if (place !== null) return <Copied text={`${place.file}:${place.line}`} name="the file and line" />;
-  return call === null ? null : <Copied text={call} name="the id of the call" />;
+export const Position = ({
+  place,
+  call = null,
+}: {
+  readonly place: SourcePosition | null;
+  readonly call?: string | null;
+}) => {
+  if (place !== null) return <CopyableText text={`${place.file}:${place.line}`} name="the file and line" />;
+  return call === null ? null : <CopyableText text={call} name="the id of the call" />;
 };
 
 /** The command that logs a group, or reads its calls. */
@@ -37,7 +43,7 @@ export const Command = ({ detail: { command, logged } }: { readonly detail: Grou
     {command === null ? (
       <p>it came from standard input, which can't be read again: what is written to a file has a command here</p>
     ) : (
-      <Copied text={command} name="the command" />
+      <CopyableText text={command} name="the command" />
     )}
   </>
 );

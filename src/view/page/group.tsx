@@ -1,28 +1,28 @@
 /** A group: its trajectories next to each other, the best and the worst first, after what they have in common. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { GroupDetail, Member } from "../answers.ts";
+import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
-import { addressOf, replaceBy } from "./address.ts";
-import { useAnswer } from "./ask.ts";
 import { Conversation, parseTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
+import { counted, formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { NoAnswer, ProblemList } from "./problems.tsx";
+import { linkTo, replaceQuery } from "./navigation.ts";
+import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Table, type TableColumn } from "./table.tsx";
-import { counted, measure, size } from "./text.ts";
+import { useAnswer } from "./use-answer.ts";
 
 /** Trajectories that are read immediately; the others when they are asked for. */
-const shownFirst = 4;
+const maxInitiallyShown = 4;
 
 /** A trajectory, and its position in the group. */
-interface Placed extends Member {
+interface RankedTrajectory extends TrajectorySummary {
   readonly at: number;
 }
 
 /** The best trajectory first, then the worst one, then the others from the best down. */
-const sortMembers = (members: readonly Member[]): readonly Placed[] => {
-  const reward = (member: Member): number => member.reward ?? Number.NEGATIVE_INFINITY;
+const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedTrajectory[] => {
+  const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const worst = best.length > 2 ? best.splice(-1, 1) : [];
   return [...best.slice(0, 1), ...worst, ...best.slice(1)];
@@ -30,31 +30,31 @@ const sortMembers = (members: readonly Member[]): readonly Placed[] => {
 
 export const Group = ({ query }: { readonly query: Query }) => {
   const { group = 1 } = query;
-  const { value, trouble } = useAnswer("group", query);
+  const { value, error: trouble } = useAnswer("group", query);
   rememberGroup(group);
   /** Keys come faster than groups are read: steps that are still to go. */
-  const steps = useRef(0);
+  const pendingSteps = useRef(0);
   const go = (): void => {
-    if (value === undefined || steps.current === 0) return;
-    const by = Math.sign(steps.current);
-    steps.current -= by;
+    if (value === undefined || pendingSteps.current === 0) return;
+    const by = Math.sign(pendingSteps.current);
+    pendingSteps.current -= by;
     const to = by > 0 ? value.after : value.before;
     const page = value.at === null ? query.page : Math.floor((value.at + by) / rowsPerPage) + 1;
-    if (to !== null) replaceBy({ ...query, page, group: to + 1 });
+    if (to !== null) replaceQuery({ ...query, page, group: to + 1 });
   };
   useEffect(go, [value]);
   const step = (by: 1 | -1) => () => {
-    steps.current += by;
+    pendingSteps.current += by;
     go();
   };
   useKeys({ n: step(1), p: step(-1) });
-  if (value === undefined) return <NoAnswer trouble={trouble} />;
-  return <Shown key={group} detail={value} query={query} />;
+  if (value === undefined) return <PendingAnswer trouble={trouble} />;
+  return <GroupView key={group} detail={value} query={query} />;
 };
 
-const Shown = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {
+const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {
   const { group, of, place, logged, members, common, findings, untrainable, isReadable } = detail;
-  const placed = sortMembers(members);
+  const placed = rankTrajectories(members);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({
     j: () => moveFocus(list.current, "a", 1),
@@ -63,7 +63,7 @@ const Shown = ({ detail, query }: { readonly detail: GroupDetail; readonly query
   return (
     <article>
       <p class="way">
-        <a href={addressOf({ ...query, group: undefined })}>groups</a> › group {group + 1} of {of}
+        <a href={linkTo({ ...query, group: undefined })}>groups</a> › group {group + 1} of {of}
       </p>
       <h1>
         {isReadable ? counted(members.length, "trajectory") : "a line that can't be read"}
@@ -79,10 +79,16 @@ const Shown = ({ detail, query }: { readonly detail: GroupDetail; readonly query
       <div class="members">
         <Table name="trajectories" columns={columnsOf(detail, query)} rows={placed} body={list} />
       </div>
-      {common > 0 && <Common query={query} at={placed[0]?.at ?? 0} common={common} />}
+      {common > 0 && <CommonMessages query={query} at={placed[0]?.at ?? 0} common={common} />}
       <section class="beside" aria-label="trajectories side by side">
         {placed.map((member, position) => (
-          <Beside key={member.at} detail={detail} member={member} query={query} isShown={position < shownFirst} />
+          <TrajectoryColumn
+            key={member.at}
+            detail={detail}
+            member={member}
+            query={query}
+            isShown={position < maxInitiallyShown}
+          />
         ))}
       </section>
       <Command detail={detail} />
@@ -90,27 +96,42 @@ const Shown = ({ detail, query }: { readonly detail: GroupDetail; readonly query
   );
 };
 
-const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): readonly TableColumn<Placed>[] => [
+const columnsOf = (
+  { members, findings, logged }: GroupDetail,
+  query: Query,
+): readonly TableColumn<RankedTrajectory>[] => [
   {
     name: "trajectory",
-    cell: ({ at }) => <a href={addressOf({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>,
+    cell: ({ at }) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>,
   },
-  { name: "reward", class: "n", cell: ({ reward }) => <b>{measure(reward)}</b> },
+  { name: "reward", class: "n", cell: ({ reward }) => <b>{formatMeasure(reward)}</b> },
   ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map(
-    (name): TableColumn<Placed> => ({ name, class: "n", cell: ({ metrics }) => measure(metrics[name]) }),
+    (name): TableColumn<RankedTrajectory> => ({
+      name,
+      class: "n",
+      cell: ({ metrics }) => formatMeasure(metrics[name]),
+    }),
   ),
   { name: "messages", class: "n", cell: ({ messages }) => messages },
-  { name: "size", class: "n", cell: ({ bytes }) => size(bytes) },
+  { name: "size", class: "n", cell: ({ bytes }) => formatSize(bytes) },
   {
     name: "problems",
     class: "n",
     cell: ({ at }) => findings.filter(({ trajectory }) => trajectory === at).length || "",
   },
-  ...(logged === null ? [] : [{ name: "call", cell: ({ call }: Placed) => <code>{call}</code> }]),
+  ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedTrajectory) => <code>{call}</code> }]),
 ];
 
 /** What all trajectories begin with: read once, and folded. */
-const Common = ({ query, at, common }: { readonly query: Query; readonly at: number; readonly common: number }) => {
+const CommonMessages = ({
+  query,
+  at,
+  common,
+}: {
+  readonly query: Query;
+  readonly at: number;
+  readonly common: number;
+}) => {
   const { value } = useAnswer("trajectory", { ...query, trajectory: at + 1 });
   const turns = value === undefined ? [] : (parseTrajectory(value)?.turns(0, common) ?? []);
   return (
@@ -121,27 +142,27 @@ const Common = ({ query, at, common }: { readonly query: Query; readonly at: num
   );
 };
 
-const Beside = ({
+const TrajectoryColumn = ({
   detail: { common, findings },
   member: { at, reward, messages },
   query,
   isShown,
 }: {
   readonly detail: GroupDetail;
-  readonly member: Placed;
+  readonly member: RankedTrajectory;
   readonly query: Query;
   readonly isShown: boolean;
 }) => {
-  const [isAsked, setAsked] = useState(isShown);
+  const [isRequested, setAsked] = useState(isShown);
   const own = { ...query, trajectory: at + 1 };
-  const { value, trouble } = useAnswer("trajectory", isAsked ? own : undefined);
+  const { value, error: trouble } = useAnswer("trajectory", isRequested ? own : undefined);
   const trajectory = value === undefined ? undefined : parseTrajectory(value);
   return (
     <section class="column" aria-label={`trajectory ${at + 1}`}>
       <h2>
-        <a href={addressOf(own)}>trajectory {at + 1}</a> <span class="reward">{measure(reward)}</span>
+        <a href={linkTo(own)}>trajectory {at + 1}</a> <span class="reward">{formatMeasure(reward)}</span>
       </h2>
-      {!isAsked && (
+      {!isRequested && (
         <button type="button" onClick={() => setAsked(true)}>
           show
         </button>

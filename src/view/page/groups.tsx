@@ -1,27 +1,27 @@
 /** The first page: what was read, the charts, and the table of groups. */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { Row, State, Summary } from "../answers.ts";
+import type { GroupRow, PageState, Summary } from "../answers.ts";
 import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from "../query.ts";
-import { addressOf, replaceBy } from "./address.ts";
-import { useAnswer } from "./ask.ts";
 import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
+import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
+import { linkTo, replaceQuery } from "./navigation.ts";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
-import { counted, measure, number, percent, rangeText } from "./text.ts";
+import { useAnswer } from "./use-answer.ts";
 
-export const Groups = ({ state, query }: { readonly state: State; readonly query: Query }) => {
+export const Groups = ({ state, query }: { readonly state: PageState; readonly query: Query }) => {
   const { summary, progress } = state;
   const isMeasured = progress.phase === "read";
-  const { last: charts = { runs: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, {
+  const { latest: charts = { runs: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, {
     edition: isMeasured,
   });
   if (summary === undefined) return null;
   const { groups, runs } = summary;
   return (
     <>
-      <Facts summary={summary} query={query} />
-      <LeftOut summary={summary} held={state.written?.groups ?? groups.read} />
+      <SummaryFacts summary={summary} query={query} />
+      <FilteredOut summary={summary} groupsInPage={state.written?.groups ?? groups.read} />
       {groups.read === 0 ? (
         <p class="quiet">what was read holds no groups</p>
       ) : (
@@ -32,7 +32,7 @@ export const Groups = ({ state, query }: { readonly state: State; readonly query
             {runs > 1 && <RunChart files={charts.runs} of={runs} query={query} />}
           </div>
           <div>
-            <Filters query={query} withWhere={state.written === undefined} />
+            <Filters query={query} hasWhere={state.written === undefined} />
             <GroupTable state={state} query={query} />
           </div>
         </div>
@@ -41,47 +41,47 @@ export const Groups = ({ state, query }: { readonly state: State; readonly query
   );
 };
 
-const columnsOf = (query: Query, recorded: State["recorded"] = []): readonly TableColumn<Row>[] => {
-  const column = (key: SortKey, cell: TableColumn<Row>["cell"], own = "n"): TableColumn<Row> => {
+const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly TableColumn<GroupRow>[] => {
+  const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
     // Numbers are sorted from the largest one first.
     const descending = isOn ? !query.descending : key !== "group";
     const order = query.descending ? ("descending" as const) : ("ascending" as const);
-    const sortAddress = addressOf({ ...query, sort: key, descending, page: 1 });
-    return { name: key, class: own, cell, sortAddress, order: isOn ? order : undefined };
+    const sortAddress = linkTo({ ...query, sort: key, descending, page: 1 });
+    return { name: key, class: own, cell, sortLink: sortAddress, order: isOn ? order : undefined };
   };
-  const prompt = ({ group, words }: Row) => (
-    <a href={addressOf({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
+  const prompt = ({ group, words }: GroupRow) => (
+    <a href={linkTo({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
   );
-  const tokens = column("tokens", (row) => row.tokens !== null && number(row.tokens));
+  const tokens = column("tokens", (row) => row.tokens !== null && formatCount(row.tokens));
   const cost = column("cost", (row) => row.cost !== null && Number(row.cost.toPrecision(6)));
   return [
-    column("group", ({ group }) => number(group + 1)),
+    column("group", ({ group }) => formatCount(group + 1)),
     { name: "prompt", class: "words", cell: prompt },
-    ...(recorded.includes("split") ? [{ name: "split", class: "why", cell: ({ split }: Row) => split }] : []),
-    column("size", ({ size }) => number(size)),
-    column("mean", ({ mean }) => measure(mean)),
-    column("spread", ({ spread }) => measure(spread)),
-    column("least", ({ least }) => measure(least)),
-    column("most", ({ most }) => measure(most)),
+    ...(recorded.includes("split") ? [{ name: "split", class: "why", cell: ({ split }: GroupRow) => split }] : []),
+    column("size", ({ size }) => formatCount(size)),
+    column("mean", ({ mean }) => formatMeasure(mean)),
+    column("spread", ({ spread }) => formatMeasure(spread)),
+    column("least", ({ least }) => formatMeasure(least)),
+    column("most", ({ most }) => formatMeasure(most)),
     column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
-    column("problems", ({ problems }) => (problems === 0 ? "" : number(problems))),
+    column("problems", ({ problems }) => (problems === 0 ? "" : formatCount(problems))),
     ...(recorded.includes("tokens") ? [tokens] : []),
     ...(recorded.includes("cost") ? [cost] : []),
   ];
 };
 
 /** The table as it was left: whoever comes back finds it there. `group` is the one that was opened last. */
-const left = { table: "", top: 0, group: 0 };
+const lastTable = { table: "", top: 0, group: 0 };
 
 /** Remembers that a group is shown. */
 export const rememberGroup = (group: number): void => {
-  left.group = group;
+  lastTable.group = group;
 };
 
-const GroupTable = ({ state, query }: { readonly state: State; readonly query: Query }) => {
+const GroupTable = ({ state, query }: { readonly state: PageState; readonly query: Query }) => {
   const isMeasured = state.progress.phase === "read";
-  const { last, trouble } = useAnswer("rows", query, {
+  const { latest: last, error: trouble } = useAnswer("rows", query, {
     isComplete: ({ searched }) => searched === null || searched.share === 1,
     edition: isMeasured,
   });
@@ -92,16 +92,16 @@ const GroupTable = ({ state, query }: { readonly state: State; readonly query: Q
   /** The key that turned the page, whose row has the focus once it is drawn. */
   const turned = useRef<1 | -1 | undefined>(undefined);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
-  const turn = (by: 1 | -1): void => {
+  const turnPage = (by: 1 | -1): void => {
     if (query.page + by < 1 || query.page + by > pages) return;
     turned.current = by;
-    replaceBy({ ...query, page: query.page + by });
+    replaceQuery({ ...query, page: query.page + by });
   };
-  const go = (by: 1 | -1) => () => moveFocus(body.current, "a", by) || turn(by);
+  const go = (by: 1 | -1) => () => moveFocus(body.current, "a", by) || turnPage(by);
   useKeys({ j: go(1), k: go(-1) });
   const table = formatQuery({ ...query, page: 1 });
-  const isBack = useRef(left.table === table);
-  useLayoutEffect(() => () => void Object.assign(left, { table, top: box.current?.scrollTop ?? 0 }), [table]);
+  const isBack = useRef(lastTable.table === table);
+  useLayoutEffect(() => () => void Object.assign(lastTable, { table, top: box.current?.scrollTop ?? 0 }), [table]);
   useLayoutEffect(() => {
     if (!isBack.current) box.current?.scrollTo({ top: 0 });
   }, [table, query.page]);
@@ -110,8 +110,8 @@ const GroupTable = ({ state, query }: { readonly state: State; readonly query: Q
     turned.current = undefined;
     if (rows.length === 0 || !isBack.current) return;
     isBack.current = false;
-    box.current?.scrollTo({ top: left.top });
-    const at = rows.findIndex(({ group }) => group + 1 === left.group);
+    box.current?.scrollTo({ top: lastTable.top });
+    const at = rows.findIndex(({ group }) => group + 1 === lastTable.group);
     const link = body.current?.rows[at]?.querySelector("a");
     link?.focus({ preventScroll: true });
     link?.scrollIntoView({ block: "nearest" });
@@ -119,9 +119,9 @@ const GroupTable = ({ state, query }: { readonly state: State; readonly query: Q
   return (
     <section aria-label="groups">
       <p class="count" role="status">
-        {found !== undefined && `${number(selected)} of ${number(found.of)} groups`}
+        {found !== undefined && `${formatCount(selected)} of ${formatCount(found.of)} groups`}
         {found === undefined && (trouble === undefined ? "reading…" : "no groups are shown:")}
-        {searched !== null && searched.share < 1 && ` · searched ${percent(searched.share, 1)}`}
+        {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
         {trouble !== undefined && <b class="trouble"> {trouble}</b>}
       </p>
       <div class="rows" ref={box}>
@@ -144,25 +144,25 @@ const Pages = ({ query, pages }: { query: Query; pages: number }) => {
   const { page } = query;
   return (
     <nav class="pages" aria-label="pages">
-      {page > 1 && <a href={addressOf({ ...query, page: page - 1 })}>‹ previous</a>}
-      page {number(page)} of {number(pages)}
-      {page < pages && <a href={addressOf({ ...query, page: page + 1 })}>next ›</a>}
+      {page > 1 && <a href={linkTo({ ...query, page: page - 1 })}>‹ previous</a>}
+      page {formatCount(page)} of {formatCount(pages)}
+      {page < pages && <a href={linkTo({ ...query, page: page + 1 })}>next ›</a>}
     </nav>
   );
 };
 
-const Facts = ({ summary, query }: { readonly summary: Summary; readonly query: Query }) => {
+const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly query: Query }) => {
   const { files, groups, trajectories, rules, withSignal, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const [first = "nothing", ...others] = files;
   const valid = ({ read, rejected }: Summary["groups"], noun: string): string =>
-    rejected === 0 ? counted(read, noun) : `${counted(read, noun)}, ${number(rejected)} of them not valid`;
+    rejected === 0 ? counted(read, noun) : `${counted(read, noun)}, ${formatCount(rejected)} of them not valid`;
   const facts = [
     ["groups", valid(groups, "group")],
     ["trajectories", valid(trajectories, "trajectory")],
     ...(groups.read > 0 ? [["with signal", counted(withSignal, "group")]] : []),
     ...(trajectories.read > trajectories.rejected
-      ? [["reward", `${measure(reward.mean)} ± ${measure(reward.spread)}`]]
+      ? [["reward", `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`]]
       : []),
   ];
   return (
@@ -180,14 +180,16 @@ const Facts = ({ summary, query }: { readonly summary: Summary; readonly query: 
         ))}
         <div>
           <dt>problems</dt>
-          <dd>{problems === 0 ? "none" : <a href={addressOf({ ...query, problems: "any" })}>{number(problems)}</a>}</dd>
+          <dd>
+            {problems === 0 ? "none" : <a href={linkTo({ ...query, problems: "any" })}>{formatCount(problems)}</a>}
+          </dd>
         </div>
       </dl>
       {problems > 0 && (
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
             <li key={rule} class={severity}>
-              <a href={addressOf({ ...query, problems: rule })}>{rule}</a> {number(count)}
+              <a href={linkTo({ ...query, problems: rule })}>{rule}</a> {formatCount(count)}
             </li>
           ))}
         </ul>
@@ -196,25 +198,25 @@ const Facts = ({ summary, query }: { readonly summary: Summary; readonly query: 
   );
 };
 
-const LeftOut = ({ summary, held }: { readonly summary: Summary; readonly held: number }) => {
+const FilteredOut = ({ summary, groupsInPage: held }: { readonly summary: Summary; readonly groupsInPage: number }) => {
   const left = summary.leftOut.map(({ by, trajectories, groups }) => {
     const wholly = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
     return `--${by} left out ${counted(trajectories, "trajectory")}${wholly}`;
   });
   const { read } = summary.groups;
-  if (held < read) left.push(`this page holds ${number(held)} of the ${counted(read, "group")}`);
+  if (held < read) left.push(`this page holds ${formatCount(held)} of the ${counted(read, "group")}`);
   return left.length === 0 ? null : <p class="quiet">{left.join("; ")}</p>;
 };
 
 /** The filters. A page in a file has none for an expression, which is evaluated when the page is written. */
-const Filters = ({ query, withWhere }: { query: Query; withWhere: boolean }) => {
+const Filters = ({ query, hasWhere: withWhere }: { query: Query; hasWhere: boolean }) => {
   const { reward, mean, spread, trainable, rule, file, text, where } = query;
   const link = (name: string, changed: Partial<Query>, isOn = true) => (
-    <a class={isOn ? "on" : ""} href={addressOf({ ...query, page: 1, ...changed })}>
+    <a class={isOn ? "on" : ""} href={linkTo({ ...query, page: 1, ...changed })}>
       {name}
     </a>
   );
-  const search = (changed: Partial<Query>) => replaceBy({ ...query, page: 1, ...changed });
+  const search = (changed: Partial<Query>) => replaceQuery({ ...query, page: 1, ...changed });
   return (
     <nav class="filters" aria-label="filters">
       {link("trainable", { trainable: trainable === true ? undefined : true }, trainable === true)}
@@ -235,10 +237,10 @@ const Filters = ({ query, withWhere }: { query: Query; withWhere: boolean }) => 
         />
       )}
       {file !== undefined && link(`${file.split("/").at(-1)} ×`, { file: undefined })}
-      {reward !== undefined && link(`a reward of ${rangeText(reward)} ×`, { reward: undefined })}
+      {reward !== undefined && link(`a reward of ${formatRange(reward)} ×`, { reward: undefined })}
       {mean !== undefined &&
         spread !== undefined &&
-        link(`mean ${rangeText(mean)}, spread ${rangeText(spread)} ×`, { mean: undefined, spread: undefined })}
+        link(`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`, { mean: undefined, spread: undefined })}
     </nav>
   );
 };

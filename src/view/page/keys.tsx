@@ -1,6 +1,6 @@
 /** The keys of the page, and the list of them. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { viewOf } from "../query.ts";
+import type { selectView } from "../query.ts";
 
 /** Runs actions by key, except while somebody types. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
@@ -25,10 +25,10 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
   }, []);
 };
 
-type View = ReturnType<typeof viewOf>;
+type View = ReturnType<typeof selectView>;
 
 /** Keys, with the views that have them; all views have the others. */
-const keys: readonly (readonly [keys: readonly string[], does: string, views?: readonly View[]])[] = [
+const keyBindings: readonly (readonly [keys: readonly string[], does: string, views?: readonly View[]])[] = [
   [["j", "k"], "the next, or the one before", ["groups", "group", "trajectory"]],
   [["Enter"], "open it", ["groups", "group"]],
   [["Enter"], "unfold the message, or fold it", ["trajectory"]],
@@ -40,10 +40,10 @@ const keys: readonly (readonly [keys: readonly string[], does: string, views?: r
 ];
 
 /** The list of keys. */
-export const Help = ({ view, onClose }: { readonly view: View; readonly onClose: () => void }) => (
+export const KeyHelp = ({ view, onClose }: { readonly view: View; readonly onClose: () => void }) => (
   <section class="help" aria-label="keys">
     <dl>
-      {keys
+      {keyBindings
         .filter(([, , views]) => views?.includes(view) !== false)
         .map(([names, does]) => (
           <div key={does}>

@@ -2,28 +2,28 @@
 import { render } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
-import type { State } from "../answers.ts";
-import { allGroups, type Query, viewOf } from "../query.ts";
-import { goUp, useQuery } from "./address.ts";
-import { takeToken, useAnswer } from "./ask.ts";
+import type { PageState } from "../answers.ts";
+import { allGroups, type Query, selectView } from "../query.ts";
+import { formatCount, formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { Help, useKeys } from "./keys.tsx";
-import { Problems } from "./problems.tsx";
-import { number, percent } from "./text.ts";
+import { KeyHelp, useKeys } from "./keys.tsx";
+import { navigateUp, useQuery } from "./navigation.ts";
+import { ProblemsView } from "./problems.tsx";
 import { Trajectory } from "./trajectory.tsx";
+import { storeToken, useAnswer } from "./use-answer.ts";
 
-const isRead = ({ progress }: State): boolean => progress.phase === "read";
+const isRead = ({ progress }: PageState): boolean => progress.phase === "read";
 
 const App = () => {
   const query = useQuery();
-  const view = viewOf(query);
-  const { value: state, trouble } = useAnswer("state", allGroups, { isComplete: isRead });
+  const view = selectView(query);
+  const { value: state, error: trouble } = useAnswer("state", allGroups, { isComplete: isRead });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useKeys({
     "?": () => setHelpOpen(!isHelpOpen),
-    Escape: () => (isHelpOpen ? setHelpOpen(false) : goUp(query)),
+    Escape: () => (isHelpOpen ? setHelpOpen(false) : navigateUp(query)),
   });
   const title = titleOf(query);
   useLayoutEffect(() => {
@@ -37,12 +37,12 @@ const App = () => {
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {trouble === undefined && <Reading state={state} />}
+        {trouble === undefined && <ReadingProgress state={state} />}
         <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
       </header>
-      {isHelpOpen && <Help view={view} onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <KeyHelp view={view} onClose={() => setHelpOpen(false)} />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
         {trouble !== undefined && (
           <p role="alert" class="trouble">
@@ -56,28 +56,28 @@ const App = () => {
   );
 };
 
-const View = ({ query, state }: { readonly query: Query; readonly state: State }) => {
-  const view = viewOf(query);
+const View = ({ query, state }: { readonly query: Query; readonly state: PageState }) => {
+  const view = selectView(query);
   if (view === "group") return <Group query={query} />;
   if (view === "trajectory") return <Trajectory query={query} />;
-  return view === "problems" ? <Problems query={query} /> : <Groups query={query} state={state} />;
+  return view === "problems" ? <ProblemsView query={query} /> : <Groups query={query} state={state} />;
 };
 
 /** The name of a view; undefined for the first one. */
 const titleOf = (query: Query): string | undefined => {
   const { group, trajectory } = query;
-  const view = viewOf(query);
+  const view = selectView(query);
   if (view === "groups" || view === "problems") return view === "groups" ? undefined : view;
   return view === "group" ? `group ${group}` : `trajectory ${trajectory} of group ${group}`;
 };
 
-const Reading = ({ state }: { readonly state: State | undefined }) => {
+const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) => {
   const { phase, done, of } = state?.progress ?? { phase: "opening", done: 0, of: 0 };
   const writtenAt = state?.written?.at.slice(0, 16).replace("T", " ");
   const text = {
     opening: "opening",
-    reading: `reading, ${percent(done, of)}`,
-    measuring: `measuring, ${number(done)} of ${number(of)} groups`,
+    reading: `reading, ${formatPercent(done, of)}`,
+    measuring: `measuring, ${formatCount(done)} of ${formatCount(of)} groups`,
     read: writtenAt === undefined ? "" : `as of ${writtenAt} UTC`,
   }[phase];
   return (
@@ -90,7 +90,7 @@ const Reading = ({ state }: { readonly state: State | undefined }) => {
 
 // The page's policy forbids compiling text.
 z.config({ jitless: true });
-takeToken();
+storeToken();
 // An address that is pasted over that of an earlier run loads nothing itself.
-addEventListener("hashchange", () => takeToken() && location.reload());
+addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

@@ -1,9 +1,9 @@
 /** Problems as `rollcall check` reports them: in a list, or next to what they are about. */
 import type { Finding } from "../answers.ts";
 import type { Query } from "../query.ts";
-import { addressOf } from "./address.ts";
-import { useAnswer } from "./ask.ts";
-import { number } from "./text.ts";
+import { formatCount } from "./format.ts";
+import { linkTo } from "./navigation.ts";
+import { useAnswer } from "./use-answer.ts";
 
 /** Problems one below the other, with links to what they are about if a query is given. */
 export const ProblemList = ({ findings, query }: { readonly findings: readonly Finding[]; readonly query?: Query }) => (
@@ -14,7 +14,7 @@ export const ProblemList = ({ findings, query }: { readonly findings: readonly F
       return (
         <div key={at} class={`problem ${severity}`}>
           <b>{severity}</b>{" "}
-          {query === undefined || group === null ? where : <a href={addressOf({ ...query, ...about })}>{where}</a>}{" "}
+          {query === undefined || group === null ? where : <a href={linkTo({ ...query, ...about })}>{where}</a>}{" "}
           {message} <span class="quiet">[{rule}]</span>
           {advice !== "" && <div class="advice">{advice}</div>}
         </div>
@@ -24,22 +24,22 @@ export const ProblemList = ({ findings, query }: { readonly findings: readonly F
 );
 
 /** What is in the place of an answer that is not there: why, or that it is awaited. */
-export const NoAnswer = ({ trouble }: { trouble: string | undefined }) =>
+export const PendingAnswer = ({ trouble }: { trouble: string | undefined }) =>
   trouble === undefined ? <p class="quiet">reading…</p> : <p role="alert">{trouble}</p>;
 
 /** The view of all problems, or those of a rule. */
-export const Problems = ({ query }: { readonly query: Query }) => {
+export const ProblemsView = ({ query }: { readonly query: Query }) => {
   const { problems: rule } = query;
-  const { value, trouble } = useAnswer("problems", query);
-  if (value === undefined) return <NoAnswer trouble={trouble} />;
+  const { value, error: trouble } = useAnswer("problems", query);
+  if (value === undefined) return <PendingAnswer trouble={trouble} />;
   const { findings, others } = value;
   return (
     <section>
       <h1>problems{rule === "any" ? "" : ` of the rule ${rule}`}</h1>
-      {rule !== "any" && <a href={addressOf({ ...query, problems: "any" })}>all rules</a>}
+      {rule !== "any" && <a href={linkTo({ ...query, problems: "any" })}>all rules</a>}
       {findings.length === 0 && <p>nothing is wrong</p>}
       <ProblemList findings={findings} query={query} />
-      {others > 0 && <p class="quiet">{number(others)} more are not listed</p>}
+      {others > 0 && <p class="quiet">{formatCount(others)} more are not listed</p>}
     </section>
   );
 };

@@ -1,18 +1,18 @@
 /** A field that searches: its text is in the address, so that it can be shared and gone back to. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { maxSearchLength } from "../query.ts";
+import { formatCount } from "./format.ts";
 import { useKeys } from "./keys.tsx";
-import { number } from "./text.ts";
 
 /** A text is searched for after a pause; an expression after Enter, because its beginning is invalid. */
-const pauseMs = 250;
+const searchDelayMs = 250;
 
 export const SearchField = ({
   label,
   keyName,
   isExpression = false,
-  sought = "",
-  search,
+  sought: searchedText = "",
+  search: onSearch,
 }: {
   readonly label: string;
   /** The key that focuses the field. */
@@ -21,19 +21,19 @@ export const SearchField = ({
   readonly sought: string | undefined;
   readonly search: (typed: string) => void;
 }) => {
-  const [value, setValue] = useState(sought);
+  const [value, setValue] = useState(searchedText);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setValue(sought), [sought]);
+  useEffect(() => setValue(searchedText), [searchedText]);
   const submit = (): void => {
     const isLong = value.length > maxSearchLength;
-    const refusal = `at most ${number(maxSearchLength)} characters: these are ${number(value.length)}`;
+    const refusal = `at most ${formatCount(maxSearchLength)} characters: these are ${formatCount(value.length)}`;
     field.current?.setCustomValidity(isLong ? refusal : "");
     if (isLong) field.current?.reportValidity();
-    else if (value !== sought) search(value);
+    else if (value !== searchedText) onSearch(value);
   };
   useEffect(() => {
-    if (isExpression || value === sought) return undefined;
-    const timer = setTimeout(submit, pauseMs);
+    if (isExpression || value === searchedText) return undefined;
+    const timer = setTimeout(submit, searchDelayMs);
     return () => clearTimeout(timer);
   }, [value]);
   useKeys(keyName === undefined ? {} : { [keyName]: () => field.current?.focus() });

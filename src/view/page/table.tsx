@@ -7,7 +7,7 @@ export interface TableColumn<Row> {
   readonly class?: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** The address at which the table is sorted by the column; undefined if it cannot be sorted by it. */
-  readonly sortAddress?: string | undefined;
+  readonly sortLink?: string | undefined;
   /** The order, if the table is sorted by the column. */
   readonly order?: "ascending" | "descending" | undefined;
 }
@@ -19,7 +19,7 @@ export const Table = <Row,>({
   body,
   first = 0,
   count = rows.length,
-  classOf = () => "",
+  classOf: rowClass = () => "",
 }: {
   readonly name: string;
   readonly columns: readonly TableColumn<Row>[];
@@ -33,7 +33,7 @@ export const Table = <Row,>({
   <table aria-label={name} aria-rowcount={count + 1}>
     <thead>
       <tr aria-rowindex={1}>
-        {columns.map(({ name: title, class: own, sortAddress, order }) => (
+        {columns.map(({ name: title, class: own, sortLink: sortAddress, order }) => (
           <th key={title} scope="col" class={own} aria-sort={sortAddress === undefined ? undefined : (order ?? "none")}>
             {sortAddress === undefined ? title : <a href={sortAddress}>{title}</a>}
             {order !== undefined && <span aria-hidden="true">{order === "descending" ? " ↓" : " ↑"}</span>}
@@ -43,7 +43,7 @@ export const Table = <Row,>({
     </thead>
     <tbody ref={body}>
       {rows.map((row, at) => (
-        <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={classOf(row)}>
+        <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={rowClass(row)}>
           {columns.map(({ name: title, class: own, cell }) => (
             <td key={title} class={own}>
               {cell(row)}

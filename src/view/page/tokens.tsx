@@ -1,7 +1,7 @@
 /** Sampled tokens: the text that they spell, and how likely the model considered each. */
 import type { Part, Turn } from "../../calls/conversation.ts";
-import { itemsOf, laidOut, numberFrom, textFrom, valueAt } from "../../json/spelled.ts";
-import { number } from "./text.ts";
+import { digitsAt, findValue, formatIndented, itemsOf, textAt } from "../../json/raw-json.ts";
+import { formatCount } from "./format.ts";
 
 export interface Token {
   readonly text: string;
@@ -24,9 +24,9 @@ const maxTokens = 4000;
 /** Returns the tokens of a turn that have log probabilities. */
 export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedToken[] => {
   const logprobs = around.find(({ key }) => key === "logprobs")?.value;
-  return itemsOf(valueAt(logprobs, "content")).flatMap((one) => {
-    const [text, logprob] = [textFrom(one, "token"), numberFrom(one, "logprob")];
-    const bytes = itemsOf(valueAt(one, "bytes")).map((byte) => (byte.kind === "number" ? Number(byte.text) : -1));
+  return itemsOf(findValue(logprobs, "content")).flatMap((one) => {
+    const [text, logprob] = [textAt(one, "token"), digitsAt(one, "logprob")];
+    const bytes = itemsOf(findValue(one, "bytes")).map((byte) => (byte.kind === "number" ? Number(byte.text) : -1));
     return text === undefined || logprob === undefined ? [] : [{ text, logprob: Number(logprob), bytes }];
   });
 };
@@ -38,18 +38,18 @@ export const tokensByPart = (
 ): ReadonlyMap<Part, readonly Token[]> | undefined => {
   const texts = parts.flatMap((part): readonly PartText[] => {
     if (part.kind === "thought") return [{ part, text: part.text }];
-    return part.kind === "said" ? [{ part, text: laidOut(part.value) }] : [];
+    return part.kind === "said" ? [{ part, text: formatIndented(part.value) }] : [];
   });
   const content = texts.filter(({ part }) => part.kind === "said");
   for (const shown of [content, texts]) {
-    const spelled = spell(tokens, shown.map(({ text }) => text).join(""));
-    if (spelled !== undefined) return divide(shown, spelled);
+    const spelled = alignTokens(tokens, shown.map(({ text }) => text).join(""));
+    if (spelled !== undefined) return divideTokens(shown, spelled);
   }
   return undefined;
 };
 
 /** Tokens with what each adds to a text; undefined if neither their texts nor their bytes are that text. */
-const spell = (tokens: readonly RecordedToken[], text: string): readonly Token[] | undefined => {
+const alignTokens = (tokens: readonly RecordedToken[], text: string): readonly Token[] | undefined => {
   if (tokens.map((token) => token.text).join("") === text) return tokens;
   if (tokens.some(({ bytes }) => bytes.length === 0 || bytes.some((byte) => !(byte >= 0 && byte <= 255)))) {
     return undefined;
@@ -64,7 +64,7 @@ const spell = (tokens: readonly RecordedToken[], text: string): readonly Token[]
 };
 
 /** Divides tokens among the texts that they spell; undefined if one crosses the end of a text. */
-const divide = (
+const divideTokens = (
   texts: readonly PartText[],
   tokens: readonly Token[],
 ): ReadonlyMap<Part, readonly Token[]> | undefined => {
@@ -81,7 +81,7 @@ const divide = (
 };
 
 /** A text, or its beginning, with its first tokens tinted: the less likely, the darker. */
-export const Tinted = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
+export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
   let end = 0;
   const spans: (Token & { readonly from: number })[] = [];
   for (const token of tokens.slice(0, maxTokens)) {
@@ -110,10 +110,10 @@ export const Tinted = ({ text, tokens }: { readonly text: string; readonly token
 };
 
 /** The note of a text that has too many tokens for all to be tinted. */
-export const TintLimit = ({ count }: { readonly count: number }) =>
+export const TintLimitNote = ({ count }: { readonly count: number }) =>
   count > maxTokens ? (
     <p class="quiet">
-      of its {number(count)} tokens, the first {number(maxTokens)} are tinted
+      of its {formatCount(count)} tokens, the first {formatCount(maxTokens)} are tinted
     </p>
   ) : null;
 

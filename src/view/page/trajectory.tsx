@@ -2,18 +2,18 @@
 import { useRef, useState } from "preact/hooks";
 import type { GroupDetail } from "../answers.ts";
 import type { Query } from "../query.ts";
-import { addressOf, replaceBy } from "./address.ts";
-import { useAnswer } from "./ask.ts";
 import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
+import { formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { NoAnswer, ProblemList } from "./problems.tsx";
-import { measure, size } from "./text.ts";
+import { linkTo, replaceQuery } from "./navigation.ts";
+import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { tokensOf } from "./tokens.tsx";
+import { useAnswer } from "./use-answer.ts";
 
 /** Characters of raw JSON that are shown at first. */
-const maxRaw = 100_000;
+const maxRawLength = 100_000;
 
 export const Trajectory = ({ query }: { readonly query: Query }) => {
   const { group = 1, trajectory = 1 } = query;
@@ -23,16 +23,26 @@ export const Trajectory = ({ query }: { readonly query: Query }) => {
   rememberGroup(group);
   const step = (by: 1 | -1) => () => {
     const to = trajectory + by;
-    if (to >= 1 && to <= count) replaceBy({ ...query, trajectory: to });
+    if (to >= 1 && to <= count) replaceQuery({ ...query, trajectory: to });
   };
   useKeys({ n: step(1), p: step(-1) });
   if (detail.value === undefined || json.value === undefined) {
-    return <NoAnswer trouble={detail.trouble ?? json.trouble} />;
+    return <PendingAnswer trouble={detail.error ?? json.error} />;
   }
-  return <Shown detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
+  return <TrajectoryView detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
 };
 
-const Shown = ({ detail, json, query, at }: { detail: GroupDetail; json: string; query: Query; at: number }) => {
+const TrajectoryView = ({
+  detail,
+  json,
+  query,
+  at,
+}: {
+  detail: GroupDetail;
+  json: string;
+  query: Query;
+  at: number;
+}) => {
   const { group, members } = detail;
   const member = members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
@@ -50,17 +60,17 @@ const Shown = ({ detail, json, query, at }: { detail: GroupDetail; json: string;
   return (
     <article>
       <p class="way">
-        <a href={addressOf({ ...query, trajectory: undefined })}>group {group + 1}</a> › trajectory {at + 1} of{" "}
+        <a href={linkTo({ ...query, trajectory: undefined })}>group {group + 1}</a> › trajectory {at + 1} of{" "}
         {members.length}
       </p>
-      <h1>reward {measure(member?.reward)}</h1>
+      <h1>reward {formatMeasure(member?.reward)}</h1>
       {member !== undefined && <Position {...member} />}
       {metrics.length > 0 && (
         <dl class="metrics">
           {metrics.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{measure(value)}</dd>
+              <dd>{formatMeasure(value)}</dd>
             </div>
           ))}
         </dl>
@@ -79,7 +89,7 @@ const Shown = ({ detail, json, query, at }: { detail: GroupDetail; json: string;
       <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
       <div ref={list}>
         {isRaw || parsed === undefined ? (
-          <Raw json={json} />
+          <RawJson json={json} />
         ) : (
           <Conversation turns={turns} findings={findings} isTinted={isTinted} />
         )}
@@ -96,15 +106,15 @@ const Shown = ({ detail, json, query, at }: { detail: GroupDetail; json: string;
   );
 };
 
-const Raw = ({ json }: { readonly json: string }) => {
+const RawJson = ({ json }: { readonly json: string }) => {
   const [isWhole, setWhole] = useState(false);
-  const isCut = json.length > maxRaw && !isWhole;
+  const isCut = json.length > maxRawLength && !isWhole;
   return (
     <section aria-label="raw JSON">
-      <pre class="raw">{isCut ? json.slice(0, maxRaw) : json}</pre>
+      <pre class="raw">{isCut ? json.slice(0, maxRawLength) : json}</pre>
       {isCut && (
         <button type="button" class="more" onClick={() => setWhole(true)}>
-          show all {size(json.length)}
+          show all {formatSize(json.length)}
         </button>
       )}
     </section>

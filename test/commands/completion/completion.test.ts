@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../../src/cli/index.ts";
-import { program, runOn } from "../../../src/run.ts";
+import { program, runCommandLine } from "../../../src/run.ts";
 import { testHost } from "../../support/host.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { scriptedServer } from "../../support/server.ts";
@@ -43,7 +43,7 @@ const asked = async (
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> => {
   const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
-  await runOn(host, ["__complete", "zsh", "--", `:${current}`, ...before]);
+  await runCommandLine(host, ["__complete", "zsh", "--", `:${current}`, ...before]);
   return host
     .printed()
     .trimEnd()

@@ -26,7 +26,7 @@ describe("rollcall explain", () => {
   });
 
   it("exits with 2 for a reason of a failure, which has no page", async () => {
-    expect(await runRollcall(["explain", "verb-missing"])).toMatchObject({ code: 2, stdout: "" });
+    expect(await runRollcall(["explain", "subcommand-missing"])).toMatchObject({ code: 2, stdout: "" });
   });
 
   it("suggests the nearest name for an unknown name", async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type Inputs, type RuleName, ruleNames, rules } from "../../../src/check/index.ts";
-import { problemsToShow } from "../../../src/commands/inputs/problems.ts";
+import { selectProblems } from "../../../src/commands/inputs/problems.ts";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { type Reading, readTrajectories, reportAgainst } from "../../../src/groups/index.ts";
 import { drawnText, openScreen, screenWords } from "../../../src/output/index.ts";
@@ -55,11 +55,11 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
       await other.close();
     }
     const problems = reading.problems.sorted(reading.sources.map(({ name }) => name));
-    const { shown } = await problemsToShow(reading.sources, { problems, counts: [], max: 1000 });
+    const { shown } = await selectProblems(reading.sources, { problems, counts: [], max: 1000 });
     await reading.close();
     return shown.map(named);
   } catch (thrown) {
-    if (isFailure(thrown, "input-invalid")) return (thrown.about.problems ?? []).map(named);
+    if (isFailure(thrown, "invalid-input")) return (thrown.details.problems ?? []).map(named);
     throw thrown;
   } finally {
     rmSync(folder, { recursive: true });
@@ -68,4 +68,4 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
 
 /** What a person is told of a problem on a terminal. */
 export const told = async (problem: Problem, columns = 80): Promise<string> =>
-  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), words: screenWords({}) }), problem);
+  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), options: screenWords({}) }), problem);

@@ -1,0 +1,211 @@
+/** Reads argv, with commander: where its words lead in the tree of commands, and what was typed for each option. Then does what was typed. */
+import { Argument, CommanderError, Option, Command as Parser } from "commander";
+import { version } from "../../package.json" with { type: "json" };
+import type { Context } from "../context.ts";
+import type { Failure } from "../failure.ts";
+import { invalidArguments, subcommandMissing } from "../failures.ts";
+import { findNearest } from "../nearest.ts";
+import {
+  type Command,
+  formatArgument,
+  formatFlags,
+  formatInvocation,
+  lastWord,
+  loadTree,
+  type Program,
+  visibleVerbs,
+} from "./command.ts";
+import { type GlobalValues, globalOptions } from "./globals.ts";
+import { fullHelp, shortHelp } from "./help.ts";
+import { type Kinds, parseKinds } from "./kinds.ts";
+
+/** What was typed. */
+export interface ParsedArgv {
+  /** The command that the words lead to, and those above it, the program first. */
+  readonly command: Command;
+  readonly above: readonly Command[];
+  /** The words of each option of these commands, by its name without dashes; those of a flag are empty. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
+  /** Arguments of the command. */
+  readonly operands: readonly string[];
+  /** The first word that is no option of these commands, and what follows it. */
+  readonly unknown: readonly string[];
+  /** The help that is asked for: `-h` for one screen of it, `--help` or the word `help` for all of it. */
+  readonly help: "screen" | "whole" | undefined;
+  /** Refuses what the command does not take. @throws Failure `invalid-arguments`, `subcommand-missing` */
+  check(): void;
+}
+
+/** Reads the words after the program's name. Never throws for what was typed: `check` does. */
+export const parseArgv = async (program: Program, argv: readonly string[]): Promise<ParsedArgv> => {
+  const given = new Map<string, readonly string[]>();
+  let [command, parser] = [program.root, createParser(program.root, given)];
+  const above: Command[] = [];
+  let operands: readonly string[] = [];
+  let unknown = argv;
+  let [hasHelp, parseError]: [boolean, CommanderError | undefined] = [false, undefined];
+  for (;;) {
+    try {
+      const read = parser.parseOptions([...unknown]);
+      operands = [...operands, ...read.operands];
+      unknown = read.unknown;
+    } catch (thrown) {
+      if (!(thrown instanceof CommanderError)) throw thrown;
+      parseError = thrown;
+      break;
+    }
+    if (command === program.root) {
+      command = await loadTreeFor(program, operands[0]);
+      addVerbs(parser, command, given);
+    }
+    if (command.verbs.length > 0 && operands[0] === "help") {
+      operands = operands.slice(1);
+      hasHelp = true;
+    }
+    const [word] = operands;
+    const next = command.verbs.find((verb) => lastWord(verb) === word);
+    if (next === undefined) break;
+    above.push(command);
+    command = next;
+    parser = parser.commands.find((child) => child.name() === word) ?? parser;
+    operands = operands.slice(1);
+  }
+  const isWhole = hasHelp || given.has("help");
+  const help: ParsedArgv["help"] = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
+  const place = { command, above, given, operands, unknown, help };
+  return { ...place, check: () => validateWords(place, parser, parseError) };
+};
+
+/** The program with the noun that a word names; with all of them if it names none. */
+const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
+  const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
+  return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };
+};
+
+/** The parser of a command and those below it. What its options are given goes into `given`. */
+const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
+  const parser = new Parser(lastWord(command) || "rollcall").exitOverride();
+  parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
+  for (const [name, kind] of Object.entries(command.options)) {
+    // Which of both was typed makes a difference.
+    const flags = name === "help" ? ["-h", "--help"] : [formatFlags(name, kind)];
+    for (const option of flags.map((one) => new Option(one, kind.about).hideHelp(one === "-h"))) {
+      parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
+        given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
+        given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
+      });
+    }
+  }
+  for (const [name, kind] of Object.entries(command.args))
+    parser.addArgument(new Argument(formatArgument(name, kind, "...")));
+  addVerbs(parser, command, given);
+  return command.run === undefined ? parser : parser.action(() => undefined);
+};
+
+const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonly string[]>): void => {
+  for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
+};
+
+type ParsedWords = Omit<ParsedArgv, "check">;
+
+const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError | undefined): void => {
+  const { command, above, given, operands, unknown, help } = place;
+  const [word] = operands;
+  if (help !== undefined) {
+    if (word === undefined || command.verbs.length === 0) return;
+    const meant = findNearest(word, visibleVerbs(command).map(lastWord));
+    const near = meant === undefined ? undefined : `(Did you mean ${meant}?)`;
+    throw argumentsFailure(command, `unknown command '${word}'`, near);
+  }
+  if (given.has("version")) return;
+  if (wrong !== undefined) throw toArgumentsFailure(place, wrong);
+  if (command.run === undefined && operands.length + unknown.length === 0)
+    throw subcommandMissing({
+      command: formatInvocation(command),
+      verbs: command.verbs.map(lastWord),
+      help: shortHelp(command),
+    });
+  try {
+    parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
+  } catch (thrown) {
+    throw thrown instanceof CommanderError ? toArgumentsFailure(place, thrown) : thrown;
+  }
+  // Options of a command above may have no effect on this one.
+  const own = { ...command.options, ...command.above };
+  for (const parent of above.slice(1)) {
+    const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(own, name));
+    if (unknownOption !== undefined) throw argumentsFailure(command, `unknown option '--${unknownOption}'`);
+  }
+};
+
+/** The options that a command takes: its own, those of the command above it, and the global ones but `--version`. */
+export const listOptions = (command: Command, root: Command): Kinds => {
+  if (command.words === "") return root.options;
+  const { version: _, help, ...others } = root.options;
+  const own: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
+  const inherited = Object.entries(others).filter(([name]) => !Object.hasOwn(own, name));
+  return { ...own, ...Object.fromEntries(inherited) };
+};
+
+const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
+  invalidArguments({ text, suggestion, command: formatInvocation(command) });
+
+/** What commander ended with, as a failure. */
+const toArgumentsFailure = (place: ParsedWords, reason: CommanderError): Failure => {
+  const { command, above, unknown } = place;
+  if (reason.code === "commander.unknownOption") {
+    // What follows `--with-token=` may be a key, and is not printed.
+    const options = [...above, command].flatMap((one) => Object.entries(one.options));
+    const flags = options.flatMap(([name, { placeholder: value }]) => (value === undefined ? [`--${name}`] : []));
+    const valued = flags.find((name) => unknown.some((word) => word.startsWith(`${name}=`)));
+    if (valued !== undefined) return argumentsFailure(command, `${valued} takes no value`);
+  }
+  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
+  const elsewhere = reason.code === "commander.unknownCommand" ? suggestElsewhere(place) : undefined;
+  return argumentsFailure(command, text, elsewhere ?? near);
+};
+
+/** What people look for under another noun. */
+const commandAliases: ReadonlyMap<string, string> = new Map([
+  ...["calls", "call list", "call ls", "call calls"].map((words) => [words, "ledger calls"] as const),
+  ...["signin", "init"].map((words) => [words, "auth login"] as const),
+  ["whoami", "auth status"],
+]);
+
+/** The command that a word without its noun was meant for: `auth login` for `login`. */
+const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
+  const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => lastWord(verb) === word);
+  const only = below.length === 1 ? below[0]?.words : undefined;
+  const meant = commandAliases.get(`${command.words} ${word}`.trimStart()) ?? only;
+  return meant === undefined ? undefined : `(Did you mean ${meant}?)`;
+};
+
+/**
+ * Does what was typed. Resolves with the text that was asked for, laid out for so many columns, if it is a help or the version.
+ * @param start opens the context of the run, once the global options are known
+ * @throws Failure what the command ends with; `invalid-arguments`, `subcommand-missing`, `invalid-option-value`, `required-option-missing`
+ */
+export const runCommand = async (
+  program: Program,
+  typed: ParsedArgv,
+  start: (globals: GlobalValues) => Context,
+): Promise<((columns: number) => string) | undefined> => {
+  const { command, above, given, operands, help, check } = typed;
+  check();
+  if (help === "screen") return (columns) => shortHelp(command, columns);
+  if (help === "whole") return (columns) => fullHelp(command, above, columns);
+  if (given.has("version")) return () => `${version}\n`;
+  const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
+  const context = start(parseKinds(globalOptions, options));
+  const names = Object.keys(command.args);
+  const args = parseKinds(command.args, {
+    typed: (name) => {
+      const at = names.indexOf(name);
+      return operands.slice(at, command.args[name]?.repeatable === true ? undefined : at + 1);
+    },
+    nameOf: (name) => `<${name}>`,
+  });
+  const own = parseKinds({ ...command.options, ...command.above }, options);
+  await command.run?.(context, { ...args, ...own }, program);
+  return undefined;
+};

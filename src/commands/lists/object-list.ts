@@ -1,0 +1,50 @@
+/** Lists of objects that rollcall makes: the rows of a table are the objects of the document, and its columns are their keys. */
+import { type Column, type Mark, printList, type Screen } from "../../output/index.ts";
+
+/** How a key is shown. */
+interface KeyDisplay<Row> {
+  readonly rank: number;
+  /** Default: the key. */
+  readonly heading?: string;
+  readonly align?: "right" | "decimal";
+  /** Default: the value, a list with commas. */
+  readonly text?: (row: Row) => string | null | undefined;
+  readonly mark?: ((row: Row) => Mark | undefined) | undefined;
+}
+
+/** The columns of some keys; a number is the rank of one that needs nothing else. */
+type KeyColumns<Row> = { readonly [Key in keyof Row & string]?: number | KeyDisplay<Row> };
+
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);
+
+/** The columns of keys. */
+export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
+  Object.entries<number | KeyDisplay<Row> | undefined>(keys).flatMap(([name, shown]) => {
+    if (shown === undefined) return [];
+    const { text, heading = name, mark, ...own } = typeof shown === "number" ? { rank: shown } : shown;
+    const value = (row: Row): unknown => Reflect.get(row, name);
+    const cell = (row: Row): string => (text === undefined ? textOf(value(row)) : (text(row) ?? ""));
+    return [{ name, heading, ...own, ...(mark === undefined ? {} : { mark }), cell, value }];
+  });
+
+/** Prints rows: in JSON, they are under `member`, after the other keys of the document. */
+export const printObjects = async <Row extends object>(
+  screen: Screen,
+  {
+    member,
+    rows,
+    others = {},
+    columns,
+  }: {
+    readonly member: string;
+    readonly rows: readonly Row[];
+    readonly others?: object;
+    readonly columns: KeyColumns<NoInfer<Row>>;
+  },
+): Promise<void> =>
+  await printList<Row>(screen, {
+    columns: keyColumns<Row>(columns),
+    rows,
+    wire: { bytes: Buffer.from(JSON.stringify({ ...others, [member]: rows })), member },
+  });

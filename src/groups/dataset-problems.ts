@@ -1,0 +1,397 @@
+/** Reports what only the whole input shows: groups without signal or in doubt, outliers, lags, duplicates. */
+import { hash } from "node:crypto";
+import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
+import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
+import { formatLine, type Path } from "../check/rules/positions.ts";
+import { readRange } from "../input/index.ts";
+import { getMember, isObject, parseJson } from "../json/walk.ts";
+import { findPart, findTrajectorySpans, readPartValue, recheckBytes } from "./group-bytes.ts";
+import {
+  rewardTolerance,
+  withChoice,
+  withLogprobs,
+  withoutChoice,
+  withoutLogprobs,
+  withoutTools,
+  withTools,
+} from "./metrics/metrics.ts";
+import { countWeights, quantile, type RewardExtremes, toWeights } from "./metrics/sketch.ts";
+import { findBounds } from "./metrics/sums.ts";
+import { type Column, DigestTable } from "./parts/column.ts";
+import type { UnsortedPart } from "./parts/groups.ts";
+import type { Parts } from "./parts/parts.ts";
+import {
+  type IndexedGroups,
+  locateGroup,
+  locateIfKept,
+  locatePart,
+  openOrderedLocator,
+  reportGroup,
+} from "./positions.ts";
+
+interface DatasetComparison {
+  readonly outliers: readonly RewardOutliers[];
+  readonly signal?: AbortSignal;
+}
+
+/** Reports what is wrong with groups as wholes; an error makes the group invalid. @throws the signal's reason */
+export const reportGroupProblems = async (read: IndexedGroups, comparison: DatasetComparison): Promise<void> => {
+  const { groups } = read;
+  const report = openGroupReporter(read);
+  for (let group = 0; group < groups.count; group++) {
+    // Hardly ever is there something to report: a million groups are not waited for.
+    const isUnusual =
+      groups.trajectoriesOf(group) === 1 || hasZeroVariance(read, group) || bareGroupVersions(read, group).length > 0;
+    if (isUnusual && groups.isValid(group)) await report(group);
+  }
+  await reportDatasetProblems(read, comparison);
+};
+
+/** Reports what is wrong with groups compared with the others. @throws the signal's reason */
+export const reportDatasetProblems = async (
+  read: IndexedGroups,
+  { outliers: outside, signal }: DatasetComparison,
+): Promise<void> => {
+  await reportStaleGroups(read);
+  for (const far of outside) await reportOutliers(read, far);
+  await reportMissingFeatures(read);
+  await reportDuplicates(read, signal);
+};
+
+export const openGroupReporter = (read: IndexedGroups): ((group: number) => Promise<void>) => {
+  let key: Promise<string | undefined> | undefined;
+  return async (group) => {
+    const trajectories = read.groups.trajectoriesOf(group);
+    if (trajectories === 1) {
+      // The file may change meanwhile: then no key is named.
+      key ??= findSharedKey(read).catch(() => undefined);
+      await reportGroup(read, "single-trajectory-group", { data: { key: await key }, group });
+    } else if (hasZeroVariance(read, group))
+      await reportGroup(read, "zero-variance-group", { data: { trajectories }, group });
+    const { least, most } = findBounds(bareGroupVersions(read, group));
+    if (least < most) await reportGroup(read, "mixed-policy-versions", { data: { least, most }, group });
+  };
+};
+
+/** Groups of one that are looked at for a key that repeats. */
+const maxCheckedGroups = 64;
+
+/** A key that would group trajectories that are alone in their groups: several of the first have the same value. */
+const findSharedKey = async (read: IndexedGroups): Promise<string | undefined> => {
+  const { groups } = read;
+  const values = new Map<string, string[]>();
+  for (let group = 0, looked = 0; group < groups.count && looked < maxCheckedGroups; group++) {
+    if (groups.trajectoriesOf(group) !== 1) continue;
+    looked++;
+    const own = findPart(read, groups.firstOf(group));
+    if (own?.part.kind !== "trajectory" || !own.part.valid) continue;
+    for (const { name, text } of findGroupKeys(await readPartValue(own.source, own.part))) {
+      values.set(name, [...(values.get(name) ?? []), text]);
+    }
+  }
+  const fit = [...values].filter(([, texts]) => {
+    const different = new Set(texts).size;
+    // A value that all of them share names the task, not the prompt.
+    return different > 1 && different < texts.length;
+  });
+  return fit.map(([name]) => name).sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
+};
+
+/** The policy versions that a group's parts name. */
+const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number): readonly number[] => {
+  const { version } = parts.columns;
+  if (version.hasOnlyDefaults) return [];
+  return groups.partsOf(group).flatMap((at) => (Number.isNaN(version.at(at)) ? [] : version.at(at)));
+};
+
+/** The same of a group that is not on one line: those of the others were compared when the line was read. */
+const bareGroupVersions = (read: IndexedGroups, group: number): readonly number[] =>
+  read.groups.isBare(group) ? listVersions(read, group) : [];
+
+const reportStaleGroups = async (read: IndexedGroups): Promise<void> => {
+  const { found, groups } = read;
+  const { columns } = found.parts;
+  if (columns.version.hasOnlyDefaults) return;
+  let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const first = groups.firstOf(group);
+    const source = columns.source.at(first);
+    if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
+    // Minus infinity if it names none.
+    const version = findBounds(listVersions(read, group)).most;
+    if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
+    else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
+      const data = { version, newest: newest.version, line: newest.line };
+      await reportGroup(read, "stale-policy", { data, group });
+    }
+  }
+};
+
+/** True if the rewards of a group are all equal. */
+export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number): boolean => {
+  const first = groups.firstOf(group);
+  if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
+  const { least, most } = findBounds(groups.rewardsOf(group));
+  return most - least <= rewardTolerance;
+};
+
+/** True if no trajectory of a group has a sampled turn, but others do: what all of them lack is reported once. */
+export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
+  tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
+
+/** Reports parts that are not adjacent to their groups. */
+export const reportUnsortedParts = async (read: IndexedGroups, scattered: readonly UnsortedPart[]): Promise<void> => {
+  const { parts, problems } = read.found;
+  for (const { part, first, key } of scattered) {
+    const data = { id: key, line: parts.columns.line.at(first) };
+    const spot = await locateIfKept(read, { rule: "group-scattered", part, path: () => ["group_id"] });
+    problems.report("group-scattered", data, () => spot);
+  }
+};
+
+/** Reports groups that a line may belong to which can't be read: they are invalid, since they may not be whole. */
+export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean): Promise<void> => {
+  const { found, groups, sources } = read;
+  const { parts } = found;
+  if (!parts.has("unreadable")) return;
+  const doubtful = findAmbiguousGroups(parts.count, {
+    mayBeApart: byKey,
+    standingAt: (at) => {
+      const group = groups.groupOf(at);
+      return {
+        scope: byKey ? 0 : parts.columns.source.at(at),
+        group: groups.isKeyed(group) ? group : undefined,
+        isUnknown: parts.kindOf(at) === "unreadable",
+      };
+    },
+  });
+  for (const [group, at] of doubtful) {
+    const line = parts.columns.line.at(at);
+    const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
+    const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
+    await reportGroup(read, "ambiguous-group", { data: { place }, group });
+  }
+};
+
+/** Rewards that a file must have before one of them can be far outside the others. */
+const minRewards = 10;
+
+/** How many times the usual distance from the median is far outside. */
+const outlierFactor = 30;
+
+/** Share of the rewards that can be far outside: more of them are no exception. */
+const maxOutlierShare = 0.01;
+
+/** Which rewards of a source are far outside the others: the distance from the median that is far, and both ends. */
+export interface RewardOutliers {
+  readonly median: number;
+  readonly distance: number;
+  readonly extremes: RewardExtremes;
+}
+
+/** What is far outside in a source; nothing if too few rewards say what is usual. */
+export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtremes }): readonly RewardOutliers[] => {
+  const weights = toWeights(extremes.rewards);
+  const total = countWeights(weights);
+  if (total < minRewards) return [];
+  const median = quantile(weights, 0.5);
+  const distances = weights
+    .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
+    .sort((a, b) => a.value - b.value);
+  // If most rewards are the same, the usual distance is that of the others.
+  const others = distances.filter(({ value }) => value > 0);
+  const distance = (quantile(distances, 0.5) || quantile(others, 0.5)) * outlierFactor;
+  const outside = countWeights(others.filter(({ value }) => value > distance));
+  return outside === 0 || outside > total * maxOutlierShare + 1 ? [] : [{ median, distance, extremes }];
+};
+
+const reportOutliers = async (read: IndexedGroups, { median, distance, extremes }: RewardOutliers): Promise<void> => {
+  const { found, groups } = read;
+  // Of few rewards, one can be at both ends.
+  const below = extremes.smallest.filter(({ reward }) => reward < median);
+  const above = extremes.largest.filter(({ reward }) => reward > median);
+  for (const { reward, part, trajectory } of [...below, ...above]) {
+    const group = groups.groupOf(part);
+    if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
+    const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
+    await reportGroup(read, "reward-outlier", { data: { reward, median }, group, part, path });
+  }
+};
+
+/** A rule, what it looks for in bits, and the path in a trajectory of what lacks it. */
+interface MissingFeature {
+  readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
+  readonly has: number;
+  readonly lacks: number;
+  readonly pathIn: (trajectory: Buffer) => Path;
+}
+
+/** The path of the first choice without logprobs. */
+const findMissingLogprobs = (trajectory: Buffer): Path => {
+  const turns = getMember(parseJson(trajectory.toString("utf8"))?.value, "messages_and_choices");
+  const isUnscored = (entry: unknown): boolean =>
+    isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
+  return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
+};
+
+const missingFeatures: readonly MissingFeature[] = [
+  { rule: "no-sampled-turns", has: withChoice, lacks: withoutChoice, pathIn: () => ["messages_and_choices"] },
+  { rule: "missing-logprobs", has: withLogprobs, lacks: withoutLogprobs, pathIn: findMissingLogprobs },
+  { rule: "missing-tools", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
+];
+
+/** Reports trajectories without a choice, without logprobs or without tools: once what all lack, else each. */
+const reportMissingFeatures = async (read: IndexedGroups): Promise<void> => {
+  const { source, training } = read.found.parts.columns;
+  // What the trajectories of all files, and of each, have to train on, and what they lack.
+  let all = 0;
+  const byFile = new Uint8Array(read.sources.length);
+  for (let at = 0; at < training.length; at++) {
+    const file = source.at(at);
+    all |= training.at(at);
+    byFile[file] = (byFile[file] ?? 0) | training.at(at);
+  }
+  for (const lack of missingFeatures)
+    if ((all & lack.lacks) !== 0) await reportMissingFeature(read, lack, { all, byFile });
+};
+
+const reportMissingFeature = async (
+  read: IndexedGroups,
+  lack: MissingFeature,
+  { all, byFile }: { readonly all: number; readonly byFile: Uint8Array },
+): Promise<void> => {
+  const { found, groups } = read;
+  const { parts, problems } = found;
+  const { strict, allowed } = problems.strictness;
+  const { rule } = lack;
+  if (allowed.has(rule)) return;
+  const hasNone = (bits: number): boolean => (bits & lack.has) === 0;
+  const isOfAll = hasNone(all);
+  let told: number | undefined;
+  for (let at = 0; at < parts.count; at++) {
+    if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
+    const file = parts.columns.source.at(at);
+    const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
+    // As errors they are told of each file: a report calls none valid that has one.
+    if (!isOfFile || told === undefined || ((strict || !isOfAll) && told !== file)) {
+      const spot = await locateIfKept(read, { rule, part: at, path: () => locateMissingFeature(read, at, lack) });
+      problems.report(rule, { all: isOfFile }, () => spot);
+    }
+    told = file;
+    if (isOfAll) {
+      // As an error it is no group's own: to leave some out helps nothing.
+      problems.breakWholeInput(rule);
+      if (!strict) return;
+    } else if (strict) groups.reject(groups.groupOf(at));
+  }
+};
+
+/** A thousand parts may be looked at: longer ones would take minutes. */
+const maxSearchedBytes = 2 ** 20;
+
+/** Path in a part of what lacks something; that of the part itself if it is too long to be looked for again. */
+const locateMissingFeature = async (read: IndexedGroups, position: number, lack: MissingFeature): Promise<Path> => {
+  const own = findPart(read, position);
+  if (own === undefined || own.part.length > maxSearchedBytes) return [];
+  try {
+    const bytes = await readRange(own.source.bytes, own.part);
+    for (const [at, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
+      const trajectory = bytes.subarray(start, end);
+      const { parts } = recheckBytes(trajectory, read.found);
+      if ((parts.columns.training.at(0) & lack.lacks) === 0) continue;
+      return [...(own.part.kind === "group" ? ["trajectories", at] : []), ...lack.pathIn(trajectory)];
+    }
+  } catch {
+    // The file changed meanwhile: what can no longer be found is not looked at.
+  }
+  return [];
+};
+
+/** Bytes that are read again at most to tell trajectories apart that have the same fingerprint. */
+const maxReread = 2 ** 26;
+
+/** A trajectory: its part, and its position in the part. */
+interface TrajectoryPosition {
+  readonly part: number;
+  readonly at: number;
+}
+
+/** Reports trajectories that come twice: equal fingerprints, then equal bytes. @throws the signal's reason */
+const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Promise<void> => {
+  const { groups, found } = read;
+  const { parts } = found;
+  const inOrder = { ...read, find: openOrderedLocator() };
+  const pathOf = ({ part, at }: TrajectoryPosition): Path =>
+    parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+  const firsts = new Map<string, TrajectoryPosition>();
+  let bytesRead = 0;
+  let digests: { readonly part: number; readonly all: readonly string[] } | undefined;
+  for (const again of findRepeatedTrajectories(parts)) {
+    const { part, at } = again;
+    const group = groups.groupOf(part);
+    if (!groups.isValid(group)) continue;
+    if (digests?.part !== part) {
+      signal?.throwIfAborted();
+      bytesRead += parts.columns.length.at(part);
+      if (bytesRead > maxReread) return;
+      // If the file changed meanwhile, none of it comes twice.
+      digests = { part, all: await readDigests(read, part).catch(() => []) };
+    }
+    const digest = digests.all[at];
+    const first = digest === undefined ? undefined : firsts.get(digest);
+    if (first !== undefined) {
+      const place = [formatLine(locatePart(read, first.part)), pathOf(first).join(".")].filter((text) => text !== "");
+      const data = { place: place.join(", ") };
+      await reportGroup(inOrder, "duplicate-trajectory", { data, group, part, path: pathOf(again) });
+    } else if (digest !== undefined) firsts.set(digest, again);
+  }
+};
+
+/** Trajectories with a fingerprint that another one has too, in their order. */
+function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, void> {
+  const { fingerprints: prints } = parts;
+  const repeated = findRepeatedNumbers(prints);
+  let first = 0;
+  for (let part = 0; repeated.size > 0 && part < parts.count; part++) {
+    const count = parts.columns.trajectories.at(part);
+    for (let at = 0; at < count; at++) if (repeated.has(prints.at(first + at))) yield { part, at };
+    first += count;
+  }
+}
+
+/** Numbers that occur more than once, and are not 0. A hash table, half empty, is filled faster than they are sorted. */
+const findRepeatedNumbers = (prints: Column): ReadonlySet<number> => {
+  const repeated = new Set<number>();
+  const bits = 33 - Math.clz32(prints.length);
+  const slots = new Uint32Array(2 ** bits);
+  for (let at = 0; at < prints.length; at++) {
+    const print = prints.at(at);
+    let slot = Math.imul(print, 0x9e3779b1) >>> (32 - bits);
+    while (slots[slot] !== 0 && slots[slot] !== print) slot = (slot + 1) & (slots.length - 1);
+    if (slots[slot] === print && print !== 0) repeated.add(print);
+    slots[slot] = print;
+  }
+  return repeated;
+};
+
+const readDigests = async (read: IndexedGroups, position: number): Promise<readonly string[]> => {
+  const own = findPart(read, position);
+  if (own === undefined) return [];
+  const bytes = await readRange(own.source.bytes, own.part);
+  return findTrajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
+};
+
+/** Reports groups of a reading that are, byte for byte, groups of another. */
+export const reportSplitLeaks = async (read: IndexedGroups, other: IndexedGroups): Promise<void> => {
+  const theirs = other.groups.digests();
+  const table = new DigestTable(theirs, theirs.count);
+  // Of equal groups there the last one is named.
+  for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
+  const ours = read.groups.digests();
+  for (let group = 0; group < ours.count; group++) {
+    const same = table.find(ours.at(group));
+    if (same === undefined) continue;
+    await reportGroup(read, "split-leak", { data: { place: formatLine(locateGroup(other, same)) }, group });
+  }
+};

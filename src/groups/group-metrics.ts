@@ -1,0 +1,74 @@
+/** The metrics of groups as wholes: added with the last trajectory, taken back if a group is invalid or refused. */
+import { inputChanged } from "../input/index.ts";
+import { hasZeroVariance } from "./dataset-problems.ts";
+import { listParts, readSourceRange, recheckBytes } from "./group-bytes.ts";
+import { median, newSketch, sketchDeviation, toWeights } from "./metrics/sketch.ts";
+import type { IndexedGroups } from "./positions.ts";
+
+/** Adds the facts about groups as wholes, and takes back invalid trajectories. @throws Failure `input-changed` */
+export const finalizeGroups = async (read: IndexedGroups): Promise<void> => {
+  const { groups } = read;
+  for (let group = 0; group < groups.count; group++) {
+    // A valid group on a line was closed when it was read.
+    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+  }
+};
+
+export const finalizeGroup = async (read: IndexedGroups, group: number): Promise<void> => {
+  if (read.groups.isValid(group)) finalizeBareGroup(read, group, 1);
+  else await subtractParts(read, group);
+};
+
+/** Takes groups back that are part of the metrics, and that the service refused. @throws Failure `input-changed` */
+export const subtractFromMetrics = async (read: IndexedGroups, refused: readonly number[]): Promise<void> => {
+  for (const group of refused) {
+    await subtractParts(read, group);
+    finalizeBareGroup(read, group, -1);
+  }
+};
+
+/** Closes a group whose trajectories are parts of their own, or opens it again. */
+const finalizeBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
+  if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
+};
+
+/** Takes back what the valid parts of a group added when they were read. */
+const subtractParts = async (read: IndexedGroups, group: number): Promise<void> => {
+  for (const { source, part } of listParts(read, group)) {
+    if (!part.valid) continue;
+    const again = recheckBytes(await readSourceRange(source, part), read.found);
+    if (!again.parts.isValid(0)) throw inputChanged(source.name);
+    read.found.tally.subtract(again.tally);
+  }
+};
+
+/** A distribution: values in their order, and how often each came. */
+const toDistribution = (sketch = newSketch()) => {
+  const weights = toWeights(sketch);
+  const { count, least, most, mean } = sketch;
+  return { count, least, most, mean, spread: sketchDeviation(sketch), median: median(weights), weights };
+};
+
+/** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
+export const collectDistributions = (read: IndexedGroups) => {
+  const { groups, found } = read;
+  const { reward, turns, characters, byName, sampled } = found.tally;
+  const counts = { withSignal: 0, of: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    counts.of++;
+    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(read, group)) counts.withSignal++;
+  }
+  return {
+    rewards: toDistribution(reward.sketch),
+    groups: counts,
+    sampled: { ...sampled, of: turns.count },
+    lengths: [
+      { name: "turns", distribution: toDistribution(turns) },
+      { name: "characters", distribution: toDistribution(characters) },
+    ],
+    metrics: [...byName]
+      .flatMap(([name, { sketch }]) => (sketch === undefined ? [] : [{ name, distribution: toDistribution(sketch) }]))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+};

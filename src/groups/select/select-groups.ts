@@ -1,0 +1,284 @@
+/** Decides which groups and trajectories are kept: by CEL, rewards, chance or shard. Finds groups for a page. */
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { Environment, EvaluationError } from "@marcbachmann/cel-js";
+import { formatLine } from "../../check/rules/positions.ts";
+import { inputChanged } from "../../input/index.ts";
+import { listSpellings } from "../../json/spellings.ts";
+import { elementsOf, memberAt, readRoot } from "../../json/table.ts";
+import { getMember, isObject, type JsonObject } from "../../json/walk.ts";
+import { invalidFilter } from "../failures.ts";
+import { findPart, listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
+import { computeMoments } from "../metrics/sums.ts";
+import { type IndexedGroups, locateGroup } from "../positions.ts";
+import type { Dataset, FilteredOut } from "../read-dataset.ts";
+
+/** What is wanted of an input; all of it if nothing is given. */
+export interface Selection {
+  /** An expression that is true of the trajectories that are wanted. */
+  readonly where?: string | undefined;
+  /** How many trajectories of each group, those with the highest rewards. */
+  readonly best?: number | undefined;
+  /** How many groups; the seed decides which. */
+  readonly sample?: number | undefined;
+  readonly seed: string;
+  /** One of how many parts, from 1, that groups fall into by their digests: each group is in exactly one. */
+  readonly shard?: { readonly part: number; readonly of: number } | undefined;
+}
+
+/** What is kept of the groups of a reading. */
+export interface SelectedGroups {
+  /** Numbers of the groups that are kept. Invalid groups are kept, and stay invalid. */
+  readonly kept: readonly number[];
+  /** Positions of the trajectories that are kept of each group that loses some. */
+  readonly partial: ReadonlyMap<number, readonly number[]>;
+  /** What is left out, by the option that does it. */
+  readonly filteredOut: FilteredOut;
+}
+
+/** Bytes of a digest that decide the shard of its group: as many as a number holds exactly. */
+const shardHashBytes = 6;
+
+/** Selects groups. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+export const selectGroups = async (
+  reading: Dataset,
+  choosing: Selection,
+  signal: AbortSignal,
+): Promise<SelectedGroups> => {
+  const { groups } = reading;
+  const { where, best, shard } = choosing;
+  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
+  const leftOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
+    Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
+  const leave = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
+    const left = leftOut[by];
+    if (left === undefined) return;
+    left.trajectories += trajectories;
+    left.groups += whole;
+  };
+  const sampled = drawSample(reading, choosing);
+  const isOfShard = (group: number): boolean =>
+    shard === undefined ||
+    Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
+  const see = where === undefined && best === undefined ? undefined : openFilter(reading, where);
+  const kept: number[] = [];
+  const cut = new Map<number, readonly number[]>();
+  for (let group = 0; group < groups.count; group++) {
+    signal.throwIfAborted();
+    const count = groups.trajectoriesOf(group);
+    const isSampled = sampled?.has(group) !== false;
+    if (!groups.isValid(group)) kept.push(group);
+    else if (!isSampled || !isOfShard(group)) leave(isSampled ? "shard" : "sample", count, 1);
+    else if (see === undefined) kept.push(group);
+    else {
+      const { trajectories, isWanted } = await see(group);
+      const wanted = trajectories.map((_, at) => at).filter(isWanted);
+      leave("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
+      const byReward = wanted.toSorted((a, b) => getReward(trajectories[b]) - getReward(trajectories[a]) || a - b);
+      const positions = byReward.slice(0, best).sort((a, b) => a - b);
+      leave("best", wanted.length - positions.length, 0);
+      if (positions.length > 0 || count === 0) kept.push(group);
+      if (positions.length > 0 && positions.length < count) cut.set(group, positions);
+    }
+  }
+  return { kept, partial: cut, filteredOut: leftOut };
+};
+
+/** Groups that chance chooses: those whose digests come first with the seed, at any position. */
+const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlySet<number> | undefined => {
+  if (sample === undefined) return undefined;
+  const drawn = Array.from({ length: groups.count }, (_, group) => group)
+    .filter((group) => groups.isValid(group))
+    .map((group) => {
+      const lot = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
+      return { group, lot };
+    });
+  const first = drawn.sort((a, b) => (a.lot < b.lot ? -1 : a.lot > b.lot ? 1 : a.group - b.group)).slice(0, sample);
+  return new Set(first.map(({ group }) => group));
+};
+
+/** What is looked for: a case-sensitive substring, or CEL that is true for one of a group's trajectories. */
+export interface SearchQuery {
+  readonly text?: string | undefined;
+  readonly where?: string | undefined;
+}
+
+/** How a search reports: each group that was found, in their order, and a share from 0 to 1. */
+interface SearchOptions {
+  readonly signal: AbortSignal;
+  readonly knownRewards: KnownRewards;
+  /** May be called more than once for a group with several parts. */
+  onFound(group: number): void;
+  onProgress(share: number): void;
+}
+
+/** Trajectories, and bytes, that are searched before others get their turn. */
+const trajectoriesAtOnce = 100;
+const bytesAtOnce = 2 ** 22;
+
+/** Searches all groups. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+export const searchGroups = async (
+  reading: IndexedGroups,
+  { text = "", where }: SearchQuery,
+  { signal, knownRewards: rewardsKnown, onFound: found, onProgress: progress }: SearchOptions,
+): Promise<void> => {
+  const { groups } = reading;
+  const { parts } = reading.found;
+  if (text === "" && where === undefined) return;
+  const see = where === undefined ? undefined : openFilter(reading, where, rewardsKnown);
+  const isWanted = async (group: number): Promise<boolean> => {
+    if (see === undefined) return true;
+    if (!groups.isValid(group)) return false;
+    const { trajectories, isWanted } = await see(group);
+    return trajectories.some((_, at) => isWanted(at));
+  };
+  const hasText = openTextSearch(reading, text);
+  for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
+    trajectories += parts.columns.trajectories.at(at);
+    bytes += parts.columns.length.at(at);
+    if (trajectories >= trajectoriesAtOnce || bytes >= bytesAtOnce) {
+      [trajectories, bytes] = [0, 0];
+      progress(at / parts.count);
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    const group = groups.groupOf(at);
+    // A text is looked for in each part, and an expression is about all of them.
+    const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
+    if (isCandidate && (await isWanted(group))) found(group);
+  }
+};
+
+/** Opens the search for a text in parts, one after the other. */
+const openTextSearch = (reading: IndexedGroups, text: string): ((part: number) => Promise<boolean>) => {
+  const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
+  const window = new ReadWindow();
+  return async (position) => {
+    const own = findPart(reading, position);
+    if (own === undefined) return false;
+    const bytes = await window.read(own.source, own.part.start, own.part.length);
+    if (bytes.length < own.part.length) throw inputChanged(own.source.name);
+    return needles.some((needle) => bytes.includes(needle));
+  };
+};
+
+/** Facts about a group that an expression sees; its number is from 1. */
+type GroupFacts = Readonly<
+  Record<"number" | "size" | "exceptions" | "reward_mean" | "reward_std_dev" | "reward_min" | "reward_max", number>
+>;
+
+/** Fields of a trajectory that an expression sees: those that are empty if absent, and those that are null. */
+const listFields = ["tools", "metrics", "metadata", "logs"] as const;
+const plainFields = ["start_time", "initial_policy_version", "final_policy_version"] as const;
+
+/** An expression over one trajectory; asks for its place to report an error. @throws Failure `invalid-filter` */
+type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
+
+/** Parses an expression. @throws Failure `invalid-filter` */
+export const parseFilter = (text: string): TrajectoryFilter => {
+  const tried = <Result>(run: () => Result, place?: () => string): Result => {
+    try {
+      return run();
+    } catch (thrown) {
+      const [wrong = ""] = (thrown instanceof Error ? thrown.message : "it can't be evaluated").split("\n", 1);
+      throw invalidFilter(text, wrong, place?.());
+    }
+  };
+  const environment = new Environment({ limits: { maxDepth: 100 } });
+  for (const name of ["reward", "messages", "group", ...listFields, ...plainFields]) {
+    environment.registerVariable(name, "dyn");
+  }
+  const expression = tried(() => {
+    const parsed = environment.parse(text);
+    const { valid, error } = parsed.check();
+    if (!valid) throw error;
+    return parsed;
+  });
+  return (trajectory, group, place) =>
+    tried(() => {
+      const value: unknown = expression(toVariables(trajectory, group));
+      if (typeof value === "boolean") return value;
+      throw new EvaluationError("it gives no true or false");
+    }, place);
+};
+
+const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
+  const turns = getMember(trajectory, "messages_and_choices");
+  return {
+    reward: trajectory.reward,
+    // A choice is seen as the message that was sampled.
+    messages: Array.isArray(turns) ? turns.map((one) => (isObject(getMember(one, "message")) ? one.message : one)) : [],
+    tools: trajectory.tools ?? [],
+    metrics: trajectory.metrics ?? {},
+    metadata: trajectory.metadata ?? {},
+    logs: trajectory.logs ?? [],
+    group,
+    ...Object.fromEntries(plainFields.map((name) => [name, trajectory[name] ?? null])),
+  };
+};
+
+/** The rewards of a group if they are known already. */
+export type KnownRewards = (group: number) => Float64Array | undefined;
+
+/** What is seen of a group: of its trajectories the members that the expression names. */
+interface FilteredGroup {
+  readonly trajectories: readonly JsonObject[];
+  /** True if the expression is true of the trajectory at a position. @throws Failure `invalid-filter` */
+  readonly isWanted: (at: number) => boolean;
+}
+
+/** Matches what an expression says of a group if it may be about its exceptions. */
+const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
+
+/**
+ * Opens an expression over the valid groups of a reading, one after the other; without one, all are wanted.
+ * @throws Failure `invalid-filter`; the function: `input-changed`
+ */
+const openFilter = (
+  reading: IndexedGroups,
+  where: string | undefined,
+  rewardsKnown: KnownRewards = () => undefined,
+): ((group: number) => Promise<FilteredGroup>) => {
+  const isTrue = where === undefined ? undefined : parseFilter(where);
+  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where ?? "");
+  const named = [...listFields, ...plainFields].filter(isNamed);
+  const members = [...named, ...(isNamed("messages") ? ["messages_and_choices"] : [])];
+  const needsExceptions = mentionsExceptions.test(where ?? "");
+  const window = new ReadWindow();
+  const read = async (group: number) => {
+    const known = members.length > 0 || needsExceptions ? undefined : rewardsKnown(group);
+    if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
+    const trajectories: JsonObject[] = [];
+    let exceptions = 0;
+    for (const own of listParts(reading, group)) {
+      const bytes = await window.readPart(own);
+      for (const one of listTrajectories(bytes, own.part)) trajectories.push(pickMembers(one, [...members, "reward"]));
+      if (needsExceptions && own.part.kind === "group") {
+        exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
+      }
+    }
+    return { trajectories, exceptions };
+  };
+  return async (group) => {
+    const { trajectories, exceptions } = await read(group);
+    if (isTrue === undefined) return { trajectories, isWanted: () => true };
+    const { mean, deviation, least, most } = computeMoments(trajectories.map(getReward).filter(Number.isFinite));
+    const facts = {
+      number: group + 1,
+      size: trajectories.length,
+      exceptions,
+      reward_mean: mean,
+      reward_std_dev: deviation,
+      reward_min: least,
+      reward_max: most,
+    };
+    const place = () => formatLine(locateGroup(reading, group));
+    return { trajectories, isWanted: (at) => isTrue(trajectories[at] ?? {}, facts, place) };
+  };
+};
+
+/** A trajectory's reward; less than all others if it has none. */
+const getReward = (trajectory: JsonObject | undefined): number => {
+  const reward = trajectory?.reward;
+  return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;
+};

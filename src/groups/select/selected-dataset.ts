@@ -1,0 +1,238 @@
+/** Makes a reading of what is kept: sources whose lines are composed of parts of the inputs when they are read. */
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { Problems } from "../../check/rules/problems.ts";
+import type { Host } from "../../host.ts";
+import { type Bytes, fileOf, type Origin, type Source, textOf } from "../../input/index.ts";
+import { replaceLineEnds } from "../../json/walk.ts";
+import { findPart, findTrajectorySpans, listParts, ReadWindow, readPartBytes } from "../group-bytes.ts";
+import { Column } from "../parts/column.ts";
+import { groupClosing, groupOpening } from "../parts/groups.ts";
+import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
+import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
+import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
+
+/** How a reading is made of what is wanted. */
+export interface SelectOptions extends Pick<ReadOptions, "judgement" | "onProgress"> {
+  readonly host: Pick<Host, "signal">;
+  readonly choosing: Selection;
+}
+
+/**
+ * Chooses among the groups of a reading, which is closed with the choice.
+ * @throws Failure `invalid-filter`, `input-changed`; the signal's reason
+ */
+export const selectDataset = async (
+  reading: Dataset,
+  { choosing, host: { signal }, judgement, onProgress }: SelectOptions,
+): Promise<Dataset> => {
+  const selection = await selectGroups(reading, choosing, signal);
+  const { kept, partial: cut, filteredOut: leftOut } = selection;
+  const { sources, lineOf } = await composeSources(reading, selection, signal);
+  const how = { groupBy: undefined, split: reading.split, splitNeeded: false };
+  const read = await readSources(sources, { ...how, judgement, signal, onProgress });
+  await requireGroupsUnchanged(reading, kept);
+  const { problems } = read;
+  await mapProblemsToSource(read);
+  const errors = new Problems(reading.problems.strictness);
+  errors.merge(reading.problems.toData("error"), 0);
+  await errors.relocate(async (problem) => {
+    const group = findProblemSubject(reading, problem)?.group;
+    return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
+  });
+  problems.merge(errors.toData(), 0);
+  const [firstCut = 0] = cut.keys();
+  if (cut.size > 0) problems.report("baseline-changed", { groups: cut.size }, () => locateGroup(reading, firstCut));
+  // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
+  if (kept.length === 0 && reading.groups.count > 0 && choosing.shard === undefined) {
+    const [only, ...more] = reading.sources;
+    const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
+    const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
+    problems.report("empty-selection", { by, groups: reading.groups.count }, () => place);
+  }
+  const { split, conversion, skippedFiles: others, ownKeys, found } = reading;
+  return {
+    ...{ ...read, split, conversion, skippedFiles: others, ownKeys, leftOut },
+    found: { ...read.found, shapes: found.shapes },
+    unreadable: countUnreadable(reading),
+    originalGroup: (group) => kept[group] ?? group,
+    close: reading.close,
+  };
+};
+
+/** @throws Failure `input-changed` if groups are not what they were: they were read again since */
+const requireGroupsUnchanged = async (reading: Dataset, kept: SelectedGroups["kept"]): Promise<void> => {
+  const window = new ReadWindow();
+  for (const group of kept) {
+    for (const part of reading.groups.isValid(group) ? listParts(reading, group) : []) await window.readPart(part);
+  }
+};
+
+/** Bytes of a line: of our own, or a range of a source, whose line ends become blanks. */
+type Piece = Buffer | { readonly source: Source; readonly start: number; readonly length: number };
+
+const comma = Buffer.from(",");
+const lineEnd = Buffer.from("\n");
+
+/** Stands for an invalid group, which is not read again. */
+const invalidLine = [Buffer.from("!"), lineEnd];
+
+/** The lines of a source: the group of each, in ascending order, and its offset. */
+interface ComposedLines {
+  readonly groups: Column;
+  readonly starts: Column;
+  size: number;
+}
+
+/** Makes a source of each one in which groups begin that are kept: a line for each of them. */
+const composeSources = async (reading: Dataset, { kept, partial: cut }: SelectedGroups, signal: AbortSignal) => {
+  const { groups, found } = reading;
+  const all = reading.sources.map((source) => {
+    const lines: ComposedLines = { groups: new Column("u32"), starts: new Column("f64"), size: 0 };
+    return { source, lines };
+  });
+  const composedOf = (group: number) => all[found.parts.columns.source.at(groups.firstOf(group))];
+  const window = new ReadWindow();
+  const piecesOf = openPieceReader(reading, cut, window);
+  for (const group of kept) {
+    signal.throwIfAborted();
+    const lines = composedOf(group)?.lines;
+    // What has to be read for its pieces is read here, so that others get their turn.
+    for (const part of cut.has(group) ? listParts(reading, group) : []) await window.readPart(part);
+    lines?.groups.push(group);
+    lines?.starts.push(lines.size);
+    if (lines !== undefined) lines.size += piecesOf(group).reduce((size, { length }) => size + length, 0);
+  }
+  return {
+    sources: all.flatMap(({ source, lines }): readonly Source[] => {
+      if (lines.size === 0) return [];
+      return [{ ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(reading, { source, lines, cut }) }];
+    }),
+    /** The line of a group. */
+    lineOf: (group: number): string => {
+      const { source, lines } = composedOf(group) ?? {};
+      return `${source?.name}:${lines === undefined ? 0 : findLastUpTo(lines.groups, group) + 1}`;
+    },
+  };
+};
+
+const readPiece = (piece: Piece, window: ReadWindow): Buffer =>
+  Buffer.isBuffer(piece) ? piece : window.readNow(piece.source, piece.start, piece.length);
+
+/** Opens what gives the pieces of a group's line. A line that loses trajectories is read for it. */
+const openPieceReader = (reading: Dataset, cut: SelectedGroups["partial"], window: ReadWindow) => {
+  const { groups } = reading;
+  const joined = (pieces: readonly Piece[]): readonly Piece[] =>
+    pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
+  return (group: number): readonly Piece[] => {
+    if (!groups.isValid(group)) return invalidLine;
+    const positions = cut.get(group);
+    const parts = listParts(reading, group);
+    const ranges = parts.map(({ source, part: { start, length } }) => ({ source, start, length }));
+    const [whole] = ranges;
+    if (groups.isBare(group) || whole === undefined) {
+      const own = positions?.flatMap((at) => ranges[at] ?? []) ?? ranges;
+      return [groupOpening, ...joined(own), groupClosing, lineEnd];
+    }
+    if (positions === undefined) return [whole, lineEnd];
+    const spans = findTrajectorySpans(readPiece(whole, window), { kind: "group" });
+    const rangeOf = (from = 0, to = 0) => ({ ...whole, start: whole.start + from, length: Math.max(0, to - from) });
+    return [
+      rangeOf(0, spans[0]?.start),
+      ...joined(positions.map((at) => rangeOf(spans[at]?.start, spans[at]?.end))),
+      rangeOf(spans.at(-1)?.end, whole.length),
+      lineEnd,
+    ];
+  };
+};
+
+/** The bytes of lines, which are read piece by piece from where they are. */
+const openLines = ({ groups, starts, size }: ComposedLines, piecesOf: (group: number) => readonly Piece[]): Bytes => {
+  const window = new ReadWindow();
+  const readNow = (into: Buffer, at: number): number => {
+    let filled = 0;
+    for (let line = findLastUpTo(starts, at); line < starts.length && filled < into.length; line++) {
+      let end = starts.at(line);
+      for (const piece of piecesOf(groups.at(line))) {
+        const from = at + filled - end;
+        end += piece.length;
+        const length = Math.min(piece.length - from, into.length - filled);
+        if (length <= 0) continue;
+        const range = Buffer.isBuffer(piece)
+          ? piece.subarray(from, from + length)
+          : { ...piece, start: piece.start + from, length };
+        const copied = readPiece(range, window).copy(into, filled);
+        if (!Buffer.isBuffer(piece)) replaceLineEnds(into.subarray(filled, filled + copied));
+        filled += copied;
+        if (copied < length) return filled;
+      }
+    }
+    return filled;
+  };
+  const read = async (into: Buffer, at: number): Promise<number> => {
+    // Others get their turn.
+    await setImmediate();
+    return readNow(into, at);
+  };
+  return { size, read, readSync: readNow, close: async () => undefined };
+};
+
+/** Position of the last number of a column in ascending order that is at most another one. */
+const findLastUpTo = (column: Column, most: number): number => {
+  let [low, high] = [0, column.length];
+  while (low + 1 < high) {
+    const middle = (low + high) >>> 1;
+    if (column.at(middle) <= most) low = middle;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Where composed lines come from: for positions, and for what is written if the service refuses their groups. */
+const createOrigin = (
+  reading: Dataset,
+  {
+    source,
+    lines,
+    cut,
+  }: { readonly source: Source; readonly lines: ComposedLines; readonly cut: SelectedGroups["partial"] },
+): Origin => {
+  const { groups } = reading;
+  const groupAt = (line: number): number => lines.groups.at(line - 1);
+  return {
+    files: source.origin?.files ?? [source.name],
+    isBroken: (line) => !groups.isValid(groupAt(line)),
+    positionOf: (line) => locateGroup(reading, groupAt(line)),
+    digestOf: (line) => {
+      const group = groupAt(line);
+      const positions = cut.get(group);
+      const digest = groups.digestOf(group);
+      if (positions === undefined) return digest;
+      // Of what it was made of, and what is left.
+      const own = findPart(reading, groups.firstOf(group));
+      const made = own?.source.origin?.digestOf(own.part.line, positions);
+      return made ?? createHash("sha256").update(digest).update(positions.join(" ")).digest();
+    },
+    locationOf: async (line, path) => {
+      const group = groupAt(line);
+      const [list, at, ...inside] = path;
+      const kept = cut.get(group);
+      const position = list === "trajectories" && typeof at === "number" ? (kept?.[at] ?? at) : undefined;
+      const parts = listParts(reading, group);
+      const isBare = groups.isBare(group);
+      const own = parts[isBare ? (position ?? 0) : 0];
+      if (own === undefined) return {};
+      const there = position === undefined ? path : ["trajectories", position, ...inside];
+      return await locateValue(own.source, { part: own.part, path: isBare ? inside : there });
+    },
+    recordsOf: async (line) => {
+      const records: Buffer[] = [];
+      for (const own of listParts(reading, groupAt(line))) {
+        const { origin } = own.source;
+        records.push(...(origin === undefined ? [await readPartBytes(own)] : await origin.recordsOf(own.part.line)));
+      }
+      return records;
+    },
+    textOf: (file) => textOf(reading.sources, file),
+  };
+};

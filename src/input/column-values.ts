@@ -1,0 +1,59 @@
+/** The columns of a row of a Parquet file as JSON. */
+import { isObject } from "../json/walk.ts";
+
+/** What columns say, by their names. */
+export type Columns = Readonly<Record<string, unknown>>;
+
+/** A text of a column that is decoded when somebody asks what it says. */
+export class LazyText {
+  readonly bytes: Buffer;
+  #text: string | undefined;
+
+  /** @param bytes UTF-8 */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get text(): string {
+    this.#text ??= this.bytes.toString("utf8");
+    return this.#text;
+  }
+}
+
+/** A value of a column, or a row, as JSON, whole numbers with all of their digits; undefined of null, which stands in each row for what it does not have. */
+export const columnToJson = (value: unknown): string | undefined => {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "bigint") return String(value);
+  if (typeof value === "number") return numberToJson(value);
+  if (value instanceof LazyText) return JSON.stringify(value.text);
+  if (value instanceof Date) return JSON.stringify(value);
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));
+  if (ArrayBuffer.isView(value)) return columnToJson(Array.from(Object.values(value)));
+  if (Array.isArray(value)) return `[${value.map((one: unknown) => columnToJson(one) ?? "null").join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const json = columnToJson(member);
+    return json === undefined ? [] : `${JSON.stringify(key)}:${json}`;
+  });
+  return `{${members.join(",")}}`;
+};
+
+const numberToJson = (value: number): string =>
+  Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
+
+/** A row as JSON in which long texts of some columns are empty; and these texts by their columns. */
+export const extractTexts = (
+  columns: Columns,
+  names: readonly string[],
+): { readonly bytes: Buffer; readonly texts: ReadonlyMap<string, Buffer> } => {
+  const texts = new Map<string, Buffer>();
+  let json = "";
+  for (const name in columns) {
+    const value = columns[name];
+    const isExtracted = value instanceof LazyText && names.includes(name);
+    if (isExtracted) texts.set(name, value.bytes);
+    const own = isExtracted ? '""' : columnToJson(value);
+    if (own !== undefined) json += `${json === "" ? "{" : ","}${JSON.stringify(name)}:${own}`;
+  }
+  return { bytes: Buffer.from(json === "" ? "{}" : `${json}}`), texts };
+};

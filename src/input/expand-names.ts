@@ -1,0 +1,122 @@
+/** Finds the files that the arguments of a command line name: patterns, folders, and datasets at an address. */
+import { type Dirent, readdirSync } from "node:fs";
+import type { Problems } from "../check/rules/problems.ts";
+import type { Host } from "../host.ts";
+import { fileIdentity, listFolder, tryStat } from "./folder.ts";
+import type { Remotes } from "./remote.ts";
+import { isRemote, RemoteNotFound } from "./remote-urls.ts";
+
+/** Returns the names as given, with patterns expanded if the shell does not do that. */
+export const expandPatterns = (files: readonly string[], { platform }: Host): readonly string[] => {
+  if (platform !== "win32") return files;
+  return files.flatMap((name) => {
+    const found = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
+    // A pattern that matches nothing is reported as missing.
+    return found.length === 0 ? [name] : found;
+  });
+};
+
+interface ExpandOptions {
+  readonly problems: Problems;
+  readonly remotes: Remotes | undefined;
+  /** False if a folder is an error. */
+  readonly takesFolders: boolean;
+}
+
+/**
+ * Replaces folders by their files, and names each file once. Returns the names, the folder of each file that was found in
+ * one, and the names of files that have another name among them.
+ */
+export const expandFolders = async (given: readonly string[], options: ExpandOptions) => {
+  const folders = new Map<string, string>();
+  const names: string[] = [];
+  const repeated: string[] = [];
+  const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileIdentity(name));
+  // A file that was named itself is never one of a folder.
+  const known = new Set(given.map(keyOf));
+  const visited = new Set<string>();
+  for (const name of given) {
+    const key = keyOf(name);
+    if (visited.has(key)) {
+      repeated.push(name);
+      continue;
+    }
+    visited.add(key);
+    const files = await listFiles(name, options);
+    if (files === undefined) names.push(isRemote(name) ? ((await options.remotes?.register(name)) ?? name) : name);
+    for (const file of files ?? []) {
+      const own = keyOf(file);
+      if (known.has(own)) repeated.push(file);
+      else {
+        known.add(own);
+        folders.set(file, name);
+        names.push(file);
+      }
+    }
+  }
+  return { names, folders, repeated };
+};
+
+/** The files of a folder, on disk or at an address; undefined if the name is not that of a folder. */
+const listFiles = async (
+  name: string,
+  { problems, remotes, takesFolders }: ExpandOptions,
+): Promise<readonly string[] | undefined> => {
+  const location = () => ({ file: name });
+  const isUrl = remotes !== undefined && isRemote(name);
+  try {
+    const folder = isUrl || !takesFolders ? undefined : listFolder(name);
+    for (const { file, code } of folder?.unreadable ?? [])
+      problems.report("file-unreadable", { code }, () => ({ file }));
+    const files = isUrl ? await remotes.filesBelow(name) : folder?.files;
+    if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, location);
+    return files;
+  } catch (thrown) {
+    if (!(thrown instanceof RemoteNotFound)) throw thrown;
+    problems.report("remote-not-found", { said: thrown.serverMessage }, location);
+    return [];
+  }
+};
+
+/** True if a path contains a pattern. */
+export const isGlob = (path: string): boolean => /[*?]/.test(path);
+
+/** Returns the files that match a pattern, sorted. `**` matches any number of folders. */
+export const expandGlob = (pattern: string): readonly string[] => {
+  const segments = pattern.replaceAll("\\", "/").split("/");
+  const last = segments.pop() ?? "";
+  const isAbsolute = segments[0] === "" || /^[A-Za-z]:$/.test(segments[0] ?? "");
+  let folders = [isAbsolute ? `${segments.shift() ?? ""}/` : ""];
+  for (const segment of segments) folders = folders.flatMap((folder) => matchFolders(folder, segment));
+  const found = last === "**" ? [] : folders.flatMap((folder) => matchEntries(folder, last));
+  return found.filter((path) => tryStat(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
+};
+
+const matchFolders = (folder: string, segment: string): readonly string[] => {
+  if (segment !== "**") return matchEntries(folder, segment).map((path) => `${path}/`);
+  const below = listEntries(folder).filter((entry) => entry.isDirectory());
+  return [folder, ...below.flatMap(({ name }) => matchFolders(`${folder}${name}/`, segment))];
+};
+
+const matchEntries = (folder: string, segment: string): readonly string[] => {
+  if (!isGlob(segment)) return [`${folder}${segment}`];
+  const pattern = toPattern(segment);
+  return listEntries(folder).flatMap(({ name }) => (pattern.test(name) ? [`${folder}${name}`] : []));
+};
+
+const listEntries = (folder: string): readonly Dirent[] => {
+  try {
+    return readdirSync(folder === "" ? "." : folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+};
+
+/** A name that begins with a dot matches only a pattern that begins with a dot. */
+const toPattern = (segment: string): RegExp => {
+  const source = segment
+    .replaceAll(/[\\^$.|+()[\]{}]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${segment.startsWith(".") ? "" : "(?!\\.)"}${source}$`, "is");
+};

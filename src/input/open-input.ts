@@ -1,0 +1,231 @@
+/** Opens one input: a file, standard input, a pipe or an address, compressed or plain. Reports why it cannot be used. */
+import { closeSync, createReadStream, fstatSync, open as openFile, openSync, readSync, statSync } from "node:fs";
+import { constants, open, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { CompressedDataError, DecompressedSizeError } from "../check/rules/compression.ts";
+import type { Problems } from "../check/rules/problems.ts";
+import type { RuleData, RuleName } from "../check/rules/rules.ts";
+import { Failure } from "../failure.ts";
+import { getErrorCode } from "../files.ts";
+import type { Host } from "../host.ts";
+import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
+import { expandGlob, isGlob } from "./expand-names.ts";
+import type { Remotes } from "./remote.ts";
+import { isRemote, RemoteNotFound } from "./remote-urls.ts";
+import { markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
+import {
+  type Bytes,
+  createCloser,
+  descriptorBytes,
+  readHead,
+  readRange,
+  reopenedBytes,
+  type Source,
+} from "./source.ts";
+import { type SpoolOptions, spoolStream } from "./spool.ts";
+
+/** An input that cannot be used, with the rule that says why. */
+interface UnusableInput {
+  readonly rule: RuleName;
+  report(problems: Problems): void;
+}
+
+const unusableInput = <Name extends RuleName>(rule: Name, file: string, data: RuleData<Name>): UnusableInput => ({
+  rule,
+  report: (problems) => problems.report(rule, data, () => ({ file })),
+});
+
+/** How an input is opened. */
+export interface InputOptions extends SpoolOptions {
+  /** True if a plain file is opened for each read. Otherwise it stays open. */
+  readonly isReopened: boolean;
+  /** The inputs that are addresses. */
+  readonly remotes: Remotes | undefined;
+}
+
+/** Opens an input. @throws Failure `spool-failed`, `interrupted`, `remote-…` */
+export const openInput = async (name: string, opening: InputOptions): Promise<Source | UnusableInput> => {
+  const { host, remotes } = opening;
+  try {
+    if (remotes !== undefined && isRemote(name)) return await openStream(name, remotes.open(name), opening);
+    if (name === "-") return await openStream(name, host.stdin, opening);
+    return await openPath(name, opening);
+  } catch (thrown) {
+    if (thrown instanceof CompressedDataError)
+      return unusableInput(`${thrown.by}-corrupt`, name, { wrong: thrown.fault });
+    if (thrown instanceof DecompressedSizeError)
+      return unusableInput("decompressed-too-large", name, { limit: thrown.limit });
+    if (thrown instanceof RemoteNotFound)
+      return unusableInput("remote-not-found", name, { said: thrown.serverMessage });
+    if (thrown instanceof ZstdUnsupported)
+      return unusableInput("zstd-unsupported", name, { name, node: host.nodeVersion });
+    if (thrown instanceof Failure) throw thrown;
+    const code = getErrorCode(thrown);
+    if (code !== "ENOENT" && code !== "ENOTDIR") return unusableInput("file-unreadable", name, { code });
+    if (!isGlob(name)) return unusableInput("file-not-found", name, undefined);
+    return unusableInput("glob-without-match", name, { pattern: name, matches: expandGlob(name).length });
+  }
+};
+
+const openPath = async (name: string, opening: InputOptions): Promise<Source | UnusableInput> => {
+  const facts = statSync(name);
+  if (facts.isDirectory()) return unusableInput("file-is-folder", name, undefined);
+  if (facts.isCharacterDevice() && isEndless(facts.rdev)) return unusableInput("endless-device", name, undefined);
+  if (!facts.isFIFO()) return await openDescriptor(openSync(name, "r"), name, opening);
+  const writer = unblockOnAbort(name, opening.host);
+  try {
+    // To open a pipe waits for its writer.
+    return await openDescriptor(await promisify(openFile)(name, "r"), name, opening);
+  } finally {
+    writer.end();
+  }
+};
+
+/** True if a device never ends, whatever its name is. */
+const isEndless = (device: number): boolean =>
+  ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
+    (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
+  );
+
+/** Opens the input behind a descriptor, which is closed with the input. */
+const openDescriptor = async (
+  descriptor: number,
+  name: string,
+  opening: InputOptions,
+): Promise<Source | UnusableInput> => {
+  let isOwned = false;
+  try {
+    const facts = fstatSync(descriptor, { bigint: true });
+    const size = Number(facts.size);
+    const head = Buffer.alloc(facts.isFile() ? Math.min(sniffedBytes, size) : 0);
+    const length = head.length === 0 ? 0 : readSync(descriptor, head, 0, head.length, 0);
+    // Pipes, devices, and files without a size, such as those in /proc, are streams.
+    if (length === 0 || findDecompressor(head) !== undefined) {
+      const options = { fd: descriptor, ...(facts.isFile() ? { start: 0 } : {}) };
+      isOwned = true;
+      return await openStream(name, createReadStream("", options), opening);
+    }
+    const wrong = checkHead(name, head, opening.takesContainers);
+    if (wrong !== undefined) return wrong;
+    if (opening.isReopened) {
+      const ownHead = Buffer.from(head.subarray(0, ownHeadBytes));
+      return { name, bytes: reopenedBytes({ name, size, head: ownHead }), touched: neverChanges };
+    }
+    isOwned = true;
+    const bytes = { ...descriptorBytes({ descriptor, name, size }), close: createCloser(descriptor) };
+    return {
+      name,
+      bytes,
+      touched: detectRewrite(descriptor, facts),
+      isReplaced: detectReplacement(name, facts, bytes),
+    };
+  } finally {
+    if (!isOwned) closeSync(descriptor);
+  }
+};
+
+const neverChanges = async (): Promise<boolean> => false;
+
+/**
+ * To open or read a named pipe waits for its writer and cannot be aborted. At a signal this run writes to the pipe, so
+ * that the wait ends. Nobody looks at what it writes.
+ */
+const unblockOnAbort = (name: string, { signal, sleep }: Host): { end(): void } => {
+  signal.throwIfAborted();
+  let isWaiting = true;
+  const write = async () => {
+    while (isWaiting && !(await hasWrittenTo(name))) await sleep(pipePollMs);
+  };
+  const listener = () => void write().catch(() => undefined);
+  signal.addEventListener("abort", listener, { once: true });
+  return {
+    end() {
+      isWaiting = false;
+      signal.removeEventListener("abort", listener);
+    },
+  };
+};
+
+/** How often rollcall tries to open a pipe, which fails until the reader has opened it. */
+const pipePollMs = 10;
+
+/** Writes to a named pipe; false if nobody reads it yet. */
+const hasWrittenTo = async (name: string): Promise<boolean> => {
+  try {
+    const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.write("\n").finally(() => pipe.close());
+    return true;
+  } catch (thrown) {
+    if (getErrorCode(thrown) === "ENXIO") return false;
+    throw thrown;
+  }
+};
+
+interface FileStats {
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+/** Returns a function that says if a file may have been rewritten since its last call. A file that only grew was not. */
+const detectRewrite = (descriptor: number, opened: FileStats): Source["touched"] => {
+  let { size, mtimeNs } = opened;
+  return async () => {
+    const now = fstatSync(descriptor, { bigint: true });
+    const isTouched = now.size < size || (now.size === size && now.mtimeNs !== mtimeNs);
+    ({ size, mtimeNs } = now);
+    return isTouched;
+  };
+};
+
+/** Returns a function that says if another file with other bytes has a name now. */
+const detectReplacement =
+  (name: string, opened: FileStats, bytes: Bytes): (() => Promise<boolean>) =>
+  async () => {
+    const now = await stat(name, { bigint: true }).catch(() => undefined);
+    if (now === undefined || (now.ino === opened.ino && now.dev === opened.dev)) return false;
+    return !now.isFile() || now.size !== BigInt(bytes.size) || !(await hasSameBytes(name, bytes).catch(() => false));
+  };
+
+/** Bytes of two files that are compared at once. */
+const comparedBytes = 2 ** 20;
+
+const hasSameBytes = async (name: string, bytes: Bytes): Promise<boolean> => {
+  const descriptor = openSync(name, "r");
+  const other = descriptorBytes({ descriptor, name, size: bytes.size });
+  try {
+    for (let start = 0; start < bytes.size; start += comparedBytes) {
+      const range = { start, length: Math.min(comparedBytes, bytes.size - start) };
+      if (!(await readRange(bytes, range)).equals(await readRange(other, range))) return false;
+    }
+    return true;
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+const openStream = async (name: string, stream: Readable, opening: InputOptions): Promise<Source | UnusableInput> => {
+  const bytes = await spoolStream(stream, opening);
+  const wrong = checkHead(name, await readHead(bytes, sniffedBytes), opening.takesContainers);
+  if (wrong === undefined) return { name, bytes, touched: neverChanges };
+  await bytes.close();
+  return wrong;
+};
+
+/** A server gives a web page instead of a file if it asks people to log in, or shows its files to people. */
+const webPage: RuleData<"not-json"> = {
+  kind: "a web page",
+  instead:
+    "give the address of the file itself (on a hub /resolve/ or /raw/ in place of /blob/), without a login before it",
+};
+
+/** Says why an input with these first bytes cannot be read. */
+const checkHead = (name: string, head: Buffer, takesContainers: boolean): UnusableInput | undefined => {
+  const sniffed = sniff(head);
+  if (sniffed === undefined) return head.length === 0 ? unusableInput("input-empty", name, undefined) : undefined;
+  if (sniffed.rule === "utf-16") return unusableInput("utf-16", name, sniffed.data);
+  if (takesContainers && sniffed.container !== undefined) return undefined;
+  return unusableInput("not-json", name, sniffed.data.kind === markup && isRemote(name) ? webPage : sniffed.data);
+};

@@ -1,0 +1,104 @@
+/** Opens the inputs of a command line: files, standard input, pipes, addresses, compressed or plain. */
+
+import { Problems } from "../check/rules/problems.ts";
+import { expandFolders, expandPatterns } from "./expand-names.ts";
+import { duplicateStdin, inputMissing } from "./failures.ts";
+import { reportEmptyFolders } from "./folder.ts";
+import { type InputOptions, openInput } from "./open-input.ts";
+import type { RemoteAccess } from "./remote.ts";
+import { isRemote } from "./remote-urls.ts";
+import type { Source } from "./source.ts";
+import { openSharedSpool } from "./spool.ts";
+
+/** Open inputs, converted if they are another tool's. */
+export interface ConvertedInputs<Conversion> {
+  readonly sources: readonly Source[];
+  /** What was converted from other tools' files; undefined if nothing was. */
+  readonly conversion?: Conversion | undefined;
+  /** Files of folders that were skipped, because they have no rollouts. */
+  readonly others: readonly string[];
+}
+
+/** The inputs of a run, and the problems of those that could not be opened. */
+interface Inputs<Conversion> extends ConvertedInputs<Conversion> {
+  readonly problems: Problems;
+  /** Names of files that have another name among the inputs. */
+  readonly repeated: readonly string[];
+}
+
+/** Inputs to convert. */
+export interface ConvertibleInputs extends Pick<InputOptions, "host" | "maxUnpackedBytes"> {
+  readonly sources: readonly Source[];
+  readonly problems: Problems;
+  /** The folder of each file that was found in one. */
+  readonly folders: ReadonlyMap<string, string>;
+}
+
+/** How inputs are opened. */
+interface OpenOptions<Conversion> extends Pick<InputOptions, "host" | "maxUnpackedBytes"> {
+  readonly files: readonly string[];
+  /** Converts inputs of other tools. Default: all inputs have rollcall's format. */
+  readonly convert?: ((inputs: ConvertibleInputs) => Promise<ConvertedInputs<Conversion>>) | undefined;
+  /** True if archives and Parquet files are inputs too. */
+  readonly takesContainers?: boolean;
+  /** How addresses are reached. Default: they are names of files. */
+  readonly remote?: RemoteAccess | undefined;
+}
+
+/** Files that stay open. If there are more, each is opened when it is read: descriptors are limited. */
+const maxOpenFiles = 64;
+
+/**
+ * Opens inputs in the order given, or standard input if none is given. The caller closes the sources.
+ * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `interrupted`, `remote-…`
+ */
+export const openInputs = async <Conversion>({
+  remote,
+  ...options
+}: OpenOptions<Conversion>): Promise<Inputs<Conversion>> => {
+  const { host, files } = options;
+  if (files.length === 0 && host.terminal.stdin) throw inputMissing();
+  if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
+  const given = expandPatterns(files.length === 0 ? ["-"] : files, host);
+  const hasRemotes = remote !== undefined && given.some(isRemote);
+  const remotes = hasRemotes ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
+  try {
+    return await openNames(given, { ...options, remotes });
+  } finally {
+    remotes?.close();
+  }
+};
+
+/** Opens files by their names, and converts those of other tools. */
+const openNames = async <Conversion>(
+  given: readonly string[],
+  { remotes, ...options }: OpenOptions<Conversion> & Pick<InputOptions, "remotes">,
+): Promise<Inputs<Conversion>> => {
+  const { host, maxUnpackedBytes, convert, takesContainers = false } = options;
+  const problems = new Problems();
+  const takesFolders = convert !== undefined;
+  const { names, folders, repeated } = await expandFolders(given, { problems, remotes, takesFolders });
+  const sources: Source[] = [];
+  const emptyFiles: string[] = [];
+  const isReopened = names.length > maxOpenFiles;
+  const openSpool = isReopened && remotes !== undefined ? openSharedSpool(host) : undefined;
+  const opening = { host, isReopened, maxUnpackedBytes, takesContainers, remotes, openSpool };
+  try {
+    for (const name of names) {
+      const opened = await openInput(name, opening);
+      if (!("rule" in opened)) sources.push(opened);
+      else if (opened.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
+      else opened.report(problems);
+    }
+    reportEmptyFolders(folders, { others: emptyFiles, problems });
+    for (const name of emptyFiles) folders.delete(name);
+    if (convert !== undefined) {
+      const converted = await convert({ sources, folders, host, problems, maxUnpackedBytes });
+      return { problems, ...converted, others: [...emptyFiles, ...converted.others], repeated };
+    }
+  } catch (thrown) {
+    for (const { bytes } of sources) await bytes.close();
+    throw thrown;
+  }
+  return { sources, problems, others: emptyFiles, repeated };
+};

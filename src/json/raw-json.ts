@@ -1,0 +1,192 @@
+/** JSON as it was written: digits of numbers, order of keys and repeated keys are kept. A browser reads it too. */
+
+export interface RawMember {
+  readonly key: string;
+  readonly value: RawJson;
+}
+
+type Kind = "text" | "number" | "word" | "list" | "object";
+
+/** The kinds of values by their first characters; what begins with another one is a number. */
+const kindsByStart: Readonly<Record<string, Kind>> = {
+  '"': "text",
+  "{": "object",
+  "[": "list",
+  t: "word",
+  f: "word",
+  n: "word",
+};
+
+/** A value in a text of valid JSON. What is inside of it is read if somebody asks, and then kept. */
+export class RawJson {
+  readonly kind: Kind;
+  readonly #source: string;
+  readonly #start: number;
+  readonly #end: number;
+  #members: readonly RawMember[] | undefined;
+  #items: readonly RawJson[] | undefined;
+
+  constructor(source: string, start: number, end: number) {
+    this.kind = kindsByStart[source[start] ?? ""] ?? "number";
+    this.#source = source;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  get json(): string {
+    return this.#source.slice(this.#start, this.#end);
+  }
+
+  /** What a text says; of any other value its JSON. */
+  get text(): string {
+    return this.kind === "text" ? decodeText(this.json) : this.json;
+  }
+
+  /** The members of an object in their order; none of any other value. */
+  get members(): readonly RawMember[] {
+    this.#members ??= this.kind === "object" ? [...this.#walkContent()] : [];
+    return this.#members;
+  }
+
+  /** The items of a list; none of any other value. */
+  get items(): readonly RawJson[] {
+    this.#items ??= this.kind === "list" ? Array.from(this.#walkContent(), ({ value }) => value) : [];
+    return this.#items;
+  }
+
+  *#walkContent(): Generator<RawMember, void> {
+    const [text, last] = [this.#source, this.#end - 1];
+    for (let at = skipWhite(text, this.#start + 1); at < last; ) {
+      let key = "";
+      if (this.kind === "object") {
+        const behindKey = endOfString(text, at + 1);
+        key = decodeText(text.slice(at, behindKey));
+        at = skipWhite(text, skipWhite(text, behindKey) + 1);
+      }
+      const end = endOfValue(text, at);
+      yield { key, value: new RawJson(text, at, end) };
+      at = skipWhite(text, skipWhite(text, end) + 1);
+    }
+  }
+}
+
+const decodeText = (json: string): string => (json.includes("\\") ? String(JSON.parse(json)) : json.slice(1, -1));
+
+const [tab, lineEnd, carriageReturn, space, quote] = [0x09, 0x0a, 0x0d, 0x20, 0x22];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+const skipWhite = (text: string, from: number): number => {
+  for (let at = from; ; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit !== space && unit !== lineEnd && unit !== carriageReturn && unit !== tab) return at;
+  }
+};
+
+/** The offset after the quote that ends the string whose content begins at `from`. */
+export const endOfString = (text: string, from: number): number => {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (text[before] === "\\") before--;
+    if ((at - before) % 2 === 1) return at + 1;
+  }
+  return text.length;
+};
+
+const scalarPattern = /[^\s,\]}]*/y;
+
+const endOfValue = (text: string, from: number): number => {
+  const first = text.charCodeAt(from);
+  if (first === quote) return endOfString(text, from + 1);
+  if (first !== openBrace && first !== openBracket) {
+    scalarPattern.lastIndex = from;
+    return from + (scalarPattern.exec(text)?.[0].length ?? 0);
+  }
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === quote) at = endOfString(text, at + 1) - 1;
+    else if (unit === openBrace || unit === openBracket) depth++;
+    else if ((unit === closeBrace || unit === closeBracket) && --depth === 0) return at + 1;
+  }
+  return text.length;
+};
+
+export const parseRawJson = (text: string): RawJson => {
+  const start = skipWhite(text, 0);
+  return new RawJson(text, start, endOfValue(text, start));
+};
+
+/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined if it holds none. */
+export const tryParseRawJson = (text: string): RawJson | undefined => {
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return parseRawJson(text);
+};
+
+/** The members of an object; none of anything else. */
+export const membersOf = (value: RawJson | undefined): readonly RawMember[] => value?.members ?? [];
+
+/** The items of a list; none of anything else. */
+export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value?.items ?? [];
+
+/** The value of a key, the last of a key that appears twice; undefined if there is none. */
+export const findMember = (value: RawJson | undefined, key: string): RawJson | undefined =>
+  membersOf(value).findLast((member) => member.key === key)?.value;
+
+/** The value at a path of keys; undefined if there is none, or it is null. */
+export const findValue = (value: RawJson | undefined, ...path: readonly string[]): RawJson | undefined => {
+  const found = path.reduce(findMember, value);
+  return isAbsent(found) ? undefined : found;
+};
+
+/** True if a value is absent or null. */
+export const isAbsent = (value: RawJson | undefined): value is undefined =>
+  value === undefined || (value.kind === "word" && value.text === "null");
+
+/** Members that hold something. */
+export const withoutAbsent = (members: readonly RawMember[]): readonly RawMember[] =>
+  members.filter(({ value }) => !isAbsent(value));
+
+/** The text at a path, if there is one. */
+export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined => {
+  const found = findValue(value, ...path);
+  return found?.kind === "text" ? found.text : undefined;
+};
+
+/** The digits of the number at a path, if there is one. */
+export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined => {
+  const found = findValue(value, ...path);
+  return found?.kind === "number" ? found.text : undefined;
+};
+
+/** Levels of nesting that are laid out: no page is wider. What is below them is JSON on one line. */
+export const maxIndentedLevels = 45;
+
+/** The JSON of a value that is nested too deep to be laid out. */
+export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
+
+/** A value on one line: a text as it is, anything else as JSON. */
+export const formatInline = (value: RawJson): string =>
+  value.kind === "text" ? value.text : formatJson(value, undefined);
+
+/** A value as a person reads it: a text as it is, anything else as JSON, a member a line. */
+export const formatIndented = (value: RawJson): string =>
+  value.kind === "text" ? value.text : formatJson(value, "\n");
+
+/** JSON with a blank after commas and colons; `line` is the line end and the indent of a value on several lines. */
+const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
+  if (value.kind === "text") return JSON.stringify(value.text);
+  if (value.kind !== "list" && value.kind !== "object") return value.json;
+  if (levels === 0) return formatDeep(value);
+  const below = line === undefined ? undefined : `${line}  `;
+  const [open, close] = value.kind === "list" ? ["[", "]"] : ["{", "}"];
+  const parts = [
+    ...value.items.map((item) => formatJson(item, below, levels - 1)),
+    ...value.members.map(({ key, value: own }) => `${JSON.stringify(key)}: ${formatJson(own, below, levels - 1)}`),
+  ];
+  if (below === undefined || parts.length === 0) return `${open}${parts.join(", ")}${close}`;
+  return `${open}${below}${parts.join(`,${below}`)}${line}${close}`;
+};

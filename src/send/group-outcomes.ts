@@ -1,0 +1,76 @@
+/** The outcome of each group of a run's input, one byte per group. */
+import { Column, type Groups } from "../groups/index.ts";
+
+const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
+
+/** What can become of a group. */
+type GroupOutcome = (typeof outcomeNames)[number];
+
+/** How many groups or trajectories there are, by their outcome (output.md). */
+export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
+
+/** Counts of nothing, in the order of the document. */
+export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
+
+/** The outcomes of all groups. Each is `not_sent` until something is known. */
+export class GroupOutcomes {
+  readonly #codes = new Column("u8");
+
+  constructor(groups: number) {
+    this.extendTo(groups);
+  }
+
+  /** Adds groups until there are so many. */
+  extendTo(groups: number): void {
+    this.#codes.length = Math.max(this.count, groups);
+  }
+
+  get count(): number {
+    return this.#codes.length;
+  }
+
+  outcomeOf(group: number): GroupOutcome {
+    return outcomeNames[this.#codes.at(group)] ?? "not_sent";
+  }
+
+  set(group: number, outcome: GroupOutcome): void {
+    this.#codes.set(group, outcomeNames.indexOf(outcome));
+  }
+
+  setAll(groups: Uint32Array, outcome: GroupOutcome): void {
+    for (let at = 0; at < groups.length; at++) this.set(groups[at] ?? 0, outcome);
+  }
+
+  /** Positions of the groups with an outcome, in the order of the input. */
+  groupsWith(outcome: GroupOutcome): Uint32Array {
+    const code = outcomeNames.indexOf(outcome);
+    const codes = this.#codes.values();
+    const found = new Uint32Array(codes.length);
+    let count = 0;
+    for (let group = 0; group < codes.length; group++) if (codes[group] === code) found[count++] = group;
+    return count === found.length ? found : found.slice(0, count);
+  }
+
+  /** Counts the groups with each outcome, and their trajectories. */
+  countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">): {
+    readonly groups: OutcomeCounts;
+    readonly trajectories: OutcomeCounts;
+  } {
+    const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
+    for (let group = 0; group < groups.count; group++) {
+      const trajectories = groups.trajectoriesOf(group);
+      for (const name of ["read", this.outcomeOf(group)] as const) {
+        counts.groups[name]++;
+        counts.trajectories[name] += trajectories;
+      }
+    }
+    return counts;
+  }
+}
+
+/** The outcomes of groups of which those with errors are rejected. */
+export const rejectInvalid = ({ groups }: { readonly groups: Groups }): GroupOutcomes => {
+  const outcomes = new GroupOutcomes(groups.count);
+  for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
+  return outcomes;
+};

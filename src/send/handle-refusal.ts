@@ -1,0 +1,241 @@
+/** What follows a request that the service refused: smaller requests, rejected groups, and positions in the input. */
+import { suggestRole } from "../check/hints.ts";
+import type { Path } from "../check/rules/positions.ts";
+import { createProblem } from "../check/rules/problems.ts";
+import { redactText } from "../check/rules/secrets.ts";
+import type { Attempt } from "../client/index.ts";
+import { ValidationError, type ValidationItem } from "../contract/errors.ts";
+import type { Failure, Problem } from "../failure.ts";
+import { type GroupPart, locate, partValue, type Reading, spotOfGroup } from "../groups/index.ts";
+import { getValue, isObject, parseJson } from "../json/walk.ts";
+import { requestTooLarge } from "./failures.ts";
+import type { SendOptions } from "./options.ts";
+import { cutRequests, type PlannedRequest } from "./plan.ts";
+
+/** A group that the service refused, and its reasons. */
+export interface RefusedGroup {
+  readonly group: number;
+  readonly problems: readonly Problem[];
+}
+
+/** What follows a refused request. The run ends if there is neither a request nor a refused group. */
+export interface NextStep {
+  /** Requests that take its place. */
+  readonly requests?: readonly PlannedRequest[];
+  /** Largest request that is worth an attempt from now on. */
+  readonly limit?: number;
+  readonly refused?: readonly RefusedGroup[];
+  /** What the run ends with, if that is not the answer itself. */
+  readonly stop?: Failure;
+  /** What the service says against a request that ends the run. */
+  readonly problems?: readonly Problem[];
+}
+
+/** A request that was refused, with the answer. */
+interface Refusal extends Pick<SendOptions, "frame" | "oneRequest" | "onRefused"> {
+  readonly request: PlannedRequest;
+  readonly attempt: Attempt;
+}
+
+/** What follows a 413: the request is sent as halves, cut between groups. A group alone is refused. */
+export const handleTooLarge = (reading: Reading, refused: Refusal): NextStep => {
+  const { frame, attempt, oneRequest, onRefused } = refused;
+  const { groups, bytes } = refused.request;
+  const isAlone = groups.length === 1;
+  if (!isAlone && !oneRequest) {
+    const around = frame.opening.length + frame.closing.length;
+    const limit = around + Math.ceil((bytes - around) / 2);
+    return { limit, requests: cutRequests(reading, { frame, groups, limit }) };
+  }
+  const [group = 0] = groups;
+  const where = isAlone ? spotOfGroup(reading, group) : undefined;
+  if (isAlone && onRefused === "skip") {
+    return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
+  }
+  const http = attempt.failure?.details.http;
+  const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
+  return { stop: requestTooLarge(bytes, groups.length, about) };
+};
+
+/** Statuses about who asks, where or how, and not about what was sent. */
+const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
+
+/** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */
+export const handleRefusal = async (reading: Reading, refusal: Refusal): Promise<NextStep> => {
+  const { frame, request, attempt, onRefused } = refusal;
+  if (attempt.kind === "broken") return {};
+  const { status, body, failure } = attempt;
+  const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
+  const items = (parsed.success ? parsed.data.detail : []).map((item) => toRefusalItem(request, item));
+  const isAlone = request.groups.length === 1;
+  const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
+  const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
+  const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
+  if (positions.size === 0) return { problems: await locateProblems(reading, { request, items }) };
+  const refused: RefusedGroup[] = [];
+  for (const [position, group] of request.groups.entries()) {
+    if (!positions.has(position)) continue;
+    const own = isAlone ? items : items.filter((item) => item.position === position);
+    const said = await locateProblems(reading, { request, items: own });
+    const text = failure?.details.http?.said ?? "the service does not say why";
+    const problems = said.length > 0 ? said : [createProblem("group-refused", { text }, spotOfGroup(reading, group))];
+    refused.push({ group, problems });
+  }
+  const groups = request.groups.filter((_, position) => !positions.has(position));
+  const limit = request.bytes;
+  return { refused, requests: groups.length === 0 ? [] : cutRequests(reading, { frame, groups, limit }) };
+};
+
+/** An item of a refusal (interface 7). */
+interface RefusalItem extends Pick<ValidationItem, "loc" | "msg" | "input"> {
+  /** The position of the group that it is about; undefined if the request has no such group. */
+  readonly position: number | undefined;
+  /** The path in that group. */
+  readonly path: Path;
+}
+
+const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem): RefusalItem => {
+  const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
+  const position = parsePosition(step) ?? groups.length;
+  const isOfRequest = list === "trajectory_groups" && position < groups.length;
+  return { ...item, position: isOfRequest ? position : undefined, path };
+};
+
+/** A step as a position in an array: services write numbers, the interface says strings (interface 7). */
+const parsePosition = (step: string | number | undefined): number | undefined => {
+  const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
+  return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
+};
+
+/** Items of a refusal that are located: more than a person reads (output.md). */
+const maxItems = 100;
+
+/** The problems that items of a refusal name. */
+const locateProblems = async (
+  reading: Reading,
+  { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
+): Promise<readonly Problem[]> => {
+  /** Values of parts, by the source and start of each. */
+  const values = new Map<string, unknown>();
+  const located: LocatedItem[] = [];
+  for (const item of items.slice(0, maxItems)) {
+    const found = findPart(reading, request, item);
+    const key = `${found?.part.source}:${found?.part.start}`;
+    // If the file changed since it was sent, the service's words are shown without a position.
+    if (found !== undefined && !values.has(key)) {
+      values.set(key, await partValue(found.source, found.part).catch(() => undefined));
+    }
+    const value = values.get(key);
+    if (found === undefined || value === undefined) located.push({ item });
+    else located.push(locateInPart(value, { item, key, value: found }));
+  }
+  const problems: Problem[] = [];
+  for (const one of foldUnions(located)) problems.push(await toProblem(one));
+  return problems;
+};
+
+/** An item, and the value in the input that it is about; no value if its `loc` fits nothing. */
+interface LocatedItem {
+  readonly item: RefusalItem;
+  readonly value?: GroupPart & { readonly path: Path };
+  readonly union?: Union | undefined;
+}
+
+/** A union that an item is about, and the branch of the item. */
+interface Union {
+  /** Identifies the value that the union is of. */
+  readonly key: string;
+  /** That value. */
+  readonly holder: unknown;
+  readonly branch: string;
+}
+
+/** The part that an item is about, and the path in it; undefined if the request has no such group. */
+const findPart = (
+  { groups, found, sources }: Reading,
+  request: PlannedRequest,
+  item: RefusalItem,
+): LocatedItem["value"] => {
+  const group = request.groups[item.position ?? -1];
+  if (group === undefined) return undefined;
+  const parts = groups.partsOf(group);
+  const isMade = found.parts.kindOf(parts[0] ?? 0) === "trajectory";
+  // If rollcall made the group, its trajectories are parts.
+  const [list, step, ...inside] = item.path;
+  const position = isMade && list === "trajectories" ? parsePosition(step) : undefined;
+  const at = parts[position ?? 0];
+  if (at === undefined) return undefined;
+  const part = found.parts.at(at);
+  const source = sources[part.source];
+  return source && { source, part, path: isMade ? inside : item.path };
+};
+
+/**
+ * Walks down the value of a part. Services put names of types between keys, as in
+ * `messages_and_choices.0.UserMessage.content`. They are not part of the path, but the first of them is the branch of a union.
+ * The last step stays: its key may be missing.
+ */
+const locateInPart = (
+  whole: unknown,
+  {
+    item,
+    key,
+    value,
+  }: { readonly key: string; readonly item: RefusalItem; readonly value: NonNullable<LocatedItem["value"]> },
+): LocatedItem => {
+  const path: (string | number)[] = [];
+  let inner = whole;
+  let union: Union | undefined;
+  let isInside = true;
+  for (const [at, said] of value.path.entries()) {
+    const step = Array.isArray(inner) ? (parsePosition(said) ?? said) : said;
+    const child = getValue(inner, [step]);
+    const isLast = at === value.path.length - 1;
+    const isBranch = typeof step === "string" && (!isLast || /[A-Z([]/.test(step));
+    if (child === undefined && isInside && isBranch) {
+      union = { key: JSON.stringify([key, path]), holder: inner, branch: step };
+    }
+    isInside &&= child !== undefined;
+    if (child !== undefined || isLast) path.push(step);
+    if (child !== undefined) inner = child;
+  }
+  return { item, value: { ...value, path }, union };
+};
+
+/** The items worth reading: of each union, those of the branch that was meant. */
+const foldUnions = (items: readonly LocatedItem[]): readonly LocatedItem[] => {
+  const unions = new Map<string, { readonly holder: unknown; readonly counts: Map<string, number> }>();
+  for (const { union } of items) {
+    if (union === undefined) continue;
+    const { counts } = unions.get(union.key) ?? { counts: new Map<string, number>() };
+    counts.set(union.branch, (counts.get(union.branch) ?? 0) + 1);
+    unions.set(union.key, { holder: union.holder, counts });
+  }
+  const meant = new Map(Array.from(unions, ([key, { holder, counts }]) => [key, chooseBranch(holder, counts)]));
+  return items.filter(({ union }) => union === undefined || meant.get(union.key) === union.branch);
+};
+
+/** The branch that was meant: by the role, by the role that was probably meant, or the one with the fewest items. */
+const chooseBranch = (holder: unknown, counts: ReadonlyMap<string, number>): string | undefined => {
+  const names = [...counts.keys()];
+  const named = (word: string): string | undefined => names.find((name) => name.toLowerCase().includes(word));
+  const [fewest] = [...names].sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0));
+  if (!isObject(holder)) return fewest;
+  const { role, message } = holder;
+  if (role === undefined && isObject(message)) return named("choice") ?? fewest;
+  if (typeof role !== "string") return fewest;
+  return named(role.toLowerCase().slice(0, 40)) ?? named(suggestRole(role) ?? "\n") ?? fewest;
+};
+
+/** Characters of a repeated input: a service may send a whole trajectory back. */
+const maxEchoChars = 80;
+
+const toProblem = async ({ item: { loc, msg, input }, value }: LocatedItem): Promise<Problem> => {
+  const spot = value && (await locate(value.source, value).catch(() => undefined));
+  const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
+  const shown =
+    input === undefined ? "" : ` (input: ${echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo})`;
+  // What is shown in the input need not be repeated; what cannot be located is.
+  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${shown}` : msg;
+  return { ...createProblem("refused-by-service", { text }, spot), from: "service" };
+};

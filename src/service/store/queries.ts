@@ -1,0 +1,197 @@
+/** The questions to the store: requests, calls, models and keys. */
+import type { Database, Row } from "../../database/index.ts";
+import type { Span } from "../../json/walk.ts";
+import {
+  decodeSpan,
+  firstSpanPiece,
+  formatIds,
+  idBytes,
+  idCounter,
+  idsPerMs,
+  idTailOffset,
+  idTimeMs,
+  parseId,
+  pieceBytes,
+  spanBytes,
+} from "./ids.ts";
+import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
+
+/** A trajectory as a call, with the keys of its request and its group. */
+export interface StoredCall {
+  readonly id: string;
+  /** Position of its group in the request, and its own in the group. From 0. */
+  readonly group: number;
+  readonly position: number;
+  /** As it was logged: JSON. */
+  readonly bytes: Uint8Array;
+  readonly model: string;
+  readonly split: string;
+  readonly loggedAt: number;
+  readonly otherRequestKeys: string;
+  readonly otherGroupKeys: string;
+}
+
+/** A request that was logged to a project. */
+export interface ProjectRequest {
+  readonly model: string;
+  readonly split: string;
+  readonly loggedAt: number;
+  /** In the order of its trajectories. */
+  readonly callIds: readonly string[];
+  /** Reads its body; empty for a request without trajectories. */
+  readBody(): Promise<Uint8Array>;
+}
+
+/** The digest of a person's key, and what the key is for. */
+export interface StoredKey {
+  readonly name: string;
+  readonly digest: Uint8Array;
+  /** Empty for all projects. */
+  readonly projects: readonly string[];
+  readonly uses: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly created: number;
+  /** Milliseconds since 1970; undefined while the key is valid. */
+  readonly revoked: number | undefined;
+}
+
+/** Finds a request by the end of its ids, which no other request has, and the place of one of its calls. */
+const findCallSql = `
+  SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${spanBytes}) AS place
+  FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${firstSpanPiece}
+  WHERE substring(id, ${idTailOffset + 1}) = ? AND project = ? AND ? BETWEEN first_ms AND first_ms + calls / ${idsPerMs}`;
+
+const readBodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstSpanPiece} ORDER BY piece`;
+
+/** Requests of one answer. */
+const pageRows = 10_000;
+
+export const storeQueries = (database: Database) => ({
+  /** The request that was logged with an `Idempotency-Key`. */
+  async findByKey(asked: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
+    const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
+    const [row] = await database.query(sql, [asked.project, asked.key]);
+    return row && toLoggedRequest(row);
+  },
+
+  async findCall(project: string, id: string): Promise<StoredCall | undefined> {
+    const own = parseId(id);
+    if (own === undefined) return undefined;
+    const ms = idTimeMs(own);
+    const values = [idCounter(own) * spanBytes + 1, ms, own.subarray(idTailOffset), project, ms];
+    const [about] = await database.query(findCallSql, values);
+    const place = about && decodeSpan(about.bytes("place"));
+    if (about === undefined || place === undefined) return undefined;
+    const request = about.bytes("id");
+    const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
+    const [bytes, [group]] = await Promise.all([
+      readBody(database, request, place),
+      database.query(groupSql, [request, place.group]),
+    ]);
+    return {
+      id,
+      group: place.group,
+      position: place.position,
+      bytes,
+      model: parseName(about.text("model")),
+      split: parseName(about.text("split")),
+      loggedAt: about.integer("logged_at"),
+      otherRequestKeys: about.text("rest"),
+      otherGroupKeys: group?.text("rest") ?? "{}",
+    };
+  },
+
+  /** The requests of a project, newest first. */
+  async *projectRequests(project: string): AsyncGenerator<ProjectRequest, void> {
+    const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
+      WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
+    for (let last: Uint8Array = new Uint8Array(idBytes + 1).fill(255); ; ) {
+      const rows = await database.query(sql, [project, last]);
+      for (const row of rows) {
+        const id = row.bytes("id");
+        yield {
+          model: parseName(row.text("model")),
+          split: parseName(row.text("split")),
+          loggedAt: row.integer("logged_at"),
+          callIds: formatIds(id, row.integer("calls")),
+          readBody: async () => {
+            const pieces = await database.query(readBodySql, [id]);
+            return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
+          },
+        };
+      }
+      last = rows.at(-1)?.bytes("id") ?? last;
+      if (rows.length < pageRows) return;
+    }
+  },
+
+  /** The models that were logged to, in some projects or in all (undefined). `created`: Unix seconds. */
+  async listModels(projects: readonly string[] | undefined) {
+    const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
+    const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
+    for (const row of await database.query(sql)) {
+      const name = row.text("id");
+      // If several projects logged to a model, its owner is the first of them.
+      if (models.has(name) || projects?.includes(row.text("project")) === false) continue;
+      const [owner = ""] = row.text("owner").split("/");
+      models.set(name, { id: parseName(name), owner, created: row.integer("created") });
+    }
+    return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
+  },
+
+  keys: keyQueries(database),
+});
+
+/** Reads a part of a request's body from its pieces. */
+const readBody = async (database: Database, request: Uint8Array, { start, end }: Span): Promise<Uint8Array> => {
+  const first = Math.floor(start / pieceBytes);
+  const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
+  const parts = Array.from({ length: Math.ceil(end / pieceBytes) - first }, async (_, at) => {
+    const piece = first + at;
+    const from = Math.max(0, start - piece * pieceBytes);
+    const length = Math.min(end - piece * pieceBytes, pieceBytes) - from;
+    return (await database.query(sql, [from + 1, length, request, piece]))[0]?.bytes("bytes") ?? new Uint8Array();
+  });
+  return Buffer.concat(await Promise.all(parts));
+};
+
+/** Names are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
+const parseName = (text: string): string => String(JSON.parse(text));
+
+export type StoredKeys = ReturnType<typeof keyQueries>;
+
+const keyQueries = (database: Database) => ({
+  /** All keys, including those that were revoked, by name. */
+  list: async (): Promise<readonly StoredKey[]> =>
+    (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
+  /** Adds a key; false if a key of this name is valid. */
+  add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
+    // A try whose answer was lost finds its own digest.
+    const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
+         created = excluded.created, revoked = NULL
+       WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`;
+    const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
+    return (await database.query(sql, values)).length === 1;
+  },
+  /** Revokes a key; false if no key of this name is valid. */
+  revoke: async (name: string, now: number): Promise<boolean> => {
+    const sql =
+      "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";
+    return (await database.query(sql, [now, name, now])).length === 1;
+  },
+});
+
+const toStoredKey = (row: Row): StoredKey => ({
+  name: row.text("name"),
+  digest: row.bytes("digest"),
+  projects: parseStrings(row.text("projects")),
+  uses: parseStrings(row.text("uses")),
+  created: row.integer("created"),
+  revoked: row.isNull("revoked") ? undefined : row.integer("revoked"),
+});
+
+const parseStrings = (json: string): readonly string[] => {
+  const value: unknown = JSON.parse(json);
+  return Array.isArray(value) ? value.map(String) : [];
+};

@@ -1,0 +1,178 @@
+/** The document of the page, and the page as one file with its data: it asks nobody, and what was read stays text. */
+
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { Failure } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { getErrorCode, writeFileAtomically } from "../files.ts";
+import type { GroupData, GroupDetail, GroupRow, PageData, PageState } from "./answers.ts";
+import pageScript from "./page/main.tsx?page";
+import pageStyle from "./page/page.css?raw";
+import { allGroups, rowsPerPage } from "./query.ts";
+import type { ViewSession } from "./session.ts";
+
+export { pageScript, pageStyle };
+
+/** Returns the document without its first line. */
+export const formatDocument = ({
+  head,
+  body,
+}: {
+  readonly head: string;
+  readonly body: string;
+}): string => `<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>rollcall view</title>
+<link rel="icon" href="data:,">
+${head}
+</head>
+<body>
+<noscript>This page shows what rollcall reads, and needs JavaScript for that.</noscript>
+${body}
+</body>
+</html>
+`;
+
+/** The Content-Security-Policy of the page: its own script and style, and nothing else unless it is named. */
+export const formatPolicy = (script: string, style: string, more: readonly string[] = []): string => {
+  const all = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
+  return [...all, "base-uri 'none'", "form-action 'none'", ...more].join("; ");
+};
+
+/** Limits of a page in a file: a browser shows it at once, and it can be sent by mail. */
+export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
+
+export interface ExportedPage {
+  /** The document without its first line. */
+  readonly pieces: readonly string[];
+  readonly groups: { readonly read: number; readonly written: number };
+  readonly trajectories: { readonly read: number; readonly written: number };
+}
+
+export interface ExportOptions {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Redacts JSON that contains what was read. */
+  readonly safe: (json: string) => string;
+  readonly signal: AbortSignal;
+}
+
+/** Makes the page of a measured session, with the first groups that fit. @throws Failure `input-changed`; the signal's reason */
+export const buildPage = async (session: ViewSession, { at, safe, signal }: ExportOptions): Promise<ExportedPage> => {
+  const [state, charts] = [await session.state(allGroups), await session.charts(allGroups)];
+  if (state?.summary === undefined || charts === undefined) throw new Error("nothing was read");
+  const findings = session.findings(exportLimits.findings);
+  const block = (id: string, value: PageData | GroupData): string =>
+    // A script that is not run ends at its end tag, and no `<` is left.
+    `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
+  const blocks: string[] = [];
+  const rows: PageData["rows"][number][] = [];
+  let bytes = 0;
+  for await (const row of rowsOf(session)) {
+    signal.throwIfAborted();
+    const size = session.reading.groups.bytesOf(row.group);
+    if (bytes + size > exportLimits.bytes) continue;
+    const detail = await session.group({ ...allGroups, group: row.group + 1 });
+    if (detail === undefined) continue;
+    bytes += size;
+    const { place, valid, members, findings: own } = detail;
+    const rewards = valid ? members.map(({ reward }) => reward) : [];
+    rows.push({ row, file: place?.file ?? "", rewards, rules: [...new Set(own.map(({ rule }) => rule))] });
+    blocks.push(block(`group-${row.group}`, { detail, trajectories: await trajectoriesOf(session, detail) }));
+    if (rows.length === exportLimits.groups) break;
+  }
+  const written: PageState = { ...state, written: { at: new Date(at).toISOString(), groups: rows.length } };
+  const { groups, trajectories } = state.summary;
+  return {
+    pieces: buildPieces([block("held", { state: written, charts, findings, rows }), ...blocks]),
+    groups: { read: groups.read, written: rows.length },
+    trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },
+  };
+};
+
+async function* rowsOf(session: ViewSession): AsyncGenerator<GroupRow, void> {
+  for (let page = 1; ; page++) {
+    const rows = (await session.rows({ ...allGroups, page }))?.rows ?? [];
+    yield* rows;
+    if (rows.length < rowsPerPage) return;
+  }
+}
+
+const trajectoriesOf = async (session: ViewSession, { group, members }: GroupDetail): Promise<readonly string[]> => {
+  const all: string[] = [];
+  for (const at of members.keys()) {
+    all.push((await session.trajectory({ ...allGroups, group: group + 1, trajectory: at + 1 })) ?? "");
+  }
+  return all;
+};
+
+/** The document, with blocks of data before its script. */
+const buildPieces = (blocks: readonly string[]): readonly string[] => {
+  const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
+  const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
+  const blocksPlaceholder = "<!-- what was read -->";
+  const head = [
+    `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+    '<meta name="referrer" content="no-referrer">',
+    `<style>${pageStyle}</style>`,
+    blocksPlaceholder,
+  ].join("\n");
+  const [before = "", after = ""] = formatDocument({ head, body: `<script>${script}</script>` }).split(
+    blocksPlaceholder,
+  );
+  return [before, ...blocks, after];
+};
+
+const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** The beginning of every page that rollcall wrote, and may write again. */
+const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
+
+/** Makes sure that a page may be written to a file. @throws Failure `invalid-option-value`, `page-exists`, `page-unwritable` */
+export const requirePageFile = (file: string): void => {
+  if (file === "" || file === "-") {
+    const wanted = "the name of a file, such as page.html";
+    throw invalidOptionValue({ option: "--html", value: file, wanted });
+  }
+  wrapFileErrors(file, () => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || (stats.isFile() && isRollcallPage(file))) return;
+    const message = `${file} is there already, and is no page that rollcall wrote`;
+    throw new Failure("usage", "page-exists", message, { hint: "name another file, or take that one away" });
+  });
+};
+
+/**
+ * Writes a document, which is given without its first line. The umask narrows `mode`. Returns its size in bytes.
+ * @throws Failure `page-exists`, `page-unwritable`
+ */
+export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
+  const all = [`${pagePrefix}view -->\n`, ...pieces];
+  requirePageFile(file);
+  wrapFileErrors(file, () => writeFileAtomically(file, all, mode));
+  return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+};
+
+const isRollcallPage = (file: string): boolean => {
+  const opened = openSync(file, "r");
+  try {
+    const head = Buffer.alloc(pagePrefix.length);
+    return readSync(opened, head, 0, head.length, 0) === head.length && head.toString("latin1") === pagePrefix;
+  } finally {
+    closeSync(opened);
+  }
+};
+
+const wrapFileErrors = (file: string, run: () => void): void => {
+  try {
+    run();
+  } catch (thrown) {
+    if (thrown instanceof Failure || getErrorCode(thrown) === "unknown") throw thrown;
+    const message = `the page can't be written to ${file} (${getErrorCode(thrown)})`;
+    const hint = "name a file in a folder that is there and can be written: --html page.html";
+    throw new Failure("storage", "page-unwritable", message, { hint });
+  }
+};

@@ -1,0 +1,182 @@
+import { writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { defaultStrictness } from "../../src/check/rules/rules.ts";
+import { readSources } from "../../src/groups/read-dataset.ts";
+import { memoryBytes } from "../../src/input/source.ts";
+import { allOf, filesOf, read } from "../support/inputs.ts";
+
+const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
+const group = (...rewards: readonly number[]) => ({ trajectories: rewards.map((reward) => ({ ...plain, reward })) });
+
+/** More than is read at once, as a text by itself. */
+const block = 2 ** 20;
+
+const usual = fc
+  .array(fc.double({ noNaN: true, min: -1, max: 1 }), { minLength: 2, maxLength: 4 })
+  .map((rewards) => group(...rewards));
+
+/** Elements that are usual, and whatever else stands in lists. */
+const element = fc.oneof(
+  { weight: 8, arbitrary: usual },
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom<unknown[]>(
+      { ...plain, group_id: 1 },
+      { ...plain, group_id: 2 },
+      { ...plain, logs: ["é😀", '{"a":[1,"\\"]}'], tools: null },
+      { trajectories: [{ ...plain, reward: "1" }] },
+      { trajectories: [{ ...plain, logs: ["é😀\\"], metadata: { key: `sk-proj-${"a1B2".repeat(12)}` } }] },
+      { trajectories: [{ ...plain, messages_and_choices: [{ role: "usr" }] }] },
+      { split: "train", trajectory_groups: [group(1, 2)] },
+      { trajectories: [] },
+      [[]],
+      "text",
+      7,
+      null,
+    ),
+  },
+);
+
+/** How a list stands in a file: what is before its bracket, and behind the other. */
+const wraps: readonly (readonly [before: string, behind: string])[] = [
+  ["[", "]"],
+  ['{"split":"train","trajectory_groups":[', "]}"],
+  ['{"own":{"é":[1,2]},"trajectory_groups":[', '],"split":"train","other":[{"a":"😀"}, 1e400]}'],
+  ['{"trajectory_groups":[', '],"split":"train","trajectory_groups":[]}'],
+  ['{"trajectory_groups":[', '],"split":7}'],
+  ['{\n"split":"train",\n"trajectory_groups":[', "\n]\n}"],
+];
+
+const seldom = <Value>(arbitrary: fc.Arbitrary<Value>) =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+
+/** Texts with lists: what stands up to the white space behind the list's bracket, what follows there, and what the line's end is. */
+const text = fc
+  .record({
+    elements: fc.array(element, { minLength: 1, maxLength: 8 }),
+    wrap: fc.constantFrom(...wraps),
+    /** What stands between elements, which go over lines then; nothing on one line. */
+    space: fc.constantFrom("", "\n", "\r\n", "\n \t"),
+    indent: fc.constantFrom(0, 2),
+    /** A line before a list on one line, and one behind it. */
+    neighbours: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
+    damaged: seldom(fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"\\x0 \u0001\r\u00ff'))),
+    cut: seldom(fc.nat()),
+  })
+  .map(({ elements, wrap: [opens, closes], space, indent, neighbours: [above, below], damaged, cut }) => {
+    const isOneLine = space === "" && !opens.includes("\n");
+    const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
+    const rest = Buffer.from(`${list}${space}${closes}`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
+    // Where the second line begins with a value that is no JSON, the first may as well be a line that was cut off. A fault
+    // is described by the 256 bytes before it, so the first byte behind the blanks is not damaged.
+    const first = isOneLine ? 1 : Buffer.byteLength(list.split(`,${space}`, 1)[0] ?? "");
+    if (damaged !== null) rest[first + (damaged[0] % (rest.length - first))] = damaged[1].charCodeAt(0);
+    return {
+      before: `${isOneLine ? above : ""}${opens}${space}`,
+      rest: cut === null ? rest : rest.subarray(0, cut % rest.length),
+      behind: isOneLine ? below : "",
+    };
+  });
+
+interface Place {
+  readonly line?: number;
+  readonly column?: number;
+  readonly offset?: number;
+}
+
+describe("a list that is longer than a block", () => {
+  /** Returns how many of the lists contain only valid elements. */
+  const checkLists = async (numRuns: number, seed?: number): Promise<number> => {
+    const [file = ""] = filesOf("");
+    let whole = 0;
+    await fc.assert(
+      fc.asyncProperty(text, fc.double({ noNaN: true, min: 0, max: 1 }), async ({ before, rest, behind }, share) => {
+        const at = Buffer.byteLength(before);
+        const line = before.split("\n").length;
+        const blanks = block - Math.floor(share * rest.length);
+        /** All that is found where so many blanks stand behind the list's bracket; its places as if there were none. */
+        const seen = async (count: number) => {
+          writeFileSync(
+            file,
+            Buffer.concat([Buffer.from(before), Buffer.alloc(count, " "), rest, Buffer.from(behind)]),
+          );
+          const placed = <Located extends Place>({ offset = 0, column, ...where }: Located) => ({
+            ...where,
+            offset: offset > at ? offset - count : offset,
+            column: where.line === line && offset > at ? (column ?? 0) - count : column,
+          });
+          const { parts, problems, counts, requests, digests, ...all } = allOf(
+            await read([file], { judgement: defaultStrictness }),
+            [file],
+          );
+          return {
+            ...all,
+            parts: parts.map(({ start, length, checksum, ...part }) =>
+              part.kind === "unreadable"
+                ? part
+                : { ...part, length, checksum, start: start > at ? start - count : start },
+            ),
+            problems: problems.map((problem) => JSON.stringify(placed(problem))).sort(),
+            counts: counts.map((one) => JSON.stringify(one)).sort(),
+            requests: requests.map(({ location: spot, splitLocation: splitSpot, keyLocations: keySpots, ...own }) => ({
+              ...own,
+              spots: [spot, splitSpot, ...keySpots.values()].map(placed),
+            })),
+          };
+        };
+        const short = await seen(0);
+        if (short.parts.length > 2 && short.parts.every(({ kind }) => kind !== "unreadable")) whole++;
+        expect(await seen(blanks)).toEqual(short);
+      }),
+      { numRuns, ...(seed === undefined ? {} : { seed }) },
+    );
+    return whole;
+  };
+
+  it("is read like a short list for three lists", async () => {
+    expect(await checkLists(3, 9)).toBeGreaterThan(0);
+  });
+
+  it("has the lines of its elements if line ends stand before its bracket", async () => {
+    const before = '{\n"split":"train",\n"trajectory_groups":[';
+    const broken = { trajectories: [{ ...plain, reward: "1" }] };
+    const text = `${before}${" ".repeat(block)}${JSON.stringify(group(1, 2))},\n${JSON.stringify(broken)}]}`;
+    const { problems } = await read(filesOf(text), { judgement: defaultStrictness });
+    const errors = problems.sorted([]).filter(({ severity }) => severity === "error");
+    expect(errors).toMatchObject([{ rule: "wrong-type", line: 4 }]);
+  });
+
+  it("is read like a short list, whatever it contains and wherever a block ends", { tags: "slow" }, async () => {
+    expect(await checkLists(80)).toBeGreaterThan(5);
+  });
+
+  it("is read in blocks, twice as many for twice the elements", { tags: "slow" }, async () => {
+    const elements = (count: number) => Array.from({ length: count }, (_, at) => group(at, -at));
+    const pretty = (count: number) => JSON.stringify(elements(count), undefined, 2);
+    const request = (count: number) => JSON.stringify({ split: "train", trajectory_groups: elements(count) });
+    for (const textOf of [pretty, request]) {
+      const read = async (count: number) => {
+        const bytes = Buffer.from(textOf(count));
+        const [{ size, ...own }, asked] = [memoryBytes([bytes]), [] as number[]];
+        const counted = async (into: Buffer, at: number) => {
+          asked.push(into.length);
+          return await own.read(into, at);
+        };
+        const source = { name: "a", bytes: { ...own, size, read: counted }, touched: async () => false };
+        const reading = await readSources([source], {
+          split: undefined,
+          splitNeeded: false,
+          groupBy: undefined,
+          signal: new AbortController().signal,
+          onProgress: () => undefined,
+        });
+        expect([reading.groups.count, reading.problems.errors]).toEqual([count, 0]);
+        expect(Math.max(...asked)).toBeLessThanOrEqual(2 * block);
+        return asked.reduce((sum, length) => sum + length, 0) / size;
+      };
+      const [once, twice] = [await read(8000), await read(16_000)];
+      expect(twice).toBeLessThan(1.2 * once);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { defaultStrictness } from "../../src/check/rules/rules.ts";
+import { Scan } from "../../src/check/scan.ts";
+import { assignDedupKeys, DedupKeys } from "../../src/groups/dedup-keys.ts";
+import { openGroupAssembler } from "../../src/groups/group-assembler.ts";
+import { Digests, DigestTable } from "../../src/groups/parts/column.ts";
+import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
+import { newScanResult } from "../../src/groups/parts/scan-result.ts";
+import { memoryBytes } from "../../src/input/source.ts";
+
+/** A line: a trajectory with a key, one without, or what can't be read. */
+const anyLine = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ id: fc.constantFrom("a", "b", "c"), reward: fc.integer({ min: 0, max: 2 }) }) },
+  { weight: 1, arbitrary: fc.constant("alone") },
+  { weight: 1, arbitrary: fc.constant("broken") },
+);
+
+type Line = { readonly id: string; readonly reward: number } | string;
+
+const textOf = (line: Line): string => {
+  if (line === "broken") return "{\n";
+  if (typeof line === "string") return '{"messages_and_choices":[],"reward":7}\n';
+  return `{"messages_and_choices":[],"reward":${line.reward},"group_id":"${line.id}"}\n`;
+};
+
+/** The same line as no other: equal ones in one group can't be told apart. */
+const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
+
+interface How {
+  readonly byKey?: boolean;
+  readonly size?: number;
+  /** How long a group stays open without a new trajectory. Blocks come at 0, 1, 2 and so on. */
+  readonly idle?: number;
+  /** Dedup keys of groups that earlier runs sent, in hex. */
+  readonly sent?: ReadonlySet<string>;
+}
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+const openScan = (byKey: boolean): Scan => {
+  const source = { name: "run.jsonl", bytes: memoryBytes([]), touched: async () => false };
+  return new Scan(source, {
+    index: 0,
+    groupBy: byKey ? "group_id" : undefined,
+    result: newScanResult(defaultStrictness),
+  });
+};
+
+const takeLines = (scan: Scan, lines: readonly Line[]): void =>
+  scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, last: false });
+
+/** Gathers lines, handed over in blocks. */
+const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, sent = new Set() }: How = {}) => {
+  const scan = openScan(byKey);
+  const groups = new Groups(scan.found.parts);
+  const keys = new DedupKeys();
+  const complete: { readonly group: number; readonly key: string }[] = [];
+  let now = 0;
+  const growing = openGroupAssembler({
+    file: "run.jsonl",
+    found: scan.found,
+    groups,
+    keys: keys.addInput(),
+    byKey,
+    size,
+    elapsed: () => now,
+    wasSent: (key) => sent.has(hexOf(key)),
+    onInvalid: () => undefined,
+    onComplete: (group) => void complete.push({ group, key: hexOf(keys.slice(group, 1)) }),
+  });
+  for (const [at, lines] of all.entries()) {
+    now = at;
+    const first = scan.found.parts.count;
+    takeLines(scan, lines);
+    growing.take(first);
+    if (idle !== undefined) growing.completeIdle(now - idle);
+  }
+  const open = growing.incomplete.length;
+  growing.completeAll();
+  return { found: scan.found, groups, keys, complete, open };
+};
+
+/** Groups the same lines of a file that is whole. */
+const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
+  const scan = openScan(byKey);
+  takeLines(scan, all.flat());
+  const groups = new Groups(scan.found.parts);
+  const grouping = openGrouping({ found: scan.found, groups, byKey });
+  grouping.groupParts(0);
+  return { groups, scattered: grouping.scattered };
+};
+
+const digestsOf = (groups: Groups): readonly string[] =>
+  Array.from({ length: groups.count }, (_, group) => hexOf(groups.digestOf(group)));
+
+const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
+
+describe("the groups of a growing file", () => {
+  it("equal those of the whole file, grouped by key, however it grew", () => {
+    fc.assert(
+      fc.property(blocks, (lines) => {
+        const isDamaged = lines.flat().includes("broken");
+        const { groups, keys, complete } = gather(lines, { byKey: true });
+        const { groups: whole } = groupWhole(lines, true);
+        expect(groups.count).toBe(whole.count);
+        expect(complete.length).toBe(whole.count);
+        for (let group = 0; group < whole.count; group++) {
+          expect(groups.partsOf(group)).toEqual(whole.partsOf(group));
+          // What stands beside a line that can't be read is kept back: of a whole file that is looked at later.
+          if (!isDamaged || groups.isValid(group)) expect(groups.isValid(group)).toBe(whole.isValid(group));
+          expect(groups.bytesOf(group)).toBe(whole.bytesOf(group));
+          expect(groups.trajectoriesOf(group)).toBe(whole.trajectoriesOf(group));
+        }
+        expect(digestsOf(groups)).toEqual(digestsOf(whole));
+        // Equal groups may change their places, and nothing else.
+        const wholeKeys = assignDedupKeys(whole);
+        const sorted = (bytes: Uint8Array) =>
+          Array.from({ length: whole.count }, (_, at) => hexOf(bytes.subarray(at * 16, at * 16 + 16))).sort();
+        const bytes = keys.slice(0, whole.count);
+        expect(sorted(bytes)).toEqual(sorted(wholeKeys.slice(0, whole.count)));
+        for (let group = 0; group < whole.count; group++) expect(keys.find(bytes, group * 16)).toBe(group);
+      }),
+    );
+  });
+
+  it("equal those of the whole file, grouped by adjacency, if no key appears again", () => {
+    fc.assert(
+      fc.property(blocks, (lines) => {
+        const { found, groups } = gather(lines);
+        const { groups: whole, scattered } = groupWhole(lines, false);
+        const said = found.problems.counts.find(({ rule }) => rule === "group-scattered")?.count ?? 0;
+        expect(said > 0).toBe(scattered.length > 0);
+        if (scattered.length === 0) expect(digestsOf(groups)).toEqual(digestsOf(whole));
+      }),
+    );
+  });
+
+  it("end where they ended when they were sent before", () => {
+    fc.assert(
+      fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, byKey) => {
+        // The run before read less of the file, and sent its groups as they stood.
+        const told = lines.map((own, block) => own.map((line, at) => numbered(line, block * 8 + at)));
+        const before = gather(told.slice(0, cut), { byKey });
+        const sent = before.complete.filter(({ group }) => before.groups.isValid(group)).map(({ key }) => key);
+        const keys = gather(told, { byKey, sent: new Set(sent) }).complete.map(({ key }) => key);
+        expect(new Set(keys).size).toBe(keys.length);
+        expect(keys).toEqual(expect.arrayContaining(sent));
+      }),
+    );
+  });
+
+  it("end where they ended when they were sent before, also if they are equal", () => {
+    const a = { id: "a", reward: 1 };
+    const sent = gather([[a, a, a]], { size: 1 }).complete.map(({ key }) => key);
+    const { complete, groups, open } = gather([[a, a, a, a, a]], { sent: new Set(sent) });
+    expect(complete.slice(0, 3).map(({ key }) => key)).toEqual(sent);
+    expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([1, 1, 1, 2]);
+    expect(open).toBe(1);
+  });
+
+  it("are complete with the given number of trajectories", () => {
+    const { complete, groups, open } = gather([Array.from({ length: 7 }, () => ({ id: "a", reward: 1 }))], { size: 3 });
+    expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([3, 3, 1]);
+    expect(open).toBe(1);
+  });
+
+  it("are complete if no trajectory came for the given time since the last one", () => {
+    const a = { id: "a", reward: 1 };
+    const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { byKey: true, idle: 2 });
+    expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([4, 1]);
+  });
+});
+
+describe("a table of digests", () => {
+  it("finds their positions while it grows", () => {
+    const digests = new Digests();
+    const table = new DigestTable(digests);
+    const all = Array.from({ length: 5000 }, (_, at) => {
+      const digest = new Uint8Array(16);
+      new DataView(digest.buffer).setUint32(at % 50 === 0 ? 12 : 0, (at + 1) * 2 ** 10);
+      return digest;
+    });
+    for (const [at, digest] of all.entries()) {
+      digests.append(digest);
+      expect(table.add(at)).toBe(at);
+    }
+    expect(all.flatMap((digest, at) => (table.find(digest) === at ? [] : [at]))).toEqual([]);
+    expect(table.find(new Uint8Array(16).fill(255))).toBeUndefined();
+  });
+});
