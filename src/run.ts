@@ -2,13 +2,13 @@
 import {
   type Command,
   command,
-  flagsFrom,
-  globals,
-  obey,
+  fallbackScreenOptions,
+  globalOptions,
   type Program,
-  readWords,
-  screenFor,
-  screenForWrong,
+  parseArgv,
+  runCommand,
+  toGlobalFlags,
+  toScreenOptions,
 } from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
@@ -36,11 +36,11 @@ export const runCommandLine = async (
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async (): Promise<void> => {
-    const typed = await readWords(program, argv);
-    screen = openScreen({ host, options: screenForWrong(typed), argv });
-    const answer = await obey(program, typed, (globals) => {
-      screen = openScreen({ host, options: screenFor(globals, typed), argv });
-      context = openContext({ host, screen, flags: flagsFrom(globals) });
+    const typed = await parseArgv(program, argv);
+    screen = openScreen({ host, options: fallbackScreenOptions(typed), argv });
+    const answer = await runCommand(program, typed, (globals) => {
+      screen = openScreen({ host, options: toScreenOptions(globals, typed), argv });
+      context = openContext({ host, screen, flags: toGlobalFlags(globals) });
       return context;
     });
     if (answer !== undefined) await screen.print([answer(screen.width)], { kind: "verbatim" });
@@ -51,7 +51,7 @@ export const runCommandLine = async (
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: screenForWrong({ given: new Map() }), argv });
+    screen ??= openScreen({ host, options: fallbackScreenOptions({ given: new Map() }), argv });
     const failure = toFailure(thrown);
     const exitCode = toExitCode(failure);
     await printFailure(screen, { failure, exitCode });
@@ -82,7 +82,7 @@ export const program: Program = {
   root: command({
     words: "",
     about: "Log trajectories to a training service, list its models, read traced calls.",
-    options: globals,
+    options: globalOptions,
     examples: ["rollcall catalog router kimi --local"],
   }),
   nouns: {

@@ -1,43 +1,43 @@
 /** Traced calls as values: which are meant, what they come to, and what they can be turned into. */
 
 export {
-  composeObject as objectOf,
+  composeObject,
   type Media,
-  omitMembers as without,
+  omitMembers,
   type Part,
-  readInputs as inputsOf,
-  readOutput as outputOf,
+  readInputs,
+  readOutput,
   type Turn,
-  toTurns as conversationOf,
+  toTurns,
 } from "./conversation.ts";
 export {
-  type ConversionResult as Converted,
-  type RewardSource as RewardFrom,
-  toMessages as messagesOf,
-  toTrajectory as trajectoryOf,
+  type ConversionResult,
+  type RewardSource,
+  toMessages,
+  toTrajectory,
 } from "./convert.ts";
 export {
-  addCosts as totalCost,
+  addCosts,
   type Cost,
-  findCallName as nameOf,
-  findDurationMicros as microsecondsOf,
-  findModels as modelsOf,
-  findOperation as operationOf,
-  findState as stateOf,
+  findCallName,
+  findDurationMicros,
+  findModels,
+  findOperation,
+  findState,
   isRunning as isGoingOn,
-  omitContent as withoutContent,
-  omitContentKeepFacts as factsWithoutContent,
+  omitContent,
+  omitContentKeepFacts,
   omittedKey,
-  readCost as costIn,
-  readCosts as costsOf,
-  readStatus as saidStatus,
-  readUsages as usagesOf,
+  readCost,
+  readCosts,
+  readStatus,
+  readUsages,
 } from "./facts.ts";
-export { type CallPath, findPath, formatPath, type PathResult as Found, parsePath } from "./path.ts";
+export { type CallPath, findPath, formatPath, type PathResult, parsePath } from "./path.ts";
 export {
-  deferRejection as quietly,
-  openPolling as openWaiting,
-  parseCallIds as idsOfLines,
-  runInOrder as inOrder,
+  deferRejection,
+  openPolling,
+  parseCallIds,
+  runInOrder,
 } from "./read-calls.ts";
-export { type CallCount, type CallGroup, type CallSummary, countTokens as tokensIn, openSummary } from "./summary.ts";
+export { type CallCount, type CallGroup, type CallSummary, countTokens, openSummary } from "./summary.ts";

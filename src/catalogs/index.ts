@@ -1,63 +1,63 @@
 /** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
 
 export {
-  type CachedCatalog as CatalogCopy,
-  type CatalogId as CatalogPlace,
+  type CachedCatalog,
+  type CatalogId,
   type CatalogName,
-  cacheCatalog as keepCatalog,
+  cacheCatalog,
   catalogNames,
-  findSavedCatalog as savedCatalogAt,
-  listCachedIds as idsOfCopies,
-  parseCatalog as modelsIn,
-  readCachedCatalog as readCopy,
+  findSavedCatalog,
+  listCachedIds,
+  parseCatalog,
+  readCachedCatalog,
   readCatalogFile,
   saveCatalog,
 } from "./catalog-files.ts";
 export {
   type Cost,
   compareCosts,
-  computeCost as costOf,
+  computeCost,
   noUsage,
-  readCallUsage as usageOfCall,
+  readCallUsage,
   type Usage,
 } from "./cost.ts";
 export { diffCatalogs } from "./diff.ts";
 export {
   catalogFields,
-  deprecationDay as deprecationOf,
-  findMistypedFields as mistypedFields,
-  formatPlain as plainText,
-  formatPrice as priceText,
+  deprecationDay,
+  findMistypedFields,
+  formatPlain,
+  formatPrice,
   namedPrices,
-  parseAmount as amountOf,
+  parseAmount,
   priceField,
   tokenPrices,
 } from "./fields.ts";
 export {
-  createMatcher as matcherOf,
+  createMatcher,
   type Filter,
-  filteredColumns as columnsFiltered,
-  findAbsentWords as absentWords,
-  findUnknownWord as unknownWord,
-  hasFilters as asksMore,
+  filteredColumns,
+  findAbsentWords,
+  findUnknownWord,
+  hasFilters,
   usualWords,
 } from "./filter.ts";
-export { type LockedModel, type LockFile, readLock, toLockedModel as lockedOf, writeLock } from "./lock.ts";
+export { type LockedModel, type LockFile, readLock, toLockedModel, writeLock } from "./lock.ts";
 export {
-  compareCodeUnits as byCodeUnit,
-  compilePattern as matchesPattern,
-  findNearestId as nearestId,
+  compareCodeUnits,
+  compilePattern,
+  findNearestId,
   modelFields,
-  utcDay as dayOf,
+  utcDay,
 } from "./models.ts";
 export {
-  type CatalogEntry as Listed,
+  type CatalogEntry,
   type CatalogRow,
   cellsDocument,
-  createRowMatcher as rowMatcherOf,
-  findUnlistedModels as unlistedIn,
-  joinById as joinedById,
-  joinCatalogs as listedIn,
+  createRowMatcher,
+  findUnlistedModels,
+  joinById,
+  joinCatalogs,
   rowsDocument,
 } from "./rows.ts";
 export {
@@ -65,6 +65,6 @@ export {
   type LockPolicy,
   lockRuleNames,
   lockRulePages,
-  type VerifiedFact as Verified,
+  type VerifiedFact,
   verifyLock,
 } from "./verify.ts";

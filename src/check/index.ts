@@ -1,19 +1,19 @@
 /** Checks records: the rules, and how their problems are judged. */
 
-export { createProblem as problemOf, type RuleCount } from "./rules/problems.ts";
-export type { ExampleInputs as Inputs } from "./rules/rule.ts";
+export { createProblem, type RuleCount } from "./rules/problems.ts";
+export type { ExampleInputs } from "./rules/rule.ts";
 export {
-  getRule as ruleOf,
-  getRuleSubject as subjectOf,
-  parseStrictness as judgementOf,
+  getRule,
+  getRuleSubject,
+  parseStrictness,
   presentRuleName,
   type RuleName,
-  redactMessage as quietMessage,
+  redactMessage,
   ruleNames,
   rules,
-  type Strictness as Judgement,
+  type Strictness,
   warningRules,
 } from "./rules/rules.ts";
-export { redactSecrets as blotSecrets } from "./rules/secrets.ts";
-export type { ThreadSharing as Sharing } from "./threads.ts";
+export { redactSecrets } from "./rules/secrets.ts";
+export type { ThreadSharing } from "./threads.ts";
 export { isTrajectory } from "./trajectory.ts";

@@ -10,16 +10,16 @@ import {
 import {
   type Bytes,
   blockBytes,
-  elementsOf,
+  countUnitsBefore,
   type Frame,
+  type LineRange,
   type Lines,
   type LongText,
   type Position,
-  type Range,
+  readElements,
   readRange,
-  Shrunk,
+  ShrunkSourceError,
   type Source,
-  unitsBefore,
 } from "../input/index.ts";
 import { JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, readRoot, startOf } from "../json/table.ts";
@@ -183,7 +183,7 @@ export class Scan {
   async #scanWhole({ start, end, last }: Omit<LongText, "kind">): Promise<void> {
     const reader = new JsonReader(keyUses);
     const all = reader.reserve(end - start);
-    if ((await this.#source.bytes.read(all, start)) < all.length) throw new Shrunk();
+    if ((await this.#source.bytes.read(all, start)) < all.length) throw new ShrunkSourceError();
     const mark = bomLength(all);
     const length = trimmedEnd(all, all.length);
     const own = all.subarray(mark, length);
@@ -291,7 +291,7 @@ const findInvalidByte = (bytes: Buffer): number => {
  */
 const scanList = async (
   { bytes, name: file }: Source,
-  text: Range & Position,
+  text: LineRange & Position,
   { result: before, index, groupBy, signal }: ScanOptions,
 ): Promise<boolean> => {
   const list = await findList(bytes, text);
@@ -306,7 +306,7 @@ const scanList = async (
   return true;
 };
 
-interface List extends Range, Position {
+interface List extends LineRange, Position {
   /** The text up to the list, its bracket included. */
   readonly head: Buffer;
   /** Its path in the text: the groups of a request, or all of it. */
@@ -316,7 +316,7 @@ interface List extends Range, Position {
 /** Bytes of a text in which the list of its groups begins: other keys take less. */
 const maxHeadBytes = 2 ** 16;
 
-const findList = async (source: Bytes, { start, end, line }: Range & Position): Promise<List | undefined> => {
+const findList = async (source: Bytes, { start, end, line }: LineRange & Position): Promise<List | undefined> => {
   const look = await readRange(source, { start, length: Math.min(maxHeadBytes, end - start) });
   const walker = new Walker(look);
   const from = walker.at;
@@ -347,7 +347,7 @@ const scanElements = async (
   const line = new PositionCounter({ bytes: head, start, line: list.line }).mark(head.length);
   const range = { start: start + head.length, end, line };
   let count = 0;
-  for await (const part of elementsOf(source, range, { reader, isTolerant: false, signal })) {
+  for await (const part of readElements(source, range, { reader, isTolerant: false, signal })) {
     const { text, length, fault, isEnd, places } = part;
     if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) return false;
     const block = { text, reader, start: part.start, places };
@@ -375,7 +375,7 @@ const scanRest = async (
   if (root === undefined || !isUtf8(around) || hasDuplicateRequestKey(root)) return false;
   if (path.length === 0) return true;
   const before = new PositionCounter({ bytes: head, start, line });
-  const after = new PositionCounter({ ...place, bytes: tail, unitsBefore: () => unitsBefore(source, place) });
+  const after = new PositionCounter({ ...place, bytes: tail, unitsBefore: () => countUnitsBefore(source, place) });
   const places = {
     mark: (at: number) => before.mark(at),
     of: (at: number) => (at < head.length ? before.of(at) : after.of(at - head.length)),

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { newScanResult, type ScanResultData, toScanResultData } from "../groups/parts/scan-result.ts";
-import { type Bytes, blocksOf, frames, isBlank, type Source, textStart } from "../input/index.ts";
+import { type Bytes, findTextStart, isBlank, readBlocks, readFrames, type Source } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
 import type { Strictness } from "./rules/rules.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
@@ -89,7 +89,7 @@ export async function* scanRanges(
       groupBy,
       result: newScanResult(judgement, { fullRules: enough, hasDigests: isMarked }),
     });
-    for await (const block of blocksOf(source.bytes, { start, end, memory })) {
+    for await (const block of readBlocks(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
       if (block.kind !== "lines") return tooLong;
       scan.scanLines(block);
@@ -139,12 +139,12 @@ export const scanSource = async (source: Source, options: SourceOptions): Promis
   const { bytes } = source;
   const { signal, onRead, sharing } = options;
   const scan = new Scan(source, options);
-  const start = await textStart(bytes);
+  const start = await findTextStart(bytes);
   const isShared = bytes.descriptor !== undefined && bytes.size >= (sharing?.minBytes ?? minSharedBytes);
   const shared = isShared ? (sharing ?? chooseSharing(bytes.size)) : undefined;
   const isOfLines = shared !== undefined && (await startsWithLine(bytes, start));
   const at = isOfLines ? await scanShared(source, { ...options, sharing: shared, start, scan }) : start;
-  for await (const frame of frames(bytes, { start: at, isBegun: at > start })) {
+  for await (const frame of readFrames(bytes, { start: at, isBegun: at > start })) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
@@ -154,7 +154,7 @@ export const scanSource = async (source: Source, options: SourceOptions): Promis
 
 /** True if the first block contains a line, and is not the beginning of one document. */
 const startsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => {
-  for await (const frame of frames(bytes, { start, isBegun: false })) {
+  for await (const frame of readFrames(bytes, { start, isBegun: false })) {
     return frame.kind === "lines" && !isBlank(frame.bytes);
   }
   return false;

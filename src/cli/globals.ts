@@ -1,6 +1,6 @@
 /** The global options, and what they mean for the screen and for the settings. */
 import type { GlobalFlags } from "../context.ts";
-import { colorWhens, formats, type ScreenWords, screenWords } from "../output/index.ts";
+import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
 import { choice, flag, text, type Values, withExtra } from "./kinds.ts";
 
 /** The global options, in the order of the help. */
@@ -24,7 +24,7 @@ export const globalOptions = {
       fields: text("only these columns or keys, separated by commas", "names"),
       header: flag("a header line in tsv"),
       quiet: { ...flag("no notices and no progress"), short: "q" },
-      color: choice("auto, always or never", colorWhens, "when"),
+      color: choice("auto, always or never", colorModes, "when"),
       "no-color": flag("no colour"),
       "no-pager": flag("no pager"),
       debug: flag("show requests and replies, without bodies or secrets"),
@@ -69,8 +69,8 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
 });
 
 /** What the global options mean for the screen. @throws Failure `invalid-option-value`, `conflicting-options` */
-export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenWords => ({
-  ...screenWords({
+export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenOptions => ({
+  ...parseScreenOptions({
     ...globals,
     color: globals.noColor ? false : globals.color,
     pager: !globals.noPager,
@@ -79,11 +79,11 @@ export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues):
 });
 
 /** The screen for words that may be wrong: a usage error with --json is JSON too. */
-export const fallbackScreenOptions = ({ given }: OptionValues): ScreenWords => {
+export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions => {
   const requestedFormats = given.get("output") ?? [];
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   return {
-    ...screenWords({ quiet: given.has("quiet"), color }),
+    ...parseScreenOptions({ quiet: given.has("quiet"), color }),
     format: given.has("json") ? "json" : formats.find((format) => requestedFormats.includes(format)),
     hasJsonEvents: isEventOutput(given),
   };

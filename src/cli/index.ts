@@ -1,46 +1,46 @@
 /** A command's definition, and what is made from it: the parser of argv, help, and data about commands. */
 
 export {
-  listOptions as allOptions,
-  type ParsedArgv as Typed,
-  parseArgv as readWords,
-  runCommand as obey,
+  listOptions,
+  type ParsedArgv,
+  parseArgv,
+  runCommand,
 } from "./argv.ts";
 export {
   type Command,
   command,
-  formatInvocation as pathOf,
-  lastWord as nameOf,
-  listCommands as commandsIn,
-  loadTree as wholeTree,
+  formatInvocation,
+  lastWord,
+  listCommands,
+  loadTree,
   type Program,
-  visibleVerbs as verbsOf,
+  visibleVerbs,
 } from "./command.ts";
 export {
-  fallbackScreenOptions as screenForWrong,
-  type GlobalValues as Globals,
-  globalOptions as globals,
-  toGlobalFlags as flagsFrom,
-  toScreenOptions as screenFor,
+  fallbackScreenOptions,
+  type GlobalValues,
+  globalOptions,
+  toGlobalFlags,
+  toScreenOptions,
 } from "./globals.ts";
-export { describeCommands, shortHelp as screenHelp } from "./help.ts";
+export { describeCommands, shortHelp } from "./help.ts";
 export {
   choice,
   choices,
   contradiction,
   count,
-  custom as parsed,
+  custom,
   flag,
   type Kind,
   type Kinds,
   list,
   port,
-  repeated as several,
+  repeated,
   required,
   text,
-  toOptionName as optionName,
+  toOptionName,
   type Values,
   withDefault,
-  withExtra as each,
+  withExtra,
   wrongValue,
 } from "./kinds.ts";

@@ -14,7 +14,7 @@ import type { Connections } from "./connections.ts";
 import { buildHeaders, findTarget, openCredentials, toShownHeaders } from "./request.ts";
 import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 
-export type { DownloadOptions, DownloadReply as Got, Downloads, ProbeResult as Probed } from "./download.ts";
+export type { DownloadOptions, DownloadReply, Downloads, ProbeResult } from "./download.ts";
 
 /** Loads downloads, and the look at addresses: no request of the interface needs them. */
 export const loadDownloads = () => import("./download.ts");

@@ -7,15 +7,15 @@ import { Failure, type Problem } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import {
   credentialUses,
+  findOrigin,
+  keyCheckMaxWait,
   type LoginPlan,
   logout,
-  originOf,
   planLogin,
   readSettings,
   type Settings,
   saveLogin,
   settingTable,
-  triedFor,
 } from "../settings/index.ts";
 import { credentialsMissing, loginRefused } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -176,7 +176,7 @@ const status = command({
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check }) => {
     const { screen } = context;
-    const settings = await readSettings({ ...toSettingsSources(context), defaults: { max_wait: triedFor } });
+    const settings = await readSettings({ ...toSettingsSources(context), defaults: { max_wait: keyCheckMaxWait } });
     const rows: StatusRow[] = [];
     let failed: Failure | undefined;
     for (const use of only === undefined ? credentialUses : [only]) {
@@ -208,7 +208,7 @@ const credentialStatus = async (settings: Settings, use: CredentialUse): Promise
     const username = use === "calls" ? "api" : null;
     return { ...row, state: "ready", from: "the local service's own key", username };
   }
-  const origin = originOf(settings, use);
+  const origin = findOrigin(settings, use);
   if (origin === undefined) return row;
   const { state, from = null, username = null } = await settings.credentialSource(use, origin);
   return { ...row, origin, state, from, username };

@@ -1,26 +1,26 @@
 /** `rollcall config`: the settings of a profile, never secrets. */
-import { command, flag, required, several, text } from "../cli/index.ts";
+import { command, flag, repeated, required, text } from "../cli/index.ts";
 import { effectiveSettings, toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import {
-  addressNames,
-  type Changed,
   canAsk,
   credentialUses,
   exportSettings,
+  findMissingProfile,
+  findOrigin,
+  findSettingsFile,
   importSettings,
   listProfiles,
   listSettings,
-  newProfile,
-  originOf,
   type SettingRow,
+  type SettingsChange,
   setSetting,
   settingMissing,
-  settingsFile,
   showSetting,
   unsetSettings,
+  urlSettingNames,
 } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { requireConfirmation } from "./confirm.ts";
@@ -93,10 +93,10 @@ const set = command({
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
-  save: () => Promise<Changed>,
+  save: () => Promise<SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const unknown = typed.create ? undefined : newProfile(toSettingsSources(context));
+  const unknown = typed.create ? undefined : findMissingProfile(toSettingsSources(context));
   if (unknown !== undefined) {
     if (!canAsk(host)) throw unknown;
     const what = `there is no profile ${unknown.details.subject}: make it`;
@@ -114,15 +114,15 @@ const saveChange = async (
 /** Names the uses that no saved key serves at the current addresses: each key goes only to its own origin. */
 const reportUnusableKeys = async (
   context: Context,
-  { profile, names }: Pick<Changed, "profile" | "names">,
+  { profile, names }: Pick<SettingsChange, "profile" | "names">,
 ): Promise<void> => {
   const keys = listProfiles(toSettingsSources(context)).find(({ name }) => name === profile)?.keys ?? [];
-  if (keys.length === 0 || !addressNames.some((name) => names.includes(name))) return;
+  if (keys.length === 0 || !urlSettingNames.some((name) => names.includes(name))) return;
   const lackingUses: string[] = [];
   try {
     const settings = await effectiveSettings(context);
     for (const use of credentialUses) {
-      const origin = originOf(settings, use);
+      const origin = findOrigin(settings, use);
       const state = origin === undefined ? undefined : (await settings.credentialSource(use, origin)).state;
       if (state === "missing" || state === "elsewhere") lackingUses.push(use);
     }
@@ -142,7 +142,7 @@ const reportUnusableKeys = async (
 const unset = command({
   words: "config unset",
   about: "take settings out of the profile",
-  args: { name: required(several("settings, such as split")) },
+  args: { name: required(repeated("settings, such as split")) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
     const { profile, names, absent } = await unsetSettings(toSettingsSources(context), typed.name);
@@ -157,7 +157,7 @@ const path = command({
   about: "print where the settings are saved",
   examples: ["rollcall config path"],
   run: async (context) => {
-    const settings = settingsFile(context.host);
+    const settings = findSettingsFile(context.host);
     await printValue(context, { settings }, settings);
   },
 });

@@ -2,7 +2,7 @@
 import { command, flag, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
-import { deleteProfile, findProfile, listProfiles, renameProfile, useProfile } from "../settings/index.ts";
+import { deleteProfile, describeProfile, listProfiles, renameProfile, useProfile } from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { printObjects } from "./lists/object-list.ts";
 
@@ -47,7 +47,7 @@ const remove = command({
   run: async (context, { name, yes }) => {
     const { screen } = context;
     const sources = toSettingsSources(context);
-    const { settings, keys } = findProfile(sources, name);
+    const { settings, keys } = describeProfile(sources, name);
     const parts = [
       ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
       ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),

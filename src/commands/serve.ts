@@ -4,8 +4,8 @@ import {
   choices,
   command,
   port,
+  repeated,
   required,
-  several,
   text,
   type Values,
   withDefault,
@@ -18,7 +18,7 @@ import { interrupted } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
-import type { Ended, Store } from "../service/index.ts";
+import type { EndedExchange, Store } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { keyExists, keyUnknown } from "./failures.ts";
@@ -33,7 +33,7 @@ const options = {
   host: withDefault(text("the address to listen on", "address"), "127.0.0.1"),
   port: port("8700"),
   ...locationOptions,
-  "allow-host": several("a name beside loopback that it goes by; may be given again", "name"),
+  "allow-host": repeated("a name beside loopback that it goes by; may be given again", "name"),
   "max-body-size": text("the largest request that it takes, such as 64MiB", "size"),
   log: withDefault(choice("what is said of requests: text or json", ["text", "json"], "form"), "text"),
 };
@@ -56,7 +56,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   const settings = (await localSettings(context, flags, { warn })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
-  const onEnd = log && ((ended: Ended) => log("request", requestFacts(ended)));
+  const onEnd = log && ((ended: EndedExchange) => log("request", requestFacts(ended)));
   const { openService } = await import("../service/index.ts");
   const service = context.closeAtEnd(
     await openService({ ...settings, host, address, port, allowHosts, trace, warn, onEnd }),
@@ -111,7 +111,7 @@ const openLog =
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
 /** A request as it is logged: nothing comes from a body, a path or a credential. */
-const requestFacts = ({ id, operation, method, status, ms, bytes, stored, key }: Ended) => ({
+const requestFacts = ({ id, operation, method, status, ms, bytes, stored, key }: EndedExchange) => ({
   id,
   operation,
   method,
@@ -153,7 +153,7 @@ const addKey = command({
   args: { name: required(text("whose key it is")) },
   options: {
     // What everywhere else is one project of the run may be several of a key.
-    project: several("a project that it is for; may be given again", "team/project"),
+    project: repeated("a project that it is for; may be given again", "team/project"),
     use: choices(
       "a use that it is for: log, inference or calls; may be given again",
       ["log", "inference", "calls"],
@@ -170,7 +170,7 @@ const addKey = command({
     const projects = [...new Set(project.flatMap((typed) => typed.split(",")).map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
     const { keys } = await openKeys(context, where);
-    const { key, digest } = (await import("../service/index.ts")).newKey();
+    const { key, digest } = (await import("../service/index.ts")).createKey();
     const isNew = await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined });
     if (!isNew) throw keyExists(name);
     screen.notice(`this is the only time that the key of ${name} is shown: only a digest of it is stored`);

@@ -6,13 +6,13 @@ import { openFile } from "./sqlite.ts";
 
 export {
   type Lock,
-  type LockWaitOptions as LockWaiting,
-  toFileFailure as fileFailure,
+  type LockWaitOptions,
+  toFileFailure,
   tryLock,
   waitForLock,
 } from "./own-file.ts";
 export type { Row } from "./row.ts";
-export { type DatabaseReport as ExaminedFile, examineFile } from "./sqlite.ts";
+export { type DatabaseReport, examineFile } from "./sqlite.ts";
 
 /** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates; in JSON both are kept. */
 export type SqlValue = string | number | Uint8Array | null;

@@ -1,7 +1,7 @@
 /** ART's Parquet, version 2: a trajectory per row, with the JSON of it and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type Columns, columnJson } from "../input/index.ts";
+import { type Columns, columnToJson } from "../input/index.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { list, type OutputJson, replaceMembers } from "./output-json.ts";
@@ -64,7 +64,7 @@ const openRows = (run: FormatRun): Converter => {
     if (positions.size > 0 ? group.empty > 0 : group.empty > 1) {
       fault(`a row says that group ${groupIndex} has no trajectories, and it has another row`);
     }
-    const json = columnJson(row.group_json) ?? "";
+    const json = columnToJson(row.group_json) ?? "";
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     digests.add(last.digest);
     if (digests.size > 1) fault(`group_json says something else than in another row of group ${groupIndex}`);

@@ -8,14 +8,14 @@ import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
 import {
-  type Converted,
-  type Convertible,
-  type Cut,
+  type ConvertedInputs,
+  type ConvertibleInputs,
   isRemote,
   longestDocument,
   openRecords,
   openSpool,
-  reportWithout,
+  type RawRecord,
+  reportEmptyFolders,
   type Source,
 } from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
@@ -76,7 +76,10 @@ const failedRolloutNote = "a rollout that failed is counted among the exceptions
  * Converts inputs. A file that has no format, and was not given itself, is left out.
  * @throws Failure `spool-failed`; the signal's reason
  */
-export const convertInputs = async (choice: ConversionOptions, inputs: Convertible): Promise<Converted<Conversion>> => {
+export const convertInputs = async (
+  choice: ConversionOptions,
+  inputs: ConvertibleInputs,
+): Promise<ConvertedInputs<Conversion>> => {
   const { sources, folders, problems, maxUnpackedBytes } = inputs;
   const isNamed = (name: string): boolean => !folders.has(name);
   const used: RecognizedInput[] = [];
@@ -92,7 +95,7 @@ export const convertInputs = async (choice: ConversionOptions, inputs: Convertib
   // A file at an address can be a document next to another: it is read from what was stored of it.
   const remotes = left.filter(({ name }) => isRemote(name));
   await closeAll(left.filter(({ name }) => !isRemote(name)));
-  reportWithout(folders, { others, problems });
+  reportEmptyFolders(folders, { others, problems });
   const [format] = used.flatMap(({ formats }) => formats);
   if (format === undefined || used.every(({ formats }) => formats.length === 0 || formats.includes(ownFormat))) {
     await closeAll(remotes);
@@ -145,7 +148,7 @@ const reportRefusal = (
 const openFiles = async (
   sources: readonly Source[],
   format: Format,
-  { choice, problems, maxUnpackedBytes }: Convertible & { readonly choice: ConversionOptions },
+  { choice, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly choice: ConversionOptions },
 ): Promise<readonly ConvertedFile[]> => {
   const isLast = ({ name }: Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
   const kinds = { records: format.records, columns: choice.hasReceipt ? undefined : format.columns };
@@ -205,7 +208,7 @@ const convertFiles = async (
     problems.report("record-invalid", { format: format.name, wrong }, () => ({ ...spot, readAt }));
   };
 
-  const convertCut = (cut: Cut, at: RolloutPosition, file: string): void => {
+  const convertCut = (cut: RawRecord, at: RolloutPosition, file: string): void => {
     const record = cut.wrong === undefined ? parseRecord(format, cut) : undefined;
     const fault = cut.wrong === undefined && record === undefined ? requireFault(cut.bytes) : undefined;
     // If only NaN is wrong, the record has its groups.

@@ -1,8 +1,15 @@
 /** Converts files of other tools to groups; nothing of it is loaded before a file may be of another tool. */
-import { beginsAsOwn, type Converted, type Convertible, ownHeadBytes, readHead, type Source } from "../input/index.ts";
+import {
+  type ConvertedInputs,
+  type ConvertibleInputs,
+  isLikelyOwnFormat,
+  ownHeadBytes,
+  readHead,
+  type Source,
+} from "../input/index.ts";
 import type { Conversion, ConversionOptions } from "./convert.ts";
 
-export type { Conversion, ConversionOptions as ForeignChoice } from "./convert.ts";
+export type { Conversion, ConversionOptions } from "./convert.ts";
 export type { Format } from "./format.ts";
 export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
@@ -14,7 +21,7 @@ export { readRewards } from "./rewards.ts";
  */
 export const selectConversion = (choice: ConversionOptions | undefined) => {
   if (choice === undefined) return {};
-  const convert = async (inputs: Convertible): Promise<Converted<Conversion>> => {
+  const convert = async (inputs: ConvertibleInputs): Promise<ConvertedInputs<Conversion>> => {
     const { sources } = inputs;
     if (choice.from === "auto" && (await haveOwnFormat(sources))) return { sources, others: [] };
     return await (await import("./convert.ts")).convertInputs(choice, inputs);
@@ -24,6 +31,6 @@ export const selectConversion = (choice: ConversionOptions | undefined) => {
 
 /** True if all inputs begin as rollcall's format usually does, so that other formats need not be loaded. */
 const haveOwnFormat = async (sources: readonly Source[]): Promise<boolean> => {
-  for (const { bytes } of sources) if (!beginsAsOwn(await readHead(bytes, ownHeadBytes))) return false;
+  for (const { bytes } of sources) if (!isLikelyOwnFormat(await readHead(bytes, ownHeadBytes))) return false;
   return true;
 };

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
-import { type Cut, type Origin, type Records, rowWithTexts, unitsBefore } from "../input/index.ts";
+import { countUnitsBefore, extractTexts, type Origin, type RawRecord, type Records } from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
 import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
@@ -23,9 +23,9 @@ interface ConvertedInput {
 }
 
 /** The value of a record; undefined if it is not JSON. The bytes of a row are composed only if they are asked for. */
-export const parseRecord = ({ hasNonFinite: nonFinite, jsonColumns }: Format, cut: Cut): Value | undefined => {
+export const parseRecord = ({ hasNonFinite: nonFinite, jsonColumns }: Format, cut: RawRecord): Value | undefined => {
   if (cut.columns !== undefined && jsonColumns !== undefined) {
-    const { bytes, texts } = rowWithTexts(cut.columns, jsonColumns);
+    const { bytes, texts } = extractTexts(cut.columns, jsonColumns);
     return Value.parse(bytes, { texts });
   }
   return nonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
@@ -105,7 +105,7 @@ const locateValue = async (
 
 /** A record that was read again, as far as that is possible. */
 interface RereadRecord {
-  readonly cut?: Cut;
+  readonly cut?: RawRecord;
   readonly value?: Value;
   readonly rollout?: Rollout | undefined;
 }
@@ -143,7 +143,7 @@ const readRecords = async (made: ConvertedInput, rollouts: readonly WrittenRollo
 };
 
 /** The position of a value in a record. @param rest the path from the value */
-export const locateInRecord = (cut: Cut, value: Value, rest: Path = []): ProblemLocation => {
+export const locateInRecord = (cut: RawRecord, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
   const line = document === undefined ? cut.line : 1;
   const place = cut.isComposed === true && document === undefined ? {} : { line };
@@ -152,10 +152,10 @@ export const locateInRecord = (cut: Cut, value: Value, rest: Path = []): Problem
 
 /** The position of a byte of a record that is not JSON. */
 export const locateByte = (
-  { bytes, start, line, label, isComposed: isMade, within }: Cut,
+  { bytes, start, line, label, isComposed: isMade, within }: RawRecord,
   offset: number,
 ): ProblemLocation => {
   if (isMade === true) return { file: label };
-  const before = within && { unitsBefore: () => unitsBefore(within, { start, line }) };
+  const before = within && { unitsBefore: () => countUnitsBefore(within, { start, line }) };
   return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).of(offset) };
 };

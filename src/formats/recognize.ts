@@ -4,11 +4,11 @@ import { DecompressedSizeError } from "../check/rules/compression.ts";
 import type { RuleData } from "../check/rules/rules.ts";
 import {
   type Container,
-  type Cut,
-  holdsOwnKey,
+  hasOwnKey,
   longestDocument,
   openRecords,
   ownKeyBytes,
+  type RawRecord,
   type RecordKinds,
   readHead,
   type Source,
@@ -150,7 +150,7 @@ const recognizeContainer = async (
 
 const recognizeText = async (source: Source, maxUnpackedBytes: number): Promise<FormatMatches> => {
   const { name, bytes } = source;
-  if (holdsOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
+  if (hasOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
   const formats = await loadFormats();
   let unreadable: string | undefined = "it holds no JSON";
   for await (const { value, kinds } of readFirstRecords(source, maxUnpackedBytes)) {
@@ -202,7 +202,7 @@ async function* readFirstCuts(
   source: Source,
   records: RecordKinds,
   maxUnpackedBytes: number,
-): AsyncGenerator<Cut, void> {
+): AsyncGenerator<RawRecord, void> {
   const unclosed = { ...source, bytes: { ...source.bytes, close: async () => undefined } };
   const own = await openRecords(unclosed, { records }, maxUnpackedBytes);
   const first = await own.readFirst?.();

@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
-import { inputChanged, memoryBytes, placeOfLine, readRange, Shrunk, type Source } from "../input/index.ts";
+import { inputChanged, locateLine, memoryBytes, readRange, ShrunkSourceError, type Source } from "../input/index.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/walk.ts";
 import { groupClosing, groupOpening } from "./parts/groups.ts";
@@ -81,7 +81,7 @@ export const readSourceRange = async (
   range: Pick<Part, "start" | "length">,
 ): Promise<Buffer> =>
   await readRange(bytes, range).catch((thrown: unknown) => {
-    throw thrown instanceof Shrunk ? inputChanged(name) : thrown;
+    throw thrown instanceof ShrunkSourceError ? inputChanged(name) : thrown;
   });
 
 /** The value of a part, as it is in its source now. @throws Failure `input-changed` if it can't be read any more */
@@ -160,7 +160,7 @@ export const readGroupTrajectories = async (
     const bytes = await readPartBytes(own);
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
       const spot = await locateInPart(read, at, own.part.kind === "group" ? ["trajectories", index] : []);
-      const { file, line } = { ...placeOfLine(own.source, own.part.line), ...spot };
+      const { file, line } = { ...locateLine(own.source, own.part.line), ...spot };
       looked.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
   }

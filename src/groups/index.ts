@@ -4,61 +4,61 @@ import type { Dataset } from "./read-dataset.ts";
 import type { SelectOptions } from "./select/selected-dataset.ts";
 
 export {
-  findRewardOutliers as outsideOf,
-  hasNoSampledTurn as hasNoChoice,
-  hasZeroVariance as hasNoSignal,
-  openGroupReporter as groupReporter,
-  reportDatasetProblems as reportAmong,
-  reportSplitLeaks as reportAgainst,
+  findRewardOutliers,
+  hasNoSampledTurn,
+  hasZeroVariance,
+  openGroupReporter,
+  reportDatasetProblems,
+  reportSplitLeaks,
 } from "./dataset-problems.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
 export {
-  type AssemblyOptions as GrowingOptions,
-  type GroupAssembler as GrowingGroups,
-  openGroupAssembler as openGrowingGroups,
+  type AssemblyOptions,
+  type GroupAssembler,
+  openGroupAssembler,
 } from "./group-assembler.ts";
 export {
   type GroupPart,
-  listParts as partsOf,
-  parseRewards as rewardsIn,
-  ReadWindow as Window,
-  readGroupLines as groupLines,
-  readGroupStart as beginningOf,
-  readGroupTrajectories as trajectoriesOf,
-  readPartValue as partValue,
-  readValidParts as validParts,
-  requireUnchanged as unchanged,
-  type SourceTrajectory as TrajectoryLooked,
+  listParts,
+  parseRewards,
+  ReadWindow,
+  readGroupLines,
+  readGroupStart,
+  readGroupTrajectories,
+  readPartValue,
+  readValidParts,
+  requireUnchanged,
+  type SourceTrajectory,
 } from "./group-bytes.ts";
 export {
-  collectDistributions as drawnOf,
-  finalizeGroup as closeGroup,
-  subtractFromMetrics as takeBackGroups,
+  collectDistributions,
+  finalizeGroup,
+  subtractFromMetrics,
 } from "./group-metrics.ts";
-export { computeMoments as momentsOf } from "./metrics/sums.ts";
+export { computeMoments } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
-export { newScanResult as nothingFound, type ScanResult as Found } from "./parts/scan-result.ts";
+export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 export {
-  findProblemSubject as aboutOf,
-  getFirstFile as firstFileOf,
-  type IndexedGroups as GroupsRead,
-  locateGroup as spotOfGroup,
-  locateValue as locate,
+  findProblemSubject,
+  getFirstFile,
+  type IndexedGroups,
+  locateGroup,
+  locateValue,
 } from "./positions.ts";
 export {
-  countUnreadable as unreadableIn,
-  type Dataset as Reading,
-  type FilteredOut as LeftOutBy,
+  countUnreadable,
+  type Dataset,
+  type FilteredOut,
   type ReadOptions,
-  readDataset as readTrajectories,
+  readDataset,
   readSources,
-  toInvalidInputFailure as invalidInput,
+  toInvalidInputFailure,
 } from "./read-dataset.ts";
 export type {
-  KnownRewards as RewardsKnown,
-  SearchQuery as Sought,
-  Selection as Choosing,
+  KnownRewards,
+  SearchQuery,
+  Selection,
 } from "./select/select-groups.ts";
 
 /** Parses an expression before anything is read. @throws Failure `invalid-filter` */

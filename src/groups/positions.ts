@@ -3,7 +3,7 @@ import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { Problem } from "../failure.ts";
-import { fileOf, placeOfLine, readRange, type Source, unitsBefore } from "../input/index.ts";
+import { countUnitsBefore, fileOf, locateLine, readRange, type Source } from "../input/index.ts";
 import { findDeepest, readRoot, spanOf } from "../json/table.ts";
 import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
@@ -41,7 +41,7 @@ const openLocator = async (source: Source, part: Part): Promise<(path: Path) => 
     return async (path) => ({ ...(await origin.locationOf(line, path)), readAt: `${file}:${line}`, readPath: path });
   }
   const bytes = await readRange(source.bytes, part);
-  const places = new PositionCounter({ bytes, start, line, unitsBefore: () => unitsBefore(source.bytes, part) });
+  const places = new PositionCounter({ bytes, start, line, unitsBefore: () => countUnitsBefore(source.bytes, part) });
   const root = readRoot(bytes);
   return async (path) => {
     const at = root === undefined ? 0 : spanOf(findDeepest(root, path)).start;
@@ -56,10 +56,10 @@ export const locateInPart = async (read: IndexedGroups, position: number, path: 
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
-  const place = placeOfLine(source, part.line);
+  const place = locateLine(source, part.line);
   try {
     if (source.origin !== undefined || path.length > 0) return await find(source, { part, path });
-    return { ...place, column: unitsBefore(source.bytes, part) + 1, path, offset: part.start };
+    return { ...place, column: countUnitsBefore(source.bytes, part) + 1, path, offset: part.start };
   } catch {
     // The file changed meanwhile: what can no longer be found is not looked at.
     return place;
@@ -97,7 +97,7 @@ export const locatePart = (
 ): { readonly file: string; readonly line: number } => {
   const line = parts.columns.line.at(position);
   const source = sources[parts.columns.source.at(position)];
-  return source === undefined ? { file: "the input", line } : placeOfLine(source, line);
+  return source === undefined ? { file: "the input", line } : locateLine(source, line);
 };
 
 export const locateGroup = (read: IndexedGroups, group: number): { readonly file: string; readonly line: number } =>

@@ -8,9 +8,16 @@ import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource, type ThreadSharing } from "../check/threads.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
 import type { Failure } from "../failure.ts";
-import { type Conversion, type ForeignChoice, selectConversion } from "../formats/index.ts";
+import { type Conversion, type ConversionOptions, selectConversion } from "../formats/index.ts";
 import type { Host } from "../host.ts";
-import { inputChanged, openInputs, placeOfLine, type RemoteAccess, Shrunk, type Source } from "../input/index.ts";
+import {
+  inputChanged,
+  locateLine,
+  openInputs,
+  type RemoteAccess,
+  ShrunkSourceError,
+  type Source,
+} from "../input/index.ts";
 import {
   findRewardOutliers,
   type RewardOutliers,
@@ -57,7 +64,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   /** True if the other inputs are read although one can't be opened. */
   readonly goesOn?: boolean;
   /** How inputs of other tools are read. Default: as rollcall's format. */
-  readonly foreign?: ForeignChoice | undefined;
+  readonly foreign?: ConversionOptions | undefined;
   /** How inputs at addresses are fetched. Default: an address is the name of a file. */
   readonly remote?: RemoteAccess | undefined;
   /** Called once all inputs are open, before the first is read; what it throws ends the run. */
@@ -137,7 +144,7 @@ export const mapProblemsToSource = async ({
     const spot = await source?.origin?.locationOf(line, path);
     if (source === undefined || spot === undefined) return undefined;
     // A row of Parquet has no line.
-    const place = spot.file === undefined ? placeOfLine(source, line) : {};
+    const place = spot.file === undefined ? locateLine(source, line) : {};
     return { ...place, ...spot, readAt: `${source.name}:${line}`, readPath: path };
   });
 };
@@ -192,7 +199,7 @@ export const readSources = async (
     const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
     await scanSource(source, { index, result: own, groupBy, sharing, meanwhile, signal, onRead }).catch(
       (thrown: unknown) => {
-        throw thrown instanceof Shrunk ? inputChanged(source.name) : thrown;
+        throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
       },
     );
     if (isMarked) setOriginDigests(parts, source, first);

@@ -1,31 +1,31 @@
 /** Opens files, folders, pipes, compressed files and addresses as sources of bytes that can be read at any range. */
 
-export { createChangeDetector as openStamp } from "./change-detector.ts";
-export { type Columns, columnToJson as columnJson, extractTexts as rowWithTexts } from "./column-values.ts";
-export { countUnitsBefore as unitsBefore } from "./columns.ts";
-export { findDecompressor as decompressorOf } from "./decompress.ts";
-export { reportEmptyFolders as reportWithout } from "./folder.ts";
+export { createChangeDetector } from "./change-detector.ts";
+export { type Columns, columnToJson, extractTexts } from "./column-values.ts";
+export { countUnitsBefore } from "./columns.ts";
+export { findDecompressor } from "./decompress.ts";
+export { reportEmptyFolders } from "./folder.ts";
 export {
   blockBytes,
   type Frame,
-  findTextStart as textStart,
+  findTextStart,
   isBlank,
-  type LineRange as Range,
+  type LineRange,
   type Lines,
   type LongText,
-  readBlocks as blocksOf,
-  readElements as elementsOf,
-  readFrames as frames,
-  toFirstFrame as firstFrame,
+  readBlocks,
+  readElements,
+  readFrames,
+  toFirstFrame,
 } from "./frames.ts";
-export { type ConvertedInputs as Converted, type ConvertibleInputs as Convertible, openInputs } from "./open-inputs.ts";
-export { openRecords, type RawRecord as Cut, type RecordKinds, type Records } from "./records.ts";
-export type { FetchProgress as Fetched, RemoteAccess } from "./remote.ts";
-export { isRemote, plainUrl as plainName } from "./remote-urls.ts";
+export { type ConvertedInputs, type ConvertibleInputs, openInputs } from "./open-inputs.ts";
+export { openRecords, type RawRecord, type RecordKinds, type Records } from "./records.ts";
+export type { FetchProgress, RemoteAccess } from "./remote.ts";
+export { isRemote, plainUrl } from "./remote-urls.ts";
 export {
   type Container,
-  hasOwnKey as holdsOwnKey,
-  isLikelyOwnFormat as beginsAsOwn,
+  hasOwnKey,
+  isLikelyOwnFormat,
   ownHeadBytes,
   ownKeyBytes,
   sniff,
@@ -33,20 +33,20 @@ export {
 } from "./sniff.ts";
 export {
   type Bytes,
-  combineModes as modeOf,
+  combineModes,
   descriptorBytes,
   fileOf,
-  findText as textOf,
+  findText,
   inputChanged,
-  locateLine as placeOfLine,
+  locateLine,
   maxDocumentBytes as longestDocument,
   memoryBytes,
   type Origin,
   type Position,
   readHead,
   readRange,
-  ShrunkSourceError as Shrunk,
+  ShrunkSourceError,
   type Source,
 } from "./source.ts";
 export { openSpool, type Spool } from "./spool.ts";
-export { NotAFile, readIdentity as identityOf, Tail } from "./tail.ts";
+export { NotAFile, readIdentity, Tail } from "./tail.ts";

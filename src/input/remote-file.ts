@@ -1,7 +1,7 @@
 /** Reads a file at an address in ranges. Continues after a cut, and refuses a file that changed. */
 
 import { text } from "node:stream/consumers";
-import type { Downloads, Got } from "../client/index.ts";
+import type { DownloadReply, Downloads } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { RemoteStore } from "./failures.ts";
@@ -56,7 +56,7 @@ interface FileVersion {
 export const fetchText = async (
   place: RemoteLocation,
   reach: RemoteContext,
-): Promise<{ readonly body: string; readonly headers: Got["headers"] }> => {
+): Promise<{ readonly body: string; readonly headers: DownloadReply["headers"] }> => {
   const patience = reach.downloads.patience();
   for (;;) {
     const got = await new RemoteFile(place, reach).request([]);
@@ -77,7 +77,7 @@ export class RemoteFile {
   /** The address that redirects led to, if it has another origin. */
   #target: URL | undefined;
   #version: FileVersion | undefined;
-  #first: Promise<Got> | undefined;
+  #first: Promise<DownloadReply> | undefined;
 
   constructor(place: RemoteLocation, reach: RemoteContext) {
     this.#location = place;
@@ -86,7 +86,7 @@ export class RemoteFile {
   }
 
   /** Requests the first range, once. */
-  begin(): Promise<Got> {
+  begin(): Promise<DownloadReply> {
     this.#first ??= this.request(rangeHeaders({ start: 0, end: rangeBytes }));
     // The reader gets the error.
     this.#first.catch(() => undefined);
@@ -127,7 +127,7 @@ export class RemoteFile {
   }
 
   /** Requests some ranges ahead. */
-  async *#readRanges(first: Got, size: number): AsyncGenerator<Uint8Array, void> {
+  async *#readRanges(first: DownloadReply, size: number): AsyncGenerator<Uint8Array, void> {
     const coming: Promise<Uint8Array>[] = [];
     for (let start = 0; start < size || coming.length > 0; ) {
       while (start < size && coming.length < maxRanges) {
@@ -143,7 +143,7 @@ export class RemoteFile {
     }
   }
 
-  async #readRange(range: ByteRange, first: Got | undefined): Promise<Uint8Array> {
+  async #readRange(range: ByteRange, first: DownloadReply | undefined): Promise<Uint8Array> {
     const into = Buffer.allocUnsafeSlow(range.end - range.start);
     let filled = 0;
     for await (const chunk of this.#readResuming(range, first)) {
@@ -157,7 +157,10 @@ export class RemoteFile {
    * Yields a range, however often its connection is cut. Without a range, yields the whole file: it is read again from its
    * beginning after a cut, and the bytes that were yielded are skipped.
    */
-  async *#readResuming(range: ByteRange | undefined, first: Got | undefined): AsyncGenerator<Uint8Array, void> {
+  async *#readResuming(
+    range: ByteRange | undefined,
+    first: DownloadReply | undefined,
+  ): AsyncGenerator<Uint8Array, void> {
     const { name } = this.#location;
     const length = range === undefined ? Number.POSITIVE_INFINITY : range.end - range.start;
     let patience = this.#downloads.patience();
@@ -194,7 +197,7 @@ export class RemoteFile {
   }
 
   /** Requests the file. Accepts neither an error nor another version of the file. */
-  async request(headers: Headers): Promise<Got> {
+  async request(headers: Headers): Promise<DownloadReply> {
     const got = await this.#followRedirects(headers);
     const { status } = got;
     if (status === 200 || status === 206) {
@@ -210,7 +213,7 @@ export class RemoteFile {
     throw toFailure(this.#location, got, { said });
   }
 
-  async #followRedirects(headers: Headers): Promise<Got> {
+  async #followRedirects(headers: Headers): Promise<DownloadReply> {
     const { url: own, headers: credential } = this.#location;
     const conditional = [...headers, ...versionHeaders(this.#version)];
     const target = this.#target;
@@ -251,10 +254,10 @@ const isConnectionCut = (thrown: unknown): thrown is Failure =>
 
 const rangeHeaders = ({ start, end }: ByteRange): Headers => [["Range", `bytes=${start}-${end - 1}`]];
 
-const isRangeResponse = ({ status, headers }: Got, start: number): boolean =>
+const isRangeResponse = ({ status, headers }: DownloadReply, start: number): boolean =>
   status === 206 && headers["content-range"]?.startsWith(`bytes ${start}-`) === true;
 
-const versionOf = ({ status, headers }: Got): FileVersion => {
+const versionOf = ({ status, headers }: DownloadReply): FileVersion => {
   const size = status === 200 ? headers["content-length"] : /\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1];
   return {
     etag: headers.etag,
@@ -284,7 +287,7 @@ const versionHeaders = (version: FileVersion | undefined): Headers => {
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: a bucket's in XML, the Hub's in a header or in JSON. */
-const readErrorMessage = async (got: Got): Promise<string | undefined> => {
+const readErrorMessage = async (got: DownloadReply): Promise<string | undefined> => {
   let body = "";
   try {
     for await (const chunk of got.chunks()) {
@@ -302,7 +305,7 @@ const readErrorMessage = async (got: Got): Promise<string | undefined> => {
 
 const toFailure = (
   { name, store, credential: from }: RemoteLocation,
-  { status, retryAfterMs, tries }: Got,
+  { status, retryAfterMs, tries }: DownloadReply,
   { said, to }: { readonly said?: string | undefined; readonly to?: URL } = {},
 ): Failure => {
   const about = { http: { method: "GET", url: name, status, said }, where: { file: name } };

@@ -3,19 +3,19 @@
 export { type Entry, type EntryCounts, type EntryFilter, type LedgerScope, ledgerStates } from "./entries.ts";
 export type { Ledger } from "./ledger.ts";
 export {
-  noWrittenFiles as nothingWritten,
-  type PriorOutcome as EarlierOutcome,
-  PriorOutcomes as EarlierRuns,
-  type WrittenFiles as Written,
+  noWrittenFiles,
+  type PriorOutcome,
+  PriorOutcomes,
+  type WrittenFiles,
 } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export {
-  type FileStatusRange as StandingRun,
-  foldFileStatuses as standingRuns,
+  type FileStatusRange,
+  foldFileStatuses,
   type Verification,
-  verifyDataset as verifyReading,
+  verifyDataset,
 } from "./verify.ts";
-export type { RecordedOutcome as Settlement } from "./writer.ts";
+export type { RecordedOutcome } from "./writer.ts";
 
 type LedgerModule = typeof import("./ledger.ts");
 type RunLedgerModule = typeof import("./run-ledger.ts");

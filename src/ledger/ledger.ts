@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import {
   type Database,
   type DatabaseLocation,
+  type DatabaseReport,
   type DatabaseWaitOptions,
-  type ExaminedFile,
   examineFile,
   openDatabase,
   type Statement,
@@ -219,7 +219,7 @@ const readFactsSql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FR
   WHERE destination = ? AND account = ?`;
 
 /** A ledger in a file that was examined. */
-interface LedgerHealth extends Omit<ExaminedFile, "rows"> {
+interface LedgerHealth extends Omit<DatabaseReport, "rows"> {
   readonly counts: EntryCounts;
   /** Runs that write it now. */
   readonly writers: number;

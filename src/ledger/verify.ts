@@ -1,7 +1,7 @@
 /** Compares inputs with the ledger: which groups are logged, which are not, and which more than once. */
 import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
-import { assignDedupKeys, dedupKeyBytes, type Reading, spotOfGroup } from "../groups/index.ts";
+import { assignDedupKeys, type Dataset, dedupKeyBytes, locateGroup } from "../groups/index.ts";
 import { type Entry, hashScope, isLogged, isUnknown } from "./entries.ts";
 
 /** What the ledger has of the groups of an input. A group counts once, for the first outcome that applies. */
@@ -36,7 +36,7 @@ const maxProblems = 20;
 
 /** Compares groups with entries; with `perScope`, a group that two models or splits have is logged once to each. */
 export const verifyDataset = async (
-  reading: Reading,
+  reading: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { readonly perScope: boolean },
 ): Promise<Verification> => {
@@ -64,7 +64,7 @@ export const verifyDataset = async (
   for (let group = 0; group < dedupKeys.count; group++) {
     const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
-    const spot = spotOfGroup(reading, group);
+    const spot = locateGroup(reading, group);
     const own = files.get(spot.file) ?? { file: spot.file, read: 0, logged: 0 };
     files.set(spot.file, own);
     own.read++;

@@ -5,7 +5,7 @@ import type { TitledFile } from "../database/failures.ts";
 import {
   type Database,
   type Lock,
-  type LockWaiting,
+  type LockWaitOptions,
   type SqlValue,
   type Statement,
   tryLock,
@@ -48,7 +48,7 @@ export interface Writer {
   /** What a statement that changes a request sets in addition. */
   readonly changedSql: string;
   /** Waits until no other run may write the scope; undefined if another run does all the time. */
-  acquireScope(scope: LedgerScope, waiting: LockWaiting): Promise<Lock | undefined>;
+  acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Makes the requests in flight of runs that died unknown; returns how many. */
   recoverScope(scope: number): Promise<number>;
   /** Records a request; returns its row, or the dedup keys of groups that other runs have. */

@@ -4,36 +4,36 @@ import type { Distributions } from "./histogram.ts";
 import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";
-export type { CallViewOptions as CallAsked } from "./call/page.ts";
-export { callFields, openCallPrinter as printCalls, printCallSummary } from "./call/printer.ts";
+export type { CallViewOptions } from "./call/page.ts";
+export { callFields, openCallPrinter, printCallSummary } from "./call/printer.ts";
 
 export { printDocument, printList, printRaw } from "./list.ts";
 export { printPage } from "./page.ts";
 export {
-  formatBar as barText,
+  formatBar,
   type Meter,
-  meterFormats as meterForms,
-  type ProgressIndicator as Progress,
+  meterFormats,
+  type ProgressIndicator,
 } from "./progress.ts";
 export {
   printReport,
   type Report,
-  type ReportFormat as ReportForm,
-  reportFormats as reportForms,
-  requireReportFile as requireReportPlace,
+  type ReportFormat,
+  reportFormats,
+  requireReportFile,
 } from "./report.ts";
 export {
-  colorModes as colorWhens,
+  colorModes,
   formats,
   openScreen,
-  parseScreenOptions as screenWords,
+  parseScreenOptions,
   type Screen,
-  type ScreenOptions as ScreenWords,
-  type TypedScreenOptions as TypedScreen,
+  type ScreenOptions,
+  type TypedScreenOptions,
 } from "./screen.ts";
-export type { CellTag as Mark, Column, Format, Line, Page, RowSequence as Rows, Section } from "./views.ts";
+export type { CellTag, Column, Format, Line, Page, RowSequence, Section } from "./views.ts";
 export { textColumn } from "./views.ts";
-export { findColumn as columnMeant, readSpelledObject as spelledIn } from "./wire.ts";
+export { findColumn, readSpelledObject } from "./wire.ts";
 
 // What only a terminal or one option asks for is loaded when it is needed.
 

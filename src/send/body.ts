@@ -1,7 +1,7 @@
 /** The body of a request: ranges of the input as they are, in chunks, compared with their checksums; or compressed. */
 import { Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import { groupClosing, groupOpening, type Reading } from "../groups/index.ts";
+import { type Dataset, groupClosing, groupOpening } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
 import { comma as commaByte } from "../json/walk.ts";
 import { compressionUnsupported } from "./failures.ts";
@@ -31,7 +31,7 @@ interface BodyContents {
  * @throws Failure `input-changed` if the bytes are not those that were checked
  */
 export async function* readBody(
-  reading: Reading,
+  reading: Dataset,
   { frame, request, maxChunkBytes: room = chunkBytes }: BodyContents,
 ): AsyncGenerator<Uint8Array, void> {
   const { parts } = reading.found;
@@ -60,7 +60,7 @@ export async function* readBody(
 }
 
 /** Compares the parts of a source with its bytes, whatever its times say. @throws Failure `input-changed` */
-export const verifySource = async (reading: Reading, source: number): Promise<void> => {
+export const verifySource = async (reading: Dataset, source: number): Promise<void> => {
   const { parts } = reading.found;
   const reader = openPartReader(reading, Buffer.allocUnsafeSlow(chunkBytes));
   for (let part = 0; part < parts.count; part++) {
@@ -74,7 +74,7 @@ const comma = Buffer.of(commaByte);
 
 /** The pieces of a body: bytes, and positions of parts. */
 function* listPieces(
-  { groups, found: { parts } }: Reading,
+  { groups, found: { parts } }: Dataset,
   { frame, request }: Pick<BodyContents, "frame" | "request">,
 ): Generator<Uint8Array | number, void> {
   yield frame.opening;
@@ -99,7 +99,7 @@ function* listPieces(
 }
 
 /** Opens a reader of parts, which has a chunk of memory. */
-const openPartReader = ({ sources, found: { parts } }: Reading, chunk: Buffer) => {
+const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
   /** Parts that are not read yet, and their positions in the chunk. */
   const added: number[] = [];

@@ -2,9 +2,9 @@
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { assignDedupKeys, firstFileOf, invalidInput, type Reading } from "../groups/index.ts";
+import { assignDedupKeys, type Dataset, getFirstFile, toInvalidInputFailure } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
-import { EarlierRuns, nothingWritten, openRunLedger, type RunLedger } from "../ledger/index.ts";
+import { noWrittenFiles, openRunLedger, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
@@ -16,10 +16,10 @@ import { emptySendResult, type SendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
 
 /** As `deliverGroups` of the module. */
-export const deliverGroups = async (reading: Reading, options: DeliverOptions): Promise<LogResult> => {
+export const deliverGroups = async (reading: Dataset, options: DeliverOptions): Promise<LogResult> => {
   const outcomes = requireValid(reading, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
-  const file = firstFileOf(reading);
+  const file = getFirstFile(reading);
   const input = basename(file);
   let runLedger: RunLedger | undefined;
   try {
@@ -27,7 +27,7 @@ export const deliverGroups = async (reading: Reading, options: DeliverOptions): 
     await runLedger.acquire();
     const dedupKeys = assignDedupKeys(reading.groups);
     const { resendLogged } = options;
-    const earlier = new EarlierRuns({ numberOf: dedupKeys.find, input, resendLogged });
+    const earlier = new PriorOutcomes({ numberOf: dedupKeys.find, input, resendLogged });
     const state = { file, runLedger, outcomes, dedupKeys, earlier, numberOf: (group: number) => group };
     const delivery = openDelivery(reading, { ...options, ...state });
     await delivery.readPriorOutcomes();
@@ -43,13 +43,13 @@ export const deliverGroups = async (reading: Reading, options: DeliverOptions): 
 
 /** As `writeRejected` of the module. */
 export const writeRejected = async (
-  reading: Reading,
+  reading: Dataset,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
-  const path = resolveRejectsPath(firstFileOf(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
+  const path = resolveRejectsPath(getFirstFile(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
   const rejected = listRejected(requireValid(reading, { skips: true, sends: false }), undefined);
-  await requireWritableRejects(path, { written: nothingWritten, needed: true });
-  await writeRejects(reading, { path, rejected, written: nothingWritten, redact });
+  await requireWritableRejects(path, { written: noWrittenFiles, needed: true });
+  await writeRejects(reading, { path, rejected, written: noWrittenFiles, redact });
   return path;
 };
 
@@ -57,7 +57,7 @@ export const writeRejected = async (
 export const markUnsent = (thrown: unknown): unknown =>
   thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
 
-const sendAndReport = async (reading: Reading, delivery: Delivery): Promise<LogResult> => {
+const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogResult> => {
   const { options, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = reading;
@@ -75,7 +75,7 @@ const sendAndReport = async (reading: Reading, delivery: Delivery): Promise<LogR
     oneRequest,
   });
   // The ledger and the plan have warnings of their own, which `--strict` makes errors.
-  if (problems.errors > errors) throw invalidInput(problems, listInputNames(reading), { unsent: true });
+  if (problems.errors > errors) throw toInvalidInputFailure(problems, listInputNames(reading), { unsent: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
     await writeBody(reading, { delivery, jobs });
@@ -115,7 +115,7 @@ interface DeliveryJobs {
 }
 
 /** Writes the body that was asked for. @throws Failure `invalid-option-value` if there is no such request */
-const writeBody = async (reading: Reading, { delivery, jobs }: DeliveryJobs): Promise<void> => {
+const writeBody = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
   const { body, compression: form } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
@@ -131,7 +131,7 @@ const writeBody = async (reading: Reading, { delivery, jobs }: DeliveryJobs): Pr
 const maxPauseMs = 2000;
 
 /** Sends all jobs, waits for what other runs make of groups that they have, and sends those that are left. */
-const send = async (reading: Reading, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
+const send = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
   let since = host.elapsed();
@@ -159,7 +159,7 @@ const send = async (reading: Reading, { delivery, jobs }: DeliveryJobs): Promise
 
 /** Marks groups with errors as rejected, if they are skipped. @throws Failure `invalid-input` */
 const requireValid = (
-  reading: Reading,
+  reading: Dataset,
   { skips, sends }: { readonly skips: boolean; readonly sends: boolean },
 ): GroupOutcomes => {
   const { problems, groups } = reading;
@@ -167,11 +167,11 @@ const requireValid = (
   const outcomes = rejectInvalid(reading);
   const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
-  throw invalidInput(problems, listInputNames(reading), { unsent: sends, valid });
+  throw toInvalidInputFailure(problems, listInputNames(reading), { unsent: sends, valid });
 };
 
 /** Takes over what became of groups in earlier runs; returns the requests of unknown outcome that are sent again. */
-const applyPriorOutcomes = (reading: Reading, delivery: Delivery): readonly Job[] => {
+const applyPriorOutcomes = (reading: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, earlier } = delivery.options;
   const { problems } = reading;
   if (!earlier.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));

@@ -1,6 +1,6 @@
 /** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a rejects file. */
 import { isFailure } from "../failure.ts";
-import { dedupKeyBytes, type Reading, takeBackGroups } from "../groups/index.ts";
+import { type Dataset, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
 import type { Entry } from "../ledger/index.ts";
 import { rejectsPathMissing } from "./failures.ts";
@@ -15,7 +15,7 @@ import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts
 export type Delivery = ReturnType<typeof openDelivery>;
 
 /** Opens a delivery. @throws Failure `rejects-path-missing` */
-export const openDelivery = (reading: Reading, options: DeliverOptions & DeliveryState) => {
+export const openDelivery = (reading: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, earlier, outcomes, dedupKeys, numberOf } = options;
   const { writtenFiles: written } = runLedger;
   const { problems } = reading;
@@ -109,7 +109,7 @@ export const openDelivery = (reading: Reading, options: DeliverOptions & Deliver
     /** Takes what the service refused out of the metrics; what cannot be read again stays in them. */
     async subtractRefused(): Promise<void> {
       const refused = sender?.result().refused.map(({ group }) => group) ?? [];
-      await takeBackGroups(reading, refused).catch((thrown: unknown) => {
+      await subtractFromMetrics(reading, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
     },

@@ -6,7 +6,7 @@ import { redactText } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/errors.ts";
 import type { Failure, Problem } from "../failure.ts";
-import { type GroupPart, locate, partValue, type Reading, spotOfGroup } from "../groups/index.ts";
+import { type Dataset, type GroupPart, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
@@ -38,7 +38,7 @@ interface Refusal extends Pick<SendOptions, "frame" | "oneRequest" | "onRefused"
 }
 
 /** What follows a 413: the request is sent as halves, cut between groups. A group alone is refused. */
-export const handleTooLarge = (reading: Reading, refused: Refusal): NextStep => {
+export const handleTooLarge = (reading: Dataset, refused: Refusal): NextStep => {
   const { frame, attempt, oneRequest, onRefused } = refused;
   const { groups, bytes } = refused.request;
   const isAlone = groups.length === 1;
@@ -48,7 +48,7 @@ export const handleTooLarge = (reading: Reading, refused: Refusal): NextStep => 
     return { limit, requests: cutRequests(reading, { frame, groups, limit }) };
   }
   const [group = 0] = groups;
-  const where = isAlone ? spotOfGroup(reading, group) : undefined;
+  const where = isAlone ? locateGroup(reading, group) : undefined;
   if (isAlone && onRefused === "skip") {
     return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
   }
@@ -61,7 +61,7 @@ export const handleTooLarge = (reading: Reading, refused: Refusal): NextStep => 
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */
-export const handleRefusal = async (reading: Reading, refusal: Refusal): Promise<NextStep> => {
+export const handleRefusal = async (reading: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { frame, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
   const { status, body, failure } = attempt;
@@ -78,7 +78,7 @@ export const handleRefusal = async (reading: Reading, refusal: Refusal): Promise
     const own = isAlone ? items : items.filter((item) => item.position === position);
     const said = await locateProblems(reading, { request, items: own });
     const text = failure?.details.http?.said ?? "the service does not say why";
-    const problems = said.length > 0 ? said : [createProblem("group-refused", { text }, spotOfGroup(reading, group))];
+    const problems = said.length > 0 ? said : [createProblem("group-refused", { text }, locateGroup(reading, group))];
     refused.push({ group, problems });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
@@ -112,7 +112,7 @@ const maxItems = 100;
 
 /** The problems that items of a refusal name. */
 const locateProblems = async (
-  reading: Reading,
+  reading: Dataset,
   { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
 ): Promise<readonly Problem[]> => {
   /** Values of parts, by the source and start of each. */
@@ -123,7 +123,7 @@ const locateProblems = async (
     const key = `${found?.part.source}:${found?.part.start}`;
     // If the file changed since it was sent, the service's words are shown without a position.
     if (found !== undefined && !values.has(key)) {
-      values.set(key, await partValue(found.source, found.part).catch(() => undefined));
+      values.set(key, await readPartValue(found.source, found.part).catch(() => undefined));
     }
     const value = values.get(key);
     if (found === undefined || value === undefined) located.push({ item });
@@ -152,7 +152,7 @@ interface Union {
 
 /** The part that an item is about, and the path in it; undefined if the request has no such group. */
 const findPart = (
-  { groups, found, sources }: Reading,
+  { groups, found, sources }: Dataset,
   request: PlannedRequest,
   item: RefusalItem,
 ): LocatedItem["value"] => {
@@ -231,7 +231,7 @@ const chooseBranch = (holder: unknown, counts: ReadonlyMap<string, number>): str
 const maxEchoChars = 80;
 
 const toProblem = async ({ item: { loc, msg, input }, value }: LocatedItem): Promise<Problem> => {
-  const spot = value && (await locate(value.source, value).catch(() => undefined));
+  const spot = value && (await locateValue(value.source, value).catch(() => undefined));
   const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
   const shown =
     input === undefined ? "" : ` (input: ${echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo})`;

@@ -5,7 +5,7 @@ import type { Compression } from "./body.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
 export type { DeliverOptions, OnUnknown, StopOrSkip } from "./options.ts";
-export { type CheckResult, checkResult, emptyResult as unreadResult, type LogResult } from "./result.ts";
+export { type CheckResult, checkResult, emptyResult, type LogResult } from "./result.ts";
 export type { SendProgress } from "./send-result.ts";
 
 type DeliverModule = typeof import("./deliver.ts");

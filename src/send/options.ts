@@ -1,7 +1,7 @@
 /** How groups are delivered. */
 import type { Client } from "../client/index.ts";
 import type { DedupKeys } from "../groups/index.ts";
-import type { EarlierRuns, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
+import type { PriorOutcomes, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
 import type { Compression } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { RequestEnvelope } from "./plan.ts";
@@ -47,7 +47,7 @@ export interface DeliveryState {
   readonly runLedger: RunLedger;
   readonly outcomes: GroupOutcomes;
   readonly dedupKeys: DedupKeys;
-  readonly earlier: EarlierRuns;
+  readonly earlier: PriorOutcomes;
   /** The number of a group in `earlier`. */
   readonly numberOf: (group: number) => number;
 }

@@ -1,7 +1,7 @@
 /** Divides groups into requests: near-equal ones, cut only between groups, and the same for the same input. */
 
 import { createHash } from "node:crypto";
-import { type Reading, spotOfGroup } from "../groups/index.ts";
+import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
 /** One request. */
@@ -40,7 +40,7 @@ interface EnvelopedGroups {
  * @throws Failure `one-request-too-large` if a second request is needed, and one was asked for
  */
 export const planRequests = (
-  reading: Reading,
+  reading: Dataset,
   { limit, oneRequest, ...framed }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
 ): readonly PlannedRequest[] => {
   const requests = cutRequests(reading, { ...framed, limit: limit.bytes });
@@ -57,18 +57,18 @@ export const planRequests = (
 
 /** Reports each request that is over a limit: a group that cannot be divided. */
 export const reportOversizedRequests = (
-  reading: Reading,
+  reading: Dataset,
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
 ): void => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit.bytes) continue;
     const data = { bytes, limit: limit.bytes, tooLarge: limit.isDiscovered };
-    reading.problems.report("group-over-limit", data, () => spotOfGroup(reading, groups[0] ?? 0));
+    reading.problems.report("group-over-limit", data, () => locateGroup(reading, groups[0] ?? 0));
   }
 };
 
 /** The envelope of the groups in each request of a run. */
-export const makeEnvelope = ({ ownKeys }: Pick<Reading, "ownKeys">, split: string): RequestEnvelope => {
+export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
   const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
   const closing = Buffer.from(`]${own}}`);
@@ -76,7 +76,7 @@ export const makeEnvelope = ({ ownKeys }: Pick<Reading, "ownKeys">, split: strin
 };
 
 /** A request of exactly these groups. */
-export const planRequest = (reading: Reading, { frame, groups }: EnvelopedGroups): PlannedRequest => ({
+export const planRequest = (reading: Dataset, { frame, groups }: EnvelopedGroups): PlannedRequest => ({
   groups,
   bytes: measureBodies(reading, { frame, groups }).bytesOf(0, groups.length),
   frame: frame.digest,
@@ -84,7 +84,7 @@ export const planRequest = (reading: Reading, { frame, groups }: EnvelopedGroups
 
 /** Cuts groups into as few requests within a limit as possible: near-equal, or all but the last as full as possible. */
 export const cutRequests = (
-  reading: Reading,
+  reading: Dataset,
   { frame, groups, limit, areFull = false }: EnvelopedGroups & { readonly limit: number; readonly areFull?: boolean },
 ): readonly PlannedRequest[] => {
   const sizes = measureBodies(reading, { frame, groups });
@@ -100,7 +100,7 @@ export const cutRequests = (
 /** Sizes of bodies with adjacent groups. */
 type BodySizes = ReturnType<typeof measureBodies>;
 
-const measureBodies = (reading: Reading, { frame, groups }: EnvelopedGroups) => {
+const measureBodies = (reading: Dataset, { frame, groups }: EnvelopedGroups) => {
   const around = frame.opening.length + frame.closing.length;
   /** Bytes of the groups before each, with a comma after each: a request of several is one comma shorter. */
   const before = new Float64Array(groups.length + 1);

@@ -9,19 +9,19 @@ import { Scan } from "../check/scan.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import {
+  type Dataset,
   type GroupPart,
   groupClosing,
   groupOpening,
-  nothingFound,
-  partsOf,
-  type Reading,
-  unchanged,
-  Window,
+  listParts,
+  newScanResult,
+  ReadWindow,
+  requireUnchanged,
 } from "../groups/index.ts";
-import { memoryBytes, modeOf, placeOfLine, type Source } from "../input/index.ts";
+import { combineModes, locateLine, memoryBytes, type Source } from "../input/index.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import { endOfLine, newline, skipWhite } from "../json/walk.ts";
-import type { Written } from "../ledger/index.ts";
+import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 /** A group that was rejected, and the reasons that are not among the problems of reading. */
@@ -57,7 +57,7 @@ const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritab
  */
 export const requireWritableRejects = async (
   path: string,
-  { written, needed }: { readonly written: Written; readonly needed: boolean },
+  { written, needed }: { readonly written: WrittenFiles; readonly needed: boolean },
 ): Promise<void> => {
   try {
     for (const file of [path, toReasonsPath(path)]) await requireReplaceable(file, written);
@@ -70,7 +70,7 @@ export const requireWritableRejects = async (
   }
 };
 
-const requireReplaceable = async (file: string, written: Written): Promise<void> => {
+const requireReplaceable = async (file: string, written: WrittenFiles): Promise<void> => {
   const digest = await hashFile(file);
   // A run that was killed between the two may have remembered what it did not write.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
@@ -81,18 +81,18 @@ const requireReplaceable = async (file: string, written: Written): Promise<void>
 interface RejectsOptions {
   readonly path: string;
   readonly rejected: readonly RejectedGroup[];
-  readonly written: Written;
+  readonly written: WrittenFiles;
   /** Redacts secrets in the reasons; rejected lines stay byte for byte. */
   readonly redact: (json: string) => string;
   readonly soFar?: RejectsState;
 }
 
 /** Adds to both files, or writes them; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
-export const writeRejects = async (reading: Reading, options: RejectsOptions): Promise<number> => {
+export const writeRejects = async (reading: Dataset, options: RejectsOptions): Promise<number> => {
   const { path, rejected, written, redact, soFar = emptyRejects() } = options;
   const reasons: string[] = [];
   // Nobody knows who else could read a pipe.
-  const own = { written, mode: modeOf(reading.sources, 0o600), isBegun: soFar.lines > 0 };
+  const own = { written, mode: combineModes(reading.sources, 0o600), isBegun: soFar.lines > 0 };
   const pieces = readRejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
   await replaceFile(path, { ...own, pieces });
   await replaceFile(toReasonsPath(path), { ...own, pieces: [Buffer.from(redact(reasons.join("")))] });
@@ -110,7 +110,7 @@ interface ReplacedContent {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
   /** True if the pieces follow the present content. */
   readonly isBegun: boolean;
-  readonly written: Written;
+  readonly written: WrittenFiles;
   readonly mode: number;
 }
 
@@ -168,14 +168,14 @@ interface RejectedLinesOptions extends Required<Pick<RejectsOptions, "rejected" 
 
 /** The lines of rejected groups after those so far; each reason is a line of JSON. @throws Failure `input-changed` */
 async function* readRejectedLines(
-  reading: Reading,
+  reading: Dataset,
   { rejected, soFar, onReason }: RejectedLinesOptions,
 ): AsyncGenerator<Buffer, void> {
   const errors = indexErrorsByLine(reading);
   const recheck = openRecheck(reading.problems.strictness);
-  const window = new Window();
+  const window = new ReadWindow();
   for (const { group, problems } of rejected) {
-    const parts = partsOf(reading, group);
+    const parts = listParts(reading, group);
     const [first] = parts;
     const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(partLineKey(part)));
     const isJoined = reading.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys: soFar.keys, window }));
@@ -197,7 +197,7 @@ async function* readRejectedLines(
     }
     const own = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...again, ...problems];
     const unknown = () =>
-      createProblem("group-rejected", undefined, first && placeOfLine(first.source, first.part.line));
+      createProblem("group-rejected", undefined, first && locateLine(first.source, first.part.line));
     for (const problem of own.length > 0 ? own : [unknown()]) {
       const rejects_line = lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
       onReason(`${JSON.stringify({ ...toProblemDocument(problem), rejects_line })}\n`);
@@ -231,7 +231,7 @@ interface CopiedBytes {
 /** Copies the parts of a group: as the lines that they were, or joined to a group on one line. */
 async function* copyParts(
   parts: readonly GroupPart[],
-  { isJoined, window }: { readonly isJoined: boolean; readonly window: Window },
+  { isJoined, window }: { readonly isJoined: boolean; readonly window: ReadWindow },
 ): AsyncGenerator<CopiedBytes, void> {
   if (isJoined) yield { bytes: groupOpening, beginsLine: true };
   for (const [at, part] of parts.entries()) {
@@ -254,7 +254,7 @@ async function* copyParts(
  */
 const hasAmbiguousGroupId = async (
   parts: readonly GroupPart[],
-  { keys, window }: { readonly keys: Map<string, Source>; readonly window: Window },
+  { keys, window }: { readonly keys: Map<string, Source>; readonly window: ReadWindow },
 ): Promise<boolean> => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
@@ -268,7 +268,7 @@ const hasAmbiguousGroupId = async (
 };
 
 /** The errors that were kept, by file and line. */
-const indexErrorsByLine = ({ problems, sources }: Reading): ReadonlyMap<string, readonly Problem[]> => {
+const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, readonly Problem[]> => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted(sources.map(({ name }) => name))) {
     if (problem.severity !== "error") continue;
@@ -282,7 +282,7 @@ const indexErrorsByLine = ({ problems, sources }: Reading): ReadonlyMap<string, 
 /** Opens a second check of one line: of a rule that was broken thousands of times, not every problem was kept. */
 const openRecheck = (judgement: Strictness) => {
   // Nobody needs the rest of what is found, but making it for each line takes longer than the check.
-  const found = nothingFound(judgement, { hasDigests: false });
+  const found = newScanResult(judgement, { hasDigests: false });
   return (
     { source: { name }, part: { line } }: GroupPart,
     { bytes, isWhole }: { readonly bytes: Buffer; readonly isWhole: boolean },
@@ -305,11 +305,11 @@ const openRecheck = (judgement: Strictness) => {
 const marginBytes = 4096;
 
 /** The line that a part is all of, with its end; of a part of a longer text, its bytes on a line of their own. */
-const readLine = async (own: GroupPart, window: Window): Promise<Pick<CopiedBytes, "bytes" | "isWhole">> => {
+const readLine = async (own: GroupPart, window: ReadWindow): Promise<Pick<CopiedBytes, "bytes" | "isWhole">> => {
   const { source, part } = own;
   const start = Math.min(part.start, marginBytes);
   const bytes = await window.read(source, part.start - start, start + part.length + marginBytes);
-  const value = unchanged(bytes.subarray(start, start + part.length), own);
+  const value = requireUnchanged(bytes.subarray(start, start + part.length), own);
   const after = start + part.length;
   const lineEnd = endOfLine(bytes, after);
   const lineStart = findLineStart(bytes, start);

@@ -2,9 +2,9 @@
 import type { Attempt, RetryBudget } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
-import type { Reading } from "../groups/index.ts";
+import type { Dataset } from "../groups/index.ts";
 import type { Host } from "../host.ts";
-import type { RecordedRequest, RunLedger, Settlement } from "../ledger/index.ts";
+import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
 import type { OnUnknown, SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
@@ -70,7 +70,7 @@ export interface SentRequest {
   /** How that attempt ended, if it was one of this run. */
   unknownFailure: Failure | undefined;
   /** The result of the last attempt. */
-  lastOutcome: Omit<Settlement, "state">;
+  lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
 /** The run that a request is part of. */
@@ -87,7 +87,7 @@ interface RequestContext extends SendOptions {
 }
 
 /** Attempts a request until it has an outcome, and records attempts that are not final. */
-export const sendUntilResolved = async (reading: Reading, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
+export const sendUntilResolved = async (reading: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
   const { host, runLedger, frame, compression: form } = run;
   const { request, recorded } = sent;
   const chunks = () => readBody(reading, { frame, request });
@@ -121,7 +121,7 @@ export const recordAttempt = async (
     sent,
     attempt,
     state,
-  }: { readonly sent: SentRequest; readonly attempt: Attempt; readonly state: Settlement["state"] },
+  }: { readonly sent: SentRequest; readonly attempt: Attempt; readonly state: RecordedOutcome["state"] },
 ): Promise<void> => {
   const { recorded, lastOutcome: last } = sent;
   await runLedger.recordOutcome(recorded, { ...last, state });
@@ -129,7 +129,7 @@ export const recordAttempt = async (
   if (echoes && !runLedger.echoesKey) await runLedger.recordKeyEcho();
 };
 
-const toRecordedOutcome = (attempt: Attempt): Omit<Settlement, "state"> => {
+const toRecordedOutcome = (attempt: Attempt): Omit<RecordedOutcome, "state"> => {
   if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: emptyCallList };
   const calls = attempt.failure === undefined ? findCallList(attempt.body) : emptyCallList;
   return { status: attempt.status, cause: null, calls };

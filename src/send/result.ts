@@ -4,7 +4,13 @@ import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
 import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
-import { invalidInput, type LeftOutBy, type Reading, spotOfGroup, unreadableIn } from "../groups/index.ts";
+import {
+  countUnreadable,
+  type Dataset,
+  type FilteredOut,
+  locateGroup,
+  toInvalidInputFailure,
+} from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
@@ -17,7 +23,7 @@ interface DatasetFacts {
   /** None if no group is valid. */
   readonly metrics: Readonly<Record<string, number>>;
   /** What a choice left out; undefined if there was none. */
-  readonly filteredOut?: LeftOutBy | undefined;
+  readonly filteredOut?: FilteredOut | undefined;
 }
 
 /** What a run of `log` came to. */
@@ -69,10 +75,10 @@ export interface CheckResult extends DatasetFacts {
 }
 
 /** Returns what reading alone came to. */
-export const checkResult = (reading: Reading): CheckResult => {
+export const checkResult = (reading: Dataset): CheckResult => {
   const { problems, split } = reading;
   const { groups, trajectories } = rejectInvalid(reading).countByOutcome(reading.groups);
-  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(reading)) : undefined;
+  const failure = problems.errors > 0 ? toInvalidInputFailure(problems, listInputNames(reading)) : undefined;
   const kept = problems.sorted(listInputNames(reading));
   return {
     status: failure === undefined ? "valid" : "invalid",
@@ -86,8 +92,8 @@ export const checkResult = (reading: Reading): CheckResult => {
   };
 };
 
-const toDatasetFacts = (reading: Reading, split: string | undefined): DatasetFacts => ({
-  unreadable: unreadableIn(reading),
+const toDatasetFacts = (reading: Dataset, split: string | undefined): DatasetFacts => ({
+  unreadable: countUnreadable(reading),
   filteredOut: reading.leftOut,
   metrics: reading.found.tally.groups === 0 ? {} : reading.found.tally.metrics(split),
 });
@@ -113,7 +119,7 @@ interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
 }
 
 /** Returns what planning and sending came to. */
-export const logResult = (reading: Reading, run: LogResultParts): LogResult => {
+export const logResult = (reading: Dataset, run: LogResultParts): LogResult => {
   const { planned, sent, modelId, split, batch, ledger } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(reading.groups);
   const failure = planned === undefined ? findFailure(reading, { ...run, groups }) : undefined;
@@ -159,7 +165,7 @@ export const emptyResult = ({
 });
 
 /** Names of the inputs. */
-export const listInputNames = ({ sources }: Reading): readonly string[] => sources.map(({ name }) => name);
+export const listInputNames = ({ sources }: Dataset): readonly string[] => sources.map(({ name }) => name);
 
 const toStatus = (
   groups: OutcomeCounts,
@@ -177,7 +183,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, sent: LogR
 
 /** What a run ends with: unknown comes before a signal, a signal before partial, partial before the rest. */
 const findFailure = (
-  reading: Reading,
+  reading: Dataset,
   run: LogResultParts & { readonly groups: OutcomeCounts },
 ): Failure | undefined => {
   const { sent, groups, rejectsFailure: unwritten, rejectsFile = "", rejectsEmpty = false } = run;
@@ -189,7 +195,7 @@ const findFailure = (
   if (unknown !== undefined) {
     const settles = hasLedger && unknown.isHonored && run.resendLogged !== true;
     const { request, number, unknownFailure: doubt, again } = unknown;
-    const [from = "", to = ""] = [0, -1].map((at) => formatLine(spotOfGroup(reading, request.groups.at(at) ?? 0)));
+    const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(reading, request.groups.at(at) ?? 0)));
     const isLast = groups.unknown > request.groups.length;
     const retryable = settles || (hasLedger && notSent > 0);
     return logUnknown(
@@ -208,7 +214,7 @@ const findFailure = (
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
-    const unreadable = unreadableIn(reading);
+    const unreadable = countUnreadable(reading);
     const isConverted = reading.conversion !== undefined;
     const data = { ...facts, rejected, unreadable, file: rejectsFile, isEmpty: rejectsEmpty, isConverted };
     return logRejected(data, { retryable: false, stoppedBy: refused.length > 0 ? "refused" : "invalid_input" });
@@ -241,7 +247,7 @@ const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDeta
 };
 
 /** The warnings of what was read, in its order, and those of sending, which `--strict` cannot make errors. */
-const listWarnings = (reading: Reading, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
+const listWarnings = (reading: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = reading;
   const warnings = problems.sorted(listInputNames(reading)).filter(({ severity }) => severity === "warning");
   const isShown = (rule: string): boolean => !problems.strictness.allowed.has(rule);

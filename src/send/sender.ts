@@ -1,9 +1,9 @@
 /** Sends planned requests, records what becomes of each before and after, and stops where it must. */
 import type { Attempt } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
-import { type DedupKeys, dedupKeyBytes, type Reading } from "../groups/index.ts";
+import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
-import type { RecordedRequest, Settlement } from "../ledger/index.ts";
+import type { RecordedOutcome, RecordedRequest } from "../ledger/index.ts";
 import { verifySource } from "./body.ts";
 import { handleRefusal, handleTooLarge, type RefusedGroup } from "./handle-refusal.ts";
 import type { SendOptions } from "./options.ts";
@@ -32,7 +32,7 @@ export interface Job {
 export type Sender = ReturnType<typeof openSender>;
 
 /** Opens the sender of a run. */
-export const openSender = (reading: Reading, options: SendOptions) => {
+export const openSender = (reading: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, frame, concurrency } = options;
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
   const refused: RefusedGroup[] = [];
@@ -264,7 +264,7 @@ const toRequestChange = (
 };
 
 /** The state that the ledger has of a request that is not unknown. */
-const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): Settlement["state"] => {
+const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): RecordedOutcome["state"] => {
   if (outcome === "logged") return "logged";
   return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
 };

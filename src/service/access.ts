@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme, CredentialUse } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
-import { fileFailure, waitForLock } from "../database/index.ts";
+import { toFileFailure, waitForLock } from "../database/index.ts";
 import type { Problem } from "../failure.ts";
 import { checkFileMode, getErrorCode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
@@ -56,7 +56,7 @@ export const loadLocalKey = async (
     if (loose !== undefined) warn(loose);
     return { key, path };
   } catch (thrown) {
-    throw fileFailure(thrown, { path, title: keyTitle });
+    throw toFileFailure(thrown, { path, title: keyTitle });
   }
 };
 

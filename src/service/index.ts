@@ -12,7 +12,7 @@ import { listen } from "./server.ts";
 import { isStoreFailure, openStore, type StoreLocation } from "./store/store.ts";
 import { type EndedExchange, openTelemetry } from "./telemetry.ts";
 
-export { createKey as newKey, foreignRequestReason as whyForeign, isAuthorized as isAuthorised } from "./access.ts";
+export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
 export type { Bindings } from "./app.ts";
 export { listen } from "./server.ts";
 export {
@@ -21,11 +21,11 @@ export {
   type RequestOfProject,
   type Store,
   type StoredKey,
-  type StoreLocation as StorePlace,
+  type StoreLocation,
   storeIdentity,
   storePath,
 } from "./store/store.ts";
-export type { EndedExchange as Ended } from "./telemetry.ts";
+export type { EndedExchange } from "./telemetry.ts";
 
 export interface ServiceOptions extends StoreLocation {
   readonly host: Host;

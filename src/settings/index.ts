@@ -2,45 +2,45 @@
 
 export {
   deleteProfile,
-  describeProfile as findProfile,
+  describeProfile,
   exportSettings,
-  findImportProblem as importProblem,
-  findMissingProfile as newProfile,
+  findImportProblem,
+  findMissingProfile,
   importSettings,
   listProfiles,
   listSettings,
   logout,
   renameProfile,
   type SettingRow,
-  type SettingsChange as Changed,
+  type SettingsChange,
   setSetting,
   showSetting,
   unsetSettings,
   useProfile,
 } from "./changes.ts";
 export { credentialUses } from "./credentials.ts";
-export { findLedgerFile as ledgerFile } from "./database-locations.ts";
+export { findLedgerFile } from "./database-locations.ts";
 export {
-  readProfileNames as profileNames,
-  readSavedTexts as savedTexts,
+  readProfileNames,
+  readSavedTexts,
   type SettingFlags,
   type SettingsSources,
 } from "./layers.ts";
 export {
   askLine,
   canAsk,
-  findOrigin as originOf,
-  keyCheckMaxWait as triedFor,
+  findOrigin,
+  keyCheckMaxWait,
   type LoginPlan,
   planLogin,
   saveLogin,
 } from "./login.ts";
 export { readSettings, type ServiceSettings, type Settings, settingMissing } from "./read.ts";
 export {
-  canCreate as isCreatable,
-  findDataFolder as dataFolder,
-  findSavedProblems as savedProblems,
-  findSettingsFile as settingsFile,
+  canCreate,
+  findDataFolder,
+  findSavedProblems,
+  findSettingsFile,
 } from "./saved.ts";
 export {
   parseDuration,
@@ -48,5 +48,5 @@ export {
   type SettingName,
   settingNames,
   settings as settingTable,
-  urlSettingNames as addressNames,
+  urlSettingNames,
 } from "./values.ts";

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
-import { type Bindings, isAuthorised, whyForeign } from "../service/index.ts";
+import { type Bindings, foreignRequestReason, isAuthorized } from "../service/index.ts";
 import type { Answers } from "./answers.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { parseQuery, type Query } from "./query.ts";
@@ -38,7 +38,10 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
-    const why = whyForeign(req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent, []);
+    const why = foreignRequestReason(
+      req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent,
+      [],
+    );
     if (why !== undefined) return refuse(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
     return await next();
@@ -50,7 +53,7 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
-    if (!isAuthorised(req.header("authorization"), "bearer", token)) {
+    if (!isAuthorized(req.header("authorization"), "bearer", token)) {
       return refuse(401, "the token is missing or wrong: open the address that rollcall view printed");
     }
     onAsked();

@@ -1,5 +1,5 @@
 /** A group: its trajectories with their rewards, what they have in common, and the command that logs it. */
-import { type Reading, spotOfGroup, trajectoriesOf } from "../groups/index.ts";
+import { type Dataset, locateGroup, readGroupTrajectories } from "../groups/index.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -7,7 +7,7 @@ import type { GroupDetail, TrajectorySummary } from "./answers.ts";
 import { findUntrainableReason } from "./measures.ts";
 
 export interface ViewInput {
-  readonly reading: Reading;
+  readonly reading: Dataset;
   /** What was asked for, as the command that logs it asks: the files, `--where`, and other options. */
   readonly inputOptions: {
     readonly files: readonly string[];
@@ -34,8 +34,8 @@ export const readGroupDetail = async (
 ): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after">> => {
   const { reading, logged: all } = shown;
   const logged = all?.[group];
-  const { file, line } = spotOfGroup(reading, group);
-  const found = await trajectoriesOf(reading, group);
+  const { file, line } = locateGroup(reading, group);
+  const found = await readGroupTrajectories(reading, group);
   const trajectories = found.map((one) => ({ ...one, root: readRoot(one.bytes) }));
   return {
     group,

@@ -9,11 +9,11 @@ import { buildPage, type ExportedPage, type ExportOptions } from "./html-export.
 import { maxSearchLength } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
-export type { Charts, Findings, GroupDetail, GroupRows as Rows, PageState as State } from "./answers.ts";
-export type { LoggedGroup, ViewInput as Shown } from "./detail.ts";
+export type { Charts, Findings, GroupDetail, GroupRows, PageState } from "./answers.ts";
+export type { LoggedGroup, ViewInput } from "./detail.ts";
 export {
-  type ExportedPage as WrittenPage,
-  exportLimits as maxWritten,
+  type ExportedPage,
+  exportLimits,
   requirePageFile,
   writePageFile,
 } from "./html-export.ts";

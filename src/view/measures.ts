@@ -1,7 +1,14 @@
 /** Measures groups in the background: the numbers that the table is sorted by and the charts are drawn from, in columns. */
-import { costIn, tokensIn } from "../calls/index.ts";
+import { countTokens, readCost } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
-import { type GroupsRead, hasNoChoice, hasNoSignal, momentsOf, rewardsIn, validParts } from "../groups/index.ts";
+import {
+  computeMoments,
+  hasNoSampledTurn,
+  hasZeroVariance,
+  type IndexedGroups,
+  parseRewards,
+  readValidParts,
+} from "../groups/index.ts";
 import { parseRawJson, type RawJson } from "../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../json/table.ts";
 import { sliceText } from "../json/walk.ts";
@@ -11,7 +18,7 @@ import type { UntrainableReason } from "./answers.ts";
 export type Measures = ReturnType<typeof createMeasures>;
 
 /** Makes the columns, in which nothing is measured yet. */
-export const createMeasures = (read: GroupsRead) => {
+export const createMeasures = (read: IndexedGroups) => {
   const { groups } = read;
   const { count } = groups;
   const column = () => new Float64Array(count).fill(Number.NaN);
@@ -31,7 +38,7 @@ export const createMeasures = (read: GroupsRead) => {
     const own = rewardsAt(group);
     own.set(found.slice(0, own.length));
     if (!found.every(Number.isFinite) || found.length === 0) return;
-    const { mean, deviation, least, most } = momentsOf(found);
+    const { mean, deviation, least, most } = computeMoments(found);
     columns.mean[group] = mean;
     columns.spread[group] = deviation;
     columns.least[group] = least;
@@ -58,8 +65,8 @@ export const createMeasures = (read: GroupsRead) => {
       for (let group = 0; group < count; group++) {
         if (groups.isValid(group) && groups.isBare(group)) setRewards(group, groups.rewardsOf(group));
       }
-      for await (const { group, part, bytes } of validParts(read, signal)) {
-        if (part.kind === "group") setRewards(group, rewardsIn(bytes, part));
+      for await (const { group, part, bytes } of readValidParts(read, signal)) {
+        if (part.kind === "group") setRewards(group, parseRewards(bytes, part));
         addUsage(group, bytes);
         measuredCount = group + 1;
       }
@@ -72,13 +79,13 @@ const addAmount = (sum = Number.NaN, more: number | undefined): number =>
   more === undefined ? sum : (Number.isNaN(sum) ? 0 : sum) + more;
 
 /** Returns why nothing is learned from a group; undefined if it has signal. */
-export const findUntrainableReason = (read: GroupsRead, group: number): UntrainableReason | undefined => {
+export const findUntrainableReason = (read: IndexedGroups, group: number): UntrainableReason | undefined => {
   if (!read.groups.isValid(group)) return "not valid";
   const trajectories = read.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
   if (trajectories === 1) return "a group of one";
-  if (hasNoSignal(read, group)) return "equal rewards";
-  return hasNoChoice(read, group) ? "no sampled turn" : undefined;
+  if (hasZeroVariance(read, group)) return "equal rewards";
+  return hasNoSampledTurn(read, group) ? "no sampled turn" : undefined;
 };
 
 /** Keys of tokens and costs. Most trajectories have none of them, and are not read. */
@@ -111,11 +118,11 @@ const readUsage = (bytes: Buffer, trajectory: JsonValue) => {
       ?.reduce((sum, one) => sum + one, 0);
   return {
     tokens: sumOf((value) => {
-      const count = tokensIn(value);
+      const count = countTokens(value);
       return count === undefined ? undefined : Number(count);
     }),
     cost: sumOf((value) => {
-      const cost = costIn(value);
+      const cost = readCost(value);
       return cost === undefined ? undefined : Number(formatDecimal(cost));
     }),
   };

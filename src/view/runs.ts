@@ -1,5 +1,5 @@
 /** The files that groups begin in: if there are several, they are steps or runs. */
-import { momentsOf, type Reading, spotOfGroup } from "../groups/index.ts";
+import { computeMoments, type Dataset, locateGroup } from "../groups/index.ts";
 import type { FileSummary } from "./answers.ts";
 import { findUntrainableReason, type Measures } from "./measures.ts";
 
@@ -9,11 +9,11 @@ const maxRuns = 1000;
 /** The file of each group. */
 export type GroupFiles = ReturnType<typeof indexFiles>;
 
-export const indexFiles = (reading: Reading) => {
+export const indexFiles = (reading: Dataset) => {
   const known = new Map<string, number>();
   const files = new Uint32Array(reading.groups.count);
   for (let group = 0; group < files.length; group++) {
-    const { file } = spotOfGroup(reading, group);
+    const { file } = locateGroup(reading, group);
     if (!known.has(file)) known.set(file, known.size);
     files[group] = known.get(file) ?? 0;
   }
@@ -23,7 +23,7 @@ export const indexFiles = (reading: Reading) => {
 
 /** Returns the first files with what was measured of their groups, run by run, `step-9` before `step-10`; none if there is only one. */
 export const summarizeFiles = (
-  reading: Reading,
+  reading: Dataset,
   { names, of }: GroupFiles,
   { mean, count }: Measures,
 ): readonly FileSummary[] => {
@@ -43,7 +43,7 @@ export const summarizeFiles = (
   const shortNames = shortenNames(Array.from(steps.values(), ({ run }) => run));
   return Array.from(found, ([file, { means, ...counts }]): FileSummary => {
     const { run, step } = steps.get(file) ?? { run: file, step: null };
-    const average = means.length === 0 ? null : momentsOf(means).mean;
+    const average = means.length === 0 ? null : computeMoments(means).mean;
     return { file, ...counts, run: shortNames.get(run) ?? run, step, mean: average };
   })
     .sort((a, b) => compare(a.run, b.run) || (a.step ?? 0) - (b.step ?? 0) || compare(a.file, b.file))

@@ -2,15 +2,15 @@
 
 import type { Problem } from "../failure.ts";
 import {
-  aboutOf,
-  beginningOf,
   checkWhere,
-  drawnOf,
-  type Reading,
-  type RewardsKnown,
-  type Sought,
+  collectDistributions,
+  type Dataset,
+  findProblemSubject,
+  type KnownRewards,
+  readGroupStart,
+  readGroupTrajectories,
+  type SearchQuery,
   searchGroups,
-  trajectoriesOf,
 } from "../groups/index.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 import { checkResult } from "../send/index.ts";
@@ -127,7 +127,7 @@ export const openSession = (shown: ViewInput) => {
     async trajectory(query) {
       const group = groupOf(query);
       if (group === undefined || query.trajectory === undefined) return undefined;
-      return (await trajectoriesOf(reading, group))[query.trajectory - 1]?.bytes.toString("utf8");
+      return (await readGroupTrajectories(reading, group))[query.trajectory - 1]?.bytes.toString("utf8");
     },
   };
   return {
@@ -147,7 +147,7 @@ export const openSession = (shown: ViewInput) => {
 
 const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summary => {
   const { groups, trajectories } = checkResult(reading);
-  const { mean, spread, least, most } = drawnOf(reading).rewards;
+  const { mean, spread, least, most } = collectDistributions(reading).rewards;
   const read = reading.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   let withSignal = 0;
   for (let group = 0; group < reading.groups.count; group++) {
@@ -169,7 +169,7 @@ const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summar
 };
 
 /** Problems by what they are about: a group's row counts its own, and a message has them next to it. */
-const indexFindings = (reading: Reading) => {
+const indexFindings = (reading: Dataset) => {
   const { problems, sources } = reading;
   const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(reading, problem));
   const unlisted = problems.counts.reduce((sum, { count }) => sum + count, 0) - all.length;
@@ -189,10 +189,10 @@ const indexFindings = (reading: Reading) => {
   };
 };
 
-const toFinding = (reading: Reading, problem: Problem): Finding => {
+const toFinding = (reading: Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1 } = problem;
   const place = file === undefined ? null : { file, line };
-  const { group = null, trajectory = null, message: message_at = null } = aboutOf(reading, problem) ?? {};
+  const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(reading, problem) ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
 };
 
@@ -203,10 +203,10 @@ const beginningBytes = 2 ** 16;
 const maxCharacters = 200;
 
 /** The first words of a group's prompt. @throws Failure `input-changed` */
-const readPromptStart = async (reading: Reading, group: number): Promise<string> => {
-  const early = parsePromptStart(await beginningOf(reading, group, beginningBytes));
+const readPromptStart = async (reading: Dataset, group: number): Promise<string> => {
+  const early = parsePromptStart(await readGroupStart(reading, group, beginningBytes));
   if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";
-  const [first] = await trajectoriesOf(reading, group);
+  const [first] = await readGroupTrajectories(reading, group);
   return first === undefined ? "" : (parsePromptStart(first.bytes) ?? "");
 };
 
@@ -251,11 +251,11 @@ const maxSearches = 4;
 const searchTimeoutMs = 2000;
 
 /** Searches in the background: the page asks for what each has found so far. One that nobody asks for any more ends. */
-const openSearches = (reading: Reading, rewardsKnown: RewardsKnown) => {
+const openSearches = (reading: Dataset, rewardsKnown: KnownRewards) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
     /** Returns the search for a text or an expression, which starts with this; undefined if nothing is searched for. */
-    for({ text, where }: Sought) {
+    for({ text, where }: SearchQuery) {
       if (text === undefined && where === undefined) return undefined;
       const key = JSON.stringify([text, where]);
       const known = searches.get(key);
@@ -277,7 +277,7 @@ const openSearches = (reading: Reading, rewardsKnown: RewardsKnown) => {
   };
 };
 
-const startSearch = (reading: Reading, sought: Sought, rewardsKnown: RewardsKnown) => {
+const startSearch = (reading: Dataset, sought: SearchQuery, rewardsKnown: KnownRewards) => {
   const ending = new AbortController();
   const groups = new Set<number>();
   let share = 0;

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutContent } from "../../src/calls/index.ts";
+import { omitContent } from "../../src/calls/index.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const left = (call: unknown, prefix = "vendor") =>
-  JSON.parse(withoutContent(parseRawJson(JSON.stringify(call)), prefix).json);
+  JSON.parse(omitContent(parseRawJson(JSON.stringify(call)), prefix).json);
 
 describe("a call without its content", () => {
   it("keeps ids, times, numbers and states, and the sizes of the rest", () => {
@@ -59,7 +59,7 @@ describe("a call without its content", () => {
 
   it("keeps the spelling of numbers, and null", () => {
     const json = '{"id":"c","output":null,"extra":1.50,"summary":{"usage":{"m":{"n":12345678901234567890}}}}';
-    expect(withoutContent(parseRawJson(json), "vendor").json).toBe(json);
+    expect(omitContent(parseRawJson(json), "vendor").json).toBe(json);
   });
 
   it("keeps the fields with the prefix of the deployment", () => {

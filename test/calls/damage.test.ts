@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { findPath, messagesOf, openSummary, parsePath, trajectoryOf, withoutContent } from "../../src/calls/index.ts";
+import { findPath, omitContent, openSummary, parsePath, toMessages, toTrajectory } from "../../src/calls/index.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
-import { openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { openCallPrinter, openScreen, parseScreenOptions, type TypedScreenOptions } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -57,12 +57,12 @@ const asked = { costs: true, storageSize: true, totalStorageSize: true, vendorPr
 
 const printed = async (
   one: RawJson,
-  typed: TypedScreen,
+  typed: TypedScreenOptions,
   { markdown = false, content = true, columns }: { markdown?: boolean; content?: boolean; columns?: number } = {},
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
-  const screen = openScreen({ host, options: screenWords({ ...typed, pager: false }) });
-  const printer = await printCalls({ screen, asked: { ...asked, content }, markdown });
+  const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
+  const printer = await openCallPrinter({ screen, asked: { ...asked, content }, markdown });
   await printer.print(one);
   await printer.end({ hasSeveral: false });
   return host.printed();
@@ -96,12 +96,12 @@ describe("a damaged call", () => {
       for (const sum of [all.tokens.prompt, all.tokens.completion, all.tokens.total]) {
         expect(sum ?? 0n).toBeGreaterThanOrEqual(0n);
       }
-      for (const converted of [messagesOf(one), trajectoryOf(one, { kind: "number", text: "1" })]) {
+      for (const converted of [toMessages(one), toTrajectory(one, { kind: "number", text: "1" })]) {
         if (converted.kind === "converted") JSON.parse(converted.line);
         else expect(converted.why).toMatch(/^[a-z-]+$/);
       }
       expect(["found", "missing"]).toContain(findPath(one, path).kind);
-      JSON.parse(withoutContent(one, "vendor").json);
+      JSON.parse(omitContent(one, "vendor").json);
     }),
     { quick: 10, slow: 200 },
   );

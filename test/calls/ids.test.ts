@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { idsOfLines, inOrder } from "../../src/calls/index.ts";
+import { parseCallIds, runInOrder } from "../../src/calls/index.ts";
 
 /** Text in chunks of so many bytes. */
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
@@ -15,7 +15,7 @@ const collected = async <Value>(values: AsyncIterable<Value>): Promise<readonly 
 };
 
 const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly string[]> =>
-  await collected(idsOfLines(chunked(text, size)));
+  await collected(parseCallIds(chunked(text, size)));
 
 /** A valid id: no white space around it, and not the start of JSON. */
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
@@ -85,7 +85,7 @@ describe("inOrder", () => {
           running--;
           return at;
         };
-        expect(await collected(inOrder(inputs(), { run, atOnce, endsAll: () => false }))).toEqual(
+        expect(await collected(runInOrder(inputs(), { run, atOnce, endsAll: () => false }))).toEqual(
           all.map((_, at) => at),
         );
         expect(most).toBeLessThanOrEqual(atOnce);
@@ -99,7 +99,7 @@ describe("inOrder", () => {
       yield "a";
       await new Promise(() => undefined);
     }
-    const results = inOrder(inputs(), { run: async (one) => one, atOnce: 8, endsAll: () => false });
+    const results = runInOrder(inputs(), { run: async (one) => one, atOnce: 8, endsAll: () => false });
     expect(await results.next()).toEqual({ done: false, value: "a" });
   });
 
@@ -111,7 +111,7 @@ describe("inOrder", () => {
     }
     const seen: string[] = [];
     const all = async () => {
-      for await (const one of inOrder(inputs(), { run: async (input) => input, atOnce: 8, endsAll: () => false }))
+      for await (const one of runInOrder(inputs(), { run: async (input) => input, atOnce: 8, endsAll: () => false }))
         seen.push(one);
     };
     await expect(all()).rejects.toThrow("broken");

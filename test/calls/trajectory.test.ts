@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Converted, messagesOf, parsePath, type RewardFrom, trajectoryOf } from "../../src/calls/index.ts";
+import {
+  type ConversionResult,
+  parsePath,
+  type RewardSource,
+  toMessages,
+  toTrajectory,
+} from "../../src/calls/index.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const sample = (name: string): string => {
@@ -9,13 +15,13 @@ const sample = (name: string): string => {
   return text.slice(text.indexOf(":") + 1, text.lastIndexOf("}"));
 };
 
-const textOf = (converted: Converted): string =>
+const textOf = (converted: ConversionResult): string =>
   converted.kind === "converted" ? converted.line : `unfit: ${converted.why}`;
 
-const fromAttributes: RewardFrom = { kind: "attributes" };
-const one: RewardFrom = { kind: "number", text: "1" };
-const trajectory = (call: unknown, reward: RewardFrom = one): string =>
-  textOf(trajectoryOf(parseRawJson(typeof call === "string" ? call : JSON.stringify(call)), reward));
+const fromAttributes: RewardSource = { kind: "attributes" };
+const one: RewardSource = { kind: "number", text: "1" };
+const trajectory = (call: unknown, reward: RewardSource = one): string =>
+  textOf(toTrajectory(parseRawJson(typeof call === "string" ? call : JSON.stringify(call)), reward));
 
 const messages = [{ role: "user", content: "hi" }];
 const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: "ho" } };
@@ -24,7 +30,7 @@ const done = { id: "c", ended_at: "2025-01-01T00:00:01Z", inputs: { messages }, 
 describe("a call as a trajectory", () => {
   it("has its messages, choice, tools and origin on one line", () => {
     const json = sample("call.tools.json");
-    const line = textOf(trajectoryOf(parseRawJson(json), fromAttributes));
+    const line = textOf(toTrajectory(parseRawJson(json), fromAttributes));
     expect(line).not.toMatch(/[\n\r]/);
     const call = JSON.parse(json);
     expect(JSON.parse(line)).toEqual({
@@ -117,7 +123,7 @@ describe("a call as a trajectory", () => {
   });
 
   it("has the reward of another path, as it is spelled", () => {
-    const from: RewardFrom = { kind: "path", path: parsePath("output.score", "--reward-from") };
+    const from: RewardSource = { kind: "path", path: parsePath("output.score", "--reward-from") };
     const call = (score: string) =>
       `{"inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
     expect(trajectory(call("1.50"), from)).toContain('"reward":1.50,');
@@ -128,6 +134,6 @@ describe("a call as a trajectory", () => {
 
 describe("a call as messages", () => {
   it("consists of its messages and those of its choices", () => {
-    expect(JSON.parse(textOf(messagesOf(parseRawJson(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
+    expect(JSON.parse(textOf(toMessages(parseRawJson(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
   });
 });

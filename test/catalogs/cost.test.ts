@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareCosts, costOf, usageOfCall } from "../../src/catalogs/index.ts";
+import { compareCosts, computeCost, readCallUsage } from "../../src/catalogs/index.ts";
 import { entry, modelsOf } from "./models.ts";
 
 const modelOf = (value: unknown) => modelsOf([value])[0] ?? {};
@@ -44,7 +44,7 @@ describe("the cost of a usage", () => {
           BigInt(used.cached_tokens) * of(2) +
           BigInt(used.images) * of(3) +
           BigInt(used.requests) * of(4);
-        const cost = costOf(modelOf({ pricing }), { usage: used, unitsAsked: true });
+        const cost = computeCost(modelOf({ pricing }), { usage: used, unitsAsked: true });
         expect(cost).toMatchObject({ total: dollars(expected), at_least: dollars(expected), not_stated: [] });
       }),
     );
@@ -53,7 +53,7 @@ describe("the cost of a usage", () => {
   it("has a total only if every price that it needs is valid", () => {
     fc.assert(
       fc.property(usage, entry, fc.boolean(), (used, model, unitsAsked) => {
-        const cost = costOf(modelOf(model), { usage: used, unitsAsked });
+        const cost = computeCost(modelOf(model), { usage: used, unitsAsked });
         expect(cost.total === null).toBe(cost.not_stated.length > 0);
         for (const { unit_price, cost: own, count: counted } of cost.items) {
           expect((unit_price === null) === (own === null)).toBe(true);
@@ -66,7 +66,7 @@ describe("the cost of a usage", () => {
 
   it("sorts after every known cost if it is unknown", () => {
     const at = (pricing: object) =>
-      costOf(modelOf({ pricing }), {
+      computeCost(modelOf({ pricing }), {
         usage: { prompt_tokens: 10, cached_tokens: 0, completion_tokens: 10, images: 0, requests: 0 },
         unitsAsked: false,
       });
@@ -95,26 +95,29 @@ describe("the cost of a usage", () => {
     ],
     ["neither name, as unknown", { prompt: "1" }, ["60", null]],
   ])("takes the price of cached tokens from %s", (_, pricing, costs) => {
-    const cost = costOf(modelOf({ pricing }), { usage: { ...used, images: 0, requests: 0 }, unitsAsked: false });
+    const cost = computeCost(modelOf({ pricing }), { usage: { ...used, images: 0, requests: 0 }, unitsAsked: false });
     expect(cost.items.map((item) => item.cost)).toEqual(costs);
   });
 
   it("includes recorded images and requests only if the model has a price for them", () => {
     const pricing = { prompt: "1", input_cache_read: "1", request: "0.5" };
-    const counted = costOf(modelOf({ pricing }), { usage: used, unitsAsked: false });
+    const counted = computeCost(modelOf({ pricing }), { usage: used, unitsAsked: false });
     expect(counted).toMatchObject({ total: "100.5", not_stated: [] });
-    const asked = costOf(modelOf({ pricing }), { usage: used, unitsAsked: true });
+    const asked = computeCost(modelOf({ pricing }), { usage: used, unitsAsked: true });
     expect(asked).toMatchObject({ total: null, at_least: "100.5", not_stated: ["image"] });
   });
 
   it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])("has no total if the price is %j", (prompt) => {
-    const cost = costOf(modelOf({ pricing: { prompt } }), { usage: { ...used, cached_tokens: 0 }, unitsAsked: false });
+    const cost = computeCost(modelOf({ pricing: { prompt } }), {
+      usage: { ...used, cached_tokens: 0 },
+      unitsAsked: false,
+    });
     expect(cost).toMatchObject({ total: null, not_stated: ["prompt"] });
   });
 });
 
 describe("the recorded usage", () => {
-  const callWith = (more: object) => usageOfCall({ id: "c", ...more });
+  const callWith = (more: object) => readCallUsage({ id: "c", ...more });
   const counts = (value: unknown) => {
     const read = callWith({ output: { usage: value } });
     return read === undefined

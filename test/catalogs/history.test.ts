@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { type CatalogPlace, saveCatalog, savedCatalogAt } from "../../src/catalogs/index.ts";
+import { type CatalogId, findSavedCatalog, saveCatalog } from "../../src/catalogs/index.ts";
 
-const router: CatalogPlace = { address: "https://one.example", catalog: "router", provider: "r" };
+const router: CatalogId = { address: "https://one.example", catalog: "router", provider: "r" };
 
 const noon = Date.parse("2026-11-01T12:00:00Z");
 const hour = 3_600_000;
@@ -17,12 +17,12 @@ const save = (
   folder: string,
   id: string,
   fetchedAt: number,
-  { place = router, ...more }: { readonly place?: CatalogPlace; readonly limitBytes?: number } = {},
+  { place = router, ...more }: { readonly place?: CatalogId; readonly limitBytes?: number } = {},
 ) => saveCatalog(folder, place, { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), fetchedAt, ...more });
 
 /** The time and the id of the catalog as it was at a time. */
 const at = (folder: string, time: number, place = router) => {
-  const saved = savedCatalogAt(folder, place, time);
+  const saved = findSavedCatalog(folder, place, time);
   return saved === undefined
     ? undefined
     : [saved.fetchedAt, JSON.parse(Buffer.from(saved.bytes).toString()).data[0].id];

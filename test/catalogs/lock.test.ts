@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lockedOf, readLock, verifyLock, writeLock } from "../../src/catalogs/index.ts";
+import { readLock, toLockedModel, verifyLock, writeLock } from "../../src/catalogs/index.ts";
 import { parseDecimal, zero } from "../../src/decimal.ts";
 import { entries, modelsOf } from "./models.ts";
 
@@ -12,7 +12,7 @@ const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:0
 const lockFileOf = async (data: readonly unknown[]) => {
   const file = join(mkdtempSync(join(tmpdir(), "lock-")), "lock.json");
   const models = modelsOf(data).flatMap((model) =>
-    typeof model.id === "string" ? [lockedOf("router", model.id, model)] : [],
+    typeof model.id === "string" ? [toLockedModel("router", model.id, model)] : [],
   );
   writeLock(file, models, (json) => json);
   return {

@@ -1,6 +1,6 @@
 /** Generates catalog entries with each field present, absent, null or of another type. Few ids, so that catalogs share some. */
 import * as fc from "fast-check";
-import { modelsIn } from "../../src/catalogs/index.ts";
+import { parseCatalog } from "../../src/catalogs/index.ts";
 import type { CatalogModel } from "../../src/contract/catalog.ts";
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) =>
@@ -54,5 +54,5 @@ export const entries = fc.array(entry, { maxLength: 8 });
 
 /** The models that are read from a reply with such entries. */
 export const modelsOf = (data: readonly unknown[]): readonly CatalogModel[] => [
-  ...(modelsIn(Buffer.from(JSON.stringify({ data }))) ?? []),
+  ...(parseCatalog(Buffer.from(JSON.stringify({ data }))) ?? []),
 ];

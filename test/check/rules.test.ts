@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Inputs, RuleName } from "../../src/check/index.ts";
+import type { ExampleInputs, RuleName } from "../../src/check/index.ts";
 import {
   answer,
   fileExample,
@@ -16,7 +16,7 @@ import { exampleProblem } from "../../src/commands/explain/topics.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
 /** Inputs that are nearly the example of a rule, and do not break it. */
-const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
+const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = {
   "not-utf-8": messages('{"role":"user","content":"caf\u00e9"}', answer),
   "json-nan": trajectory(0, ',"logs":["NaN"]'),
   "json-infinity": trajectory(0, ',"logs":["-Infinity"]'),
@@ -96,7 +96,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | Inputs>>> = {
 
 describe("each rule that reading reports", () => {
   it.each(readRules)("reports $name for its example, and not for its near miss", async ({ name, example }) => {
-    const ownIn = async (inputs: Inputs) => (await problemsIn(inputs)).filter(({ rule }) => rule === name);
+    const ownIn = async (inputs: ExampleInputs) => (await problemsIn(inputs)).filter(({ rule }) => rule === name);
     expect((await ownIn(example))[0]).toEqual(await exampleProblem(name));
     const nearMiss = nearMisses[name] ?? "";
     expect(nearMiss).not.toBe("");

@@ -4,17 +4,17 @@ import { join, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Sharing } from "../../src/check/index.ts";
+import type { ThreadSharing } from "../../src/check/index.ts";
 import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { type HelperTask, minSharedBytes, type RangeResult } from "../../src/check/threads.ts";
 import { Failure } from "../../src/failure.ts";
-import { type Reading, readTrajectories } from "../../src/groups/index.ts";
+import { type Dataset, readDataset } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
 import { allOf, filesOf, newFolder } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { runRollcall } from "../support/run.ts";
 
-const shared = (wishes: Partial<Sharing> = {}): Sharing => ({
+const shared = (wishes: Partial<ThreadSharing> = {}): ThreadSharing => ({
   program: resolve("dist/range-reader.cjs"),
   threads: 2,
   minBytes: 0,
@@ -28,8 +28,8 @@ const alone = shared({ minBytes: Number.POSITIVE_INFINITY });
 /** This thread dawdles, so that its helpers find something to do. */
 const dawdle = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
 
-const read = async (files: readonly string[], sharing: Sharing, groupBy?: string): Promise<Reading> =>
-  await readTrajectories({
+const read = async (files: readonly string[], sharing: ThreadSharing, groupBy?: string): Promise<Dataset> =>
+  await readDataset({
     host: testHost(),
     files,
     split: "train",
@@ -42,7 +42,7 @@ const read = async (files: readonly string[], sharing: Sharing, groupBy?: string
   });
 
 /** All that a reading finds. */
-const seen = async (files: readonly string[], sharing: Sharing, groupBy?: string) => {
+const seen = async (files: readonly string[], sharing: ThreadSharing, groupBy?: string) => {
   const reading = await read(files, sharing, groupBy);
   try {
     return allOf(reading, files);
@@ -138,7 +138,7 @@ describe("a large file that several threads read", () => {
       async (lines, end, stepBytes, groupBy) => {
         const files = filesOf(lines.join(end));
         // A file without any value is refused.
-        const outcome = (sharing: Sharing) =>
+        const outcome = (sharing: ThreadSharing) =>
           seen(files, sharing, groupBy).catch((thrown: unknown) => {
             if (thrown instanceof Failure) return { kind: thrown.kind, message: thrown.message, about: thrown.details };
             throw thrown;
@@ -226,7 +226,7 @@ describe("a large file that several threads read", () => {
     const stop = new AbortController();
     const reason = new Error("told to stop");
     let told = 0;
-    const reading = readTrajectories({
+    const reading = readDataset({
       host: { ...testHost(), signal: stop.signal },
       files,
       split: "train",
@@ -246,7 +246,7 @@ describe("a large file that several threads read", () => {
     const stop = new AbortController();
     const reason = new Error("told to stop");
     const [group = ""] = groups(1);
-    const reading = readTrajectories({
+    const reading = readDataset({
       host: { ...testHost(), signal: stop.signal },
       files: filesOf([group, group].join("\n")),
       split: "train",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, printFailure } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
@@ -68,7 +68,7 @@ describe("the message of a service", () => {
     const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
     expect(failure.details.http?.said).toHaveLength(2 ** 17 + 2);
     const host = testHost();
-    await printFailure(openScreen({ host, options: screenWords({}) }), { failure, exitCode: 6 });
+    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), { failure, exitCode: 6 });
     expect(host.said()).toMatch(/x{1900}/);
     expect(host.said()).not.toMatch(/x{2001}/);
   });

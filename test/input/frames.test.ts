@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { blocksOf, elementsOf } from "../../src/input/index.ts";
+import { readBlocks, readElements } from "../../src/input/index.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 import { JsonReader, nodeSize } from "../../src/json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../src/json/table.ts";
@@ -76,7 +76,7 @@ describe("the elements of an array", () => {
     const source = memoryBytes([Buffer.from(text)]);
     const found: unknown[] = [];
     const range = { start: 1, end: source.size, line: 1 };
-    for await (const { text: table, places } of elementsOf(source, range, {
+    for await (const { text: table, places } of readElements(source, range, {
       reader: new JsonReader(),
       isTolerant: false,
     })) {
@@ -102,7 +102,7 @@ describe("the lines of a source", () => {
     const long = "x".repeat(3 * 2 ** 20);
     const source = memoryBytes([Buffer.from(`a\nb\n${long}\nc`)]);
     const found: unknown[] = [];
-    for await (const block of blocksOf(source, { start: 2, end: source.size })) {
+    for await (const block of readBlocks(source, { start: 2, end: source.size })) {
       found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.last]);
     }
     expect(found).toEqual(["b\n", [4, 4 + long.length, false], "c"]);

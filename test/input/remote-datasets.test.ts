@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Downloads, Got } from "../../src/client/index.ts";
+import type { DownloadReply, Downloads } from "../../src/client/index.ts";
 import { openHub } from "../../src/input/hub.ts";
 import { fileServer } from "../support/file-server.ts";
 import { testHost } from "../support/host.ts";
@@ -84,7 +84,7 @@ describe("a dataset on the Hub as input", () => {
     const asked: (readonly [origin: string, hasToken: boolean])[] = [];
     const next = "https://huggingface.co.evil.example/next";
     const downloads: Downloads = {
-      get: async (url, headers): Promise<Got> => {
+      get: async (url, headers): Promise<DownloadReply> => {
         asked.push([url.origin, headers.some(([name]) => name === "Authorization")]);
         const link = { link: `<${next}>; rel="next"` };
         const chunks = async function* () {

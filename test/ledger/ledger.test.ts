@@ -11,14 +11,14 @@ import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups
 import { Digests } from "../../src/groups/parts/column.ts";
 import { type EntryState, makeIdempotencyKey } from "../../src/ledger/entries.ts";
 import {
-  EarlierRuns,
   type Entry,
   type EntryFilter,
   type Ledger,
   type LedgerScope,
   openRunLedger,
+  PriorOutcomes,
   type RunLedger,
-  verifyReading,
+  verifyDataset,
 } from "../../src/ledger/index.ts";
 import { openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, makeSharedWriter } from "../../src/ledger/shared-writer.ts";
@@ -144,7 +144,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const keys = marks(...contents);
       const { find, count } = keys;
       const own = await ledger.scope(in_);
-      const ahead = new EarlierRuns({ numberOf: find, input, resendLogged });
+      const ahead = new PriorOutcomes({ numberOf: find, input, resendLogged });
       await ahead.addEntries(own.entries());
       // Of a growing file the groups are not known yet: the keys of the ledger get numbers.
       const numbers = new Map<string, number>();
@@ -153,7 +153,7 @@ for (const { name, newPlace, skip, tags } of bodies)
         numbers.set(key, numbers.get(key) ?? numbers.size);
         return numbers.get(key) ?? -1;
       };
-      const oneByOne = new EarlierRuns({ numberOf, input, resendLogged });
+      const oneByOne = new PriorOutcomes({ numberOf, input, resendLogged });
       await oneByOne.addEntries(own.entries());
       const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
       const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
@@ -361,7 +361,7 @@ describe("the verification of a group", () => {
       const entries = splits.map(
         (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
       );
-      const { logged, repeated } = await verifyReading(reading, entries, { perScope: true });
+      const { logged, repeated } = await verifyDataset(reading, entries, { perScope: true });
       return { logged, repeated };
     };
     expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
@@ -393,7 +393,7 @@ describe("the verification of a group", () => {
       const more = { status: 200, cause: null, calls: [], frame: "", marks: marks.slice(first, count) };
       return { ...facts, ...more, id: `r${at}`, state, scope };
     });
-    const found = await verifyReading(reading, entries, { perScope: false });
+    const found = await verifyDataset(reading, entries, { perScope: false });
     const { problems, problemCounts, ...counts } = found;
     expect(counts).toEqual({
       ...{ read: 30, logged: 4, repeated: 1, unknown: 2, refused: 2, not_sent: 21, entries },

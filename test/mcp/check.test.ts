@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { quietMessage } from "../../src/check/index.ts";
+import { redactMessage } from "../../src/check/index.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 import { openAgent } from "./agent.ts";
 
@@ -98,7 +98,7 @@ describe("the tool check", () => {
     const own = (await problemsIn(example)).filter(({ rule }) => rule === name);
     expect(own.length).toBeGreaterThan(0);
     for (const problem of own) {
-      const said = quietMessage(problem);
+      const said = redactMessage(problem);
       for (const value of textsIn(Object.values(example.files))) expect(said).not.toContain(value);
     }
   });

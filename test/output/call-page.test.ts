@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallAsked } from "../../src/output/index.ts";
+import type { CallViewOptions } from "../../src/output/index.ts";
 import { everything, labelled, nothing, page, printed, sample, spoken, under } from "./call.ts";
 
 describe("the page of a call", () => {
@@ -54,7 +54,7 @@ describe("the page of a call", () => {
 });
 
 describe("the head of a call's page", () => {
-  const first = async (call: object, asked: CallAsked = nothing): Promise<string> =>
+  const first = async (call: object, asked: CallViewOptions = nothing): Promise<string> =>
     await page({ id: "c", ...call }, asked);
 
   it.each([

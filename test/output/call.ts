@@ -1,28 +1,39 @@
 /** Prints calls in the test's own process, and finds parts of what was printed. */
 import { readFileSync } from "node:fs";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import { type CallAsked, openScreen, printCalls, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import {
+  type CallViewOptions,
+  openCallPrinter,
+  openScreen,
+  parseScreenOptions,
+  type TypedScreenOptions,
+} from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
 /** Nothing but the call itself is requested. */
-export const nothing: CallAsked = { costs: false, storageSize: false, totalStorageSize: false, vendorPrefix: "vendor" };
-export const everything: CallAsked = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
+export const nothing: CallViewOptions = {
+  costs: false,
+  storageSize: false,
+  totalStorageSize: false,
+  vendorPrefix: "vendor",
+};
+export const everything: CallViewOptions = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
 
 /** Prints calls as `call read` does. Returns standard output. */
 export const printed = async (
   calls: readonly string[],
-  { asked = nothing, typed = {} }: { readonly asked?: CallAsked; readonly typed?: TypedScreen } = {},
+  { asked = nothing, typed = {} }: { readonly asked?: CallViewOptions; readonly typed?: TypedScreenOptions } = {},
 ): Promise<string> => {
   const host = testHost();
-  const screen = openScreen({ host, options: screenWords(typed) });
-  const printer = await printCalls({ screen, asked });
+  const screen = openScreen({ host, options: parseScreenOptions(typed) });
+  const printer = await openCallPrinter({ screen, asked });
   for (const call of calls) await printer.print(parseRawJson(call));
   await printer.end({ hasSeveral: calls.length > 1 });
   return host.printed();
 };
 
 /** The page of a call in a pipe. */
-export const page = async (call: unknown, asked?: CallAsked): Promise<string> =>
+export const page = async (call: unknown, asked?: CallViewOptions): Promise<string> =>
   await printed([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
 
 /** Lines below a title, without their indent, up to the next title of the same level or above. */

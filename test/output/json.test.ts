@@ -4,11 +4,11 @@ import { Failure } from "../../src/failure.ts";
 import {
   type Column,
   openScreen,
+  parseScreenOptions,
   printDocument,
   printList,
   printRaw,
-  screenWords,
-  type TypedScreen,
+  type TypedScreenOptions,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -76,12 +76,12 @@ const columns: readonly Column<number>[] = [
 
 const printed = async (
   bytes: Uint8Array,
-  { kept, rows, ...typed }: TypedScreen & { readonly kept?: readonly number[]; readonly rows?: number },
+  { kept, rows, ...typed }: TypedScreenOptions & { readonly kept?: readonly number[]; readonly rows?: number },
 ): Promise<string> => {
   const host = testHost();
   const wire = { bytes, member: "data", ...(kept === undefined ? {} : { kept }) };
   const shown = kept ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
-  await printList(openScreen({ host, options: screenWords(typed) }), { columns, rows: shown, wire });
+  await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows: shown, wire });
   return host.printed();
 };
 
@@ -111,7 +111,7 @@ describe("the service's own JSON", () => {
       fc.asyncProperty(fc.array(value, { maxLength: 5 }), async (objects) => {
         const list = joined("[", objects, "]", " ");
         const terminal = testHost({ terminal: { stdout: true } });
-        const words = screenWords({ json: true, pager: false });
+        const words = parseScreenOptions({ json: true, pager: false });
         await printRaw(openScreen({ host: terminal, options: words }), Buffer.from(`{"data":${list.loose}}`));
         const pipe = testHost();
         await printRaw(openScreen({ host: pipe, options: words }), Buffer.from(terminal.printed()));
@@ -140,7 +140,7 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
     expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
     const host = testHost({ terminal: { stdout: true } });
-    await printRaw(openScreen({ host, options: screenWords({ json: true, pager: false }) }), bytes);
+    await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, pager: false }) }), bytes);
     expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
   });
 });
@@ -178,22 +178,24 @@ describe("--fields in JSON", () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
-    await printRaw(openScreen({ host, options: screenWords({ json: true, fields: "anything" }) }), none, "data");
+    await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }), none, "data");
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 
   it.each(["", ",", "id,,id", "id,"])("refuses %j, because a name is empty", (fields) => {
-    expect(() => screenWords({ fields })).toThrow(Failure);
+    expect(() => parseScreenOptions({ fields })).toThrow(Failure);
   });
 });
 
 describe("rollcall's own document", () => {
   it("fills one line in a pipe, and is indented on a terminal", async () => {
     const host = testHost();
-    await printDocument(openScreen({ host, options: screenWords({ json: true }) }), { a: [1, { b: "\u007f\u202e" }] });
+    await printDocument(openScreen({ host, options: parseScreenOptions({ json: true }) }), {
+      a: [1, { b: "\u007f\u202e" }],
+    });
     expect(host.printed()).toBe('{"a":[1,{"b":"\\u007f\\u202e"}]}\n');
     const terminal = testHost({ terminal: { stdout: true } });
-    await printDocument(openScreen({ host: terminal, options: screenWords({ json: true }) }), {
+    await printDocument(openScreen({ host: terminal, options: parseScreenOptions({ json: true }) }), {
       a: [1, {}],
       c: { d: [] },
     });
@@ -202,7 +204,7 @@ describe("rollcall's own document", () => {
 
   it("contains only the fields that --fields names", async () => {
     const host = testHost();
-    const screen = openScreen({ host, options: screenWords({ json: true, fields: "status,groups.read" }) });
+    const screen = openScreen({ host, options: parseScreenOptions({ json: true, fields: "status,groups.read" }) });
     await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });
     expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
   });

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Column, openScreen, printList, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import {
+  type Column,
+  openScreen,
+  parseScreenOptions,
+  printList,
+  type TypedScreenOptions,
+} from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -15,10 +21,10 @@ const column = (name: string): Column<Row> => ({
 
 const columns = ["id", "n", "tags", "p.x"].map(column);
 
-const printed = async (rows: readonly Row[], typed: TypedScreen, json = JSON.stringify({ data: rows })) => {
+const printed = async (rows: readonly Row[], typed: TypedScreenOptions, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
   const wire = { bytes: Buffer.from(json), member: "data" };
-  await printList(openScreen({ host, options: screenWords(typed) }), { columns, rows, wire });
+  await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows, wire });
   return host.printed();
 };
 
@@ -124,7 +130,7 @@ describe("tsv", () => {
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), mark: () => ({ text: "past", tone: "bad" as const }) };
-    await printList(openScreen({ host, options: screenWords({}) }), { columns: [marked], rows: [{ id: "a" }] });
+    await printList(openScreen({ host, options: parseScreenOptions({}) }), { columns: [marked], rows: [{ id: "a" }] });
     expect(host.printed()).toBe("<a>\n");
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { barText, openScreen, screenWords } from "../../src/output/index.ts";
+import { formatBar, openScreen, parseScreenOptions } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
 const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups: 4558 };
@@ -14,7 +14,7 @@ describe("the progress bar", () => {
     [37, "sending ████████░░░░░░░░ 50% 2 s left"],
     [7, "sending"],
   ])("shows the parts that fit %i columns, each of them whole", (columns, text) => {
-    expect(barText(half, { ms: 1500, columns })).toBe(text);
+    expect(formatBar(half, { ms: 1500, columns })).toBe(text);
   });
 
   it("stays within the terminal's width, and always names the phase", () => {
@@ -28,7 +28,7 @@ describe("the progress bar", () => {
           columns: fc.integer({ min: 8, max: 200 }),
         }),
         ({ ms, columns, ...state }) => {
-          const text = barText({ phase: "checking", ...state }, { ms, columns });
+          const text = formatBar({ phase: "checking", ...state }, { ms, columns });
           expect(text.length).toBeLessThanOrEqual(columns);
           expect(text).toMatch(/^checking/);
         },
@@ -37,15 +37,15 @@ describe("the progress bar", () => {
   });
 
   it("uses the singular for one group", () => {
-    expect(barText({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
-    expect(barText({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
+    expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
+    expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
   });
 });
 
 describe("progress as events", () => {
   it("has an event for each phase, and no other within a second", async () => {
     const host = testHost();
-    const meter = openScreen({ host, options: screenWords({}) }).startMeter("json");
+    const meter = openScreen({ host, options: parseScreenOptions({}) }).startMeter("json");
     for (const phase of ["fetching", "checking", "checking", "sending"]) meter.show({ ...half, phase });
     await expect
       .poll(() => host.said().match(/"event":"[^"]*"/g))

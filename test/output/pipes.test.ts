@@ -3,9 +3,9 @@ import { existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { readWords, screenForWrong } from "../../src/cli/index.ts";
+import { fallbackScreenOptions, parseArgv } from "../../src/cli/index.ts";
 import { defect } from "../../src/failure.ts";
-import { openScreen, printFailure, screenWords } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, printFailure } from "../../src/output/index.ts";
 import { program } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
@@ -85,7 +85,7 @@ it("screen.text keeps characters whole that lie across two pieces of a write", a
     // Pieces of one write are a power of two long.
     const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
     const host = testHost();
-    await openScreen({ host, options: screenWords({}) }).printText(text);
+    await openScreen({ host, options: parseScreenOptions({}) }).printText(text);
     expect(host.printed()).toBe(text);
   }
 });
@@ -131,7 +131,7 @@ describe("color in a pipe", () => {
   it.each(byEnvironment)("follows %s before %j", async (words, env, colored) => {
     const host = testHost({ env });
     const argv = words.split(" ");
-    const screen = openScreen({ host, options: screenForWrong(await readWords(program, argv)), argv });
+    const screen = openScreen({ host, options: fallbackScreenOptions(await parseArgv(program, argv)), argv });
     await printFailure(screen, { failure: defect("x"), exitCode: 1 });
     expect(isColored(host.said())).toBe(colored);
   });

@@ -1,9 +1,10 @@
 /** Opens a screen on a test host, and makes a list of one text. */
-import { type Column, openScreen, screenWords, type TypedScreen } from "../../src/output/index.ts";
+import { type Column, openScreen, parseScreenOptions, type TypedScreenOptions } from "../../src/output/index.ts";
 import type { TestHost } from "../support/host.ts";
 
 /** Opens a screen on a host. */
-export const screenOn = (host: TestHost, typed: TypedScreen = {}) => openScreen({ host, options: screenWords(typed) });
+export const screenOn = (host: TestHost, typed: TypedScreenOptions = {}) =>
+  openScreen({ host, options: parseScreenOptions(typed) });
 
 const columns: readonly Column<{ readonly id: string }>[] = [
   { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { Excerpt, Problem } from "../../src/failure.ts";
-import { openScreen, screenWords } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions } from "../../src/output/index.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
 
@@ -53,7 +53,7 @@ describe("the frame of a problem", () => {
     const problems = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const problem = problems.find(({ rule }) => rule === "unknown-role");
     const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
-    const screen = openScreen({ host, options: screenWords({}) });
+    const screen = openScreen({ host, options: parseScreenOptions({}) });
     if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "fix it" });
     await screen.printText("");
     expect(host.said()).toContain(" | ");
@@ -63,7 +63,7 @@ describe("the frame of a problem", () => {
   it("gives way to one line in a pipe", async () => {
     const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const host = testHost();
-    const screen = openScreen({ host, options: screenWords({}) });
+    const screen = openScreen({ host, options: parseScreenOptions({}) });
     if (problem !== undefined) screen.warn(problem);
     await screen.printText("");
     expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
 import {
   openScreen,
+  parseScreenOptions,
   printDocument,
   printFailure,
   printList,
   printPage,
   printReport,
   type Screen,
-  screenWords,
-  type TypedScreen,
+  type TypedScreenOptions,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { listOf, screenOn } from "./printed-text.ts";
@@ -57,7 +57,7 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toBe("***\n");
   });
 
-  const places: readonly (readonly [string, TypedScreen, (screen: Screen, text: string) => Promise<void>])[] = [
+  const places: readonly (readonly [string, TypedScreenOptions, (screen: Screen, text: string) => Promise<void>])[] = [
     ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
     ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],
     ["JSON", { json: true }, async (screen, text) => await printList(screen, listOf(text))],
@@ -118,7 +118,7 @@ describe("the redaction of a secret", () => {
   it("covers values of secret options and passwords in malformed URLs", () => {
     const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
-    const screen = openScreen({ host, options: screenWords({}), argv });
+    const screen = openScreen({ host, options: parseScreenOptions({}), argv });
     screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
     return screen.writeError(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
   });
@@ -169,12 +169,12 @@ describe("the redaction of a secret", () => {
     async (address) => {
       for (const argv of [["check", address], [`--base-url=${address}`]]) {
         const host = testHost();
-        await openScreen({ host, options: screenWords({}), argv }).writeError(() => address);
+        await openScreen({ host, options: parseScreenOptions({}), argv }).writeError(() => address);
         expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
       }
       for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
         const host = testHost({ env: { [name]: address } });
-        await openScreen({ host, options: screenWords({}) }).writeError(() => address);
+        await openScreen({ host, options: parseScreenOptions({}) }).writeError(() => address);
         expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
       }
     },
@@ -183,7 +183,7 @@ describe("the redaction of a secret", () => {
   it("does not include the path of a valid address", async () => {
     const host = testHost();
     const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
-    await openScreen({ host, options: screenWords({}), argv }).writeError(() => argv.join(" "));
+    await openScreen({ host, options: parseScreenOptions({}), argv }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });
 

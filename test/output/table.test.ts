@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import {
   type Column,
   openScreen,
+  parseScreenOptions,
   printList,
   printPage,
-  screenWords,
-  type TypedScreen,
+  type TypedScreenOptions,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -25,10 +25,10 @@ const columnAt = (at: number, about: Partial<Column<Row>> = {}): Column<Row> => 
 const drawn = async (
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  { width, ...typed }: TypedScreen & { readonly width: number },
+  { width, ...typed }: TypedScreenOptions & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
-  await printList(openScreen({ host, options: screenWords({ ...typed, pager: false }) }), { columns, rows });
+  await printList(openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) }), { columns, rows });
   return host.printed().split("\n").slice(0, -1);
 };
 
@@ -135,7 +135,7 @@ describe("a table", () => {
   it("marks a cell with a word and a color", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { mark: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
-    await printList(openScreen({ host, options: screenWords({ pager: false }) }), {
+    await printList(openScreen({ host, options: parseScreenOptions({ pager: false }) }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
     });
@@ -174,13 +174,13 @@ describe("a table", () => {
   it("cuts nothing in a pipe unless COLUMNS limits its width", async () => {
     const long = "x".repeat(300);
     const host = testHost();
-    await printList(openScreen({ host, options: screenWords({ output: "table" }) }), {
+    await printList(openScreen({ host, options: parseScreenOptions({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
     });
     expect(host.printed()).toContain(`${long}\n`);
     const narrow = testHost({ env: { COLUMNS: "20" } });
-    await printList(openScreen({ host: narrow, options: screenWords({ output: "table" }) }), {
+    await printList(openScreen({ host: narrow, options: parseScreenOptions({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
     });
@@ -190,7 +190,7 @@ describe("a table", () => {
   it("aligns cells of 150,000 letters in a pipe", async () => {
     const long = "x".repeat(150_000);
     const host = testHost();
-    await printList(openScreen({ host, options: screenWords({ output: "table" }) }), {
+    await printList(openScreen({ host, options: parseScreenOptions({ output: "table" }) }), {
       columns: [columnAt(0, { heading: "a" }), columnAt(1, { heading: "b" })],
       rows: [[long, "y"], ...Array.from({ length: 20 }, () => ["x", "y"]), ["x", ""]],
     });
@@ -209,13 +209,15 @@ describe("a page", () => {
         const page = {
           sections: [{ title: text, lines: [{ label: label.slice(0, 4), text }], block: `${text}\n${text}` }],
         };
-        await printPage(openScreen({ host, options: screenWords({ pager: false }) }), page);
+        await printPage(openScreen({ host, options: parseScreenOptions({ pager: false }) }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
     );
     const pipe = testHost();
     const text = "word ".repeat(100).trim();
-    await printPage(openScreen({ host: pipe, options: screenWords({}) }), { sections: [{ title: "t", block: text }] });
+    await printPage(openScreen({ host: pipe, options: parseScreenOptions({}) }), {
+      sections: [{ title: "t", block: text }],
+    });
     expect(pipe.printed()).toBe(`t\n  ${text}\n`);
   });
 });

@@ -21,9 +21,9 @@ import { requestRefused } from "../../src/client/failures.ts";
 import type { Attempt } from "../../src/client/index.ts";
 import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
-import type { Reading } from "../../src/groups/index.ts";
+import type { Dataset } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
-import { nothingWritten, openRunLedger } from "../../src/ledger/index.ts";
+import { noWrittenFiles, openRunLedger } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
 import { makeEnvelope, planRequests } from "../../src/send/plan.ts";
@@ -53,7 +53,7 @@ interface Sent {
 
 /** Plans and sends what was read, without a ledger. */
 const send = async (
-  reading: Reading,
+  reading: Dataset,
   {
     limit = 2 ** 25,
     answer,
@@ -224,7 +224,7 @@ const madeOf = (own: readonly string[], position: number): string =>
 
 describe("a plan", () => {
   /** Plans all groups of a reading. */
-  const plan = (reading: Reading, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
+  const plan = (reading: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
     const groups = Uint32Array.from({ length: reading.groups.count }, (_, group) => group);
     const frame = makeEnvelope(reading, "train");
     return planRequests(reading, { frame, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
@@ -409,7 +409,7 @@ describe("an outcome", () => {
     const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const writing = writeRejects(reading, { path, rejected, written: nothingWritten, redact: (json) => json });
+    const writing = writeRejects(reading, { path, rejected, written: noWrittenFiles, redact: (json) => json });
     await expect(writing).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });

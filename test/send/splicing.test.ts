@@ -3,14 +3,14 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/failure.ts";
-import type { Reading } from "../../src/groups/index.ts";
+import type { Dataset } from "../../src/groups/index.ts";
 import { readBody } from "../../src/send/body.ts";
 import { makeEnvelope, planRequest } from "../../src/send/plan.ts";
 import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
 /** What is given of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
-const spliced = async (reading: Reading, groups: Uint32Array, room: number) => {
+const spliced = async (reading: Dataset, groups: Uint32Array, room: number) => {
   const frame = makeEnvelope(reading, "train");
   const request = planRequest(reading, { frame, groups });
   const taken: Buffer[] = [];
@@ -37,7 +37,7 @@ const spliced = async (reading: Reading, groups: Uint32Array, room: number) => {
 };
 
 /** The body as it is by definition: each group's bytes as they stand in the inputs, bare trajectories made groups. */
-const defined = ({ groups, found: { parts } }: Reading, contents: readonly Buffer[], own: Uint32Array): string => {
+const defined = ({ groups, found: { parts } }: Dataset, contents: readonly Buffer[], own: Uint32Array): string => {
   const bytesOf = (part: number): string => {
     const start = parts.columns.start.at(part);
     return (

@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { newKey, openStore } from "../../src/service/index.ts";
+import { createKey, openStore } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
 import { basic, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
@@ -66,7 +66,7 @@ describe("the service's check of credentials (interface 5)", () => {
     const dataDir = newDataDir();
     const service = await running({ dataDir });
     const store = await openStore({ dataDir, store: undefined }, { host: testHost(), onAway: () => undefined });
-    const { key, digest } = newKey();
+    const { key, digest } = createKey();
     await store.keys.add({ name: "ann", digest, projects: [], uses: ["inference"], created: 0, revoked: undefined });
     await store.keys.revoke("ann", 1);
     await store.close();

@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Ended } from "../../src/service/index.ts";
+import type { EndedExchange } from "../../src/service/index.ts";
 import { bodies } from "./bodies.ts";
 import { basic, idsOf, reply, request, running, trajectory } from "./open.ts";
 
@@ -81,7 +81,7 @@ describe("a service", () => {
   });
 
   it("reports each request without its content", async () => {
-    const ended: Ended[] = [];
+    const ended: EndedExchange[] = [];
     const { url, key, log } = await running({ onEnd: (one) => ended.push(one) });
     const logged = await log(request(trajectory(1)), { headers: { "X-Request-Id": "trace-1" } });
     expect(logged.headers.get("x-request-id")).toBe("trace-1");

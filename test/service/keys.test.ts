@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { newKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
+import { createKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { bodies } from "./bodies.ts";
@@ -29,7 +29,7 @@ const models = async ({ url }: Running, key: string) =>
 
 /** Adds a key as another process does. */
 const given = async (store: Store, name: string, more: Partial<StoredKey> = {}): Promise<string> => {
-  const { key, digest } = newKey();
+  const { key, digest } = createKey();
   const all = { projects: [], uses: ["log", "inference", "calls"], created: 0, revoked: undefined };
   expect(await store.keys.add({ name, digest, ...all, ...more })).toBe(true);
   return key;

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
-import { type Judgement, type Sharing, warningRules } from "../../src/check/index.ts";
+import { type Strictness, type ThreadSharing, warningRules } from "../../src/check/index.ts";
 import { connectionFailed } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
-import { type Reading, readTrajectories } from "../../src/groups/index.ts";
+import { type Dataset, readDataset } from "../../src/groups/index.ts";
 import type { Tally } from "../../src/groups/metrics/metrics.ts";
 import { newSketch, type Sketch } from "../../src/groups/metrics/sketch.ts";
 import type { Host } from "../../src/host.ts";
@@ -41,8 +41,8 @@ export interface Asked {
   readonly splitNeeded?: boolean;
   readonly groupBy?: string;
   /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
-  readonly judgement?: Judgement;
-  readonly sharing?: Sharing;
+  readonly judgement?: Strictness;
+  readonly sharing?: ThreadSharing;
   readonly maxUnpackedBytes?: number;
   /** What happens to the files meanwhile. */
   readonly onOpened?: () => void;
@@ -76,8 +76,8 @@ const aboutForm: ReadonlySet<string> = new Set([
 const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));
 
 /** Reads files; what was opened is closed when the test is finished. */
-export const read = async (files: readonly string[], asked: Asked = {}): Promise<Reading> => {
-  const reading = await readTrajectories({
+export const read = async (files: readonly string[], asked: Asked = {}): Promise<Dataset> => {
+  const reading = await readDataset({
     host: asked.host ?? testHost(),
     files,
     split: asked.split,
@@ -110,7 +110,7 @@ export const picturedOf = ({ reward, turns, characters, byName }: Tally) => ({
 });
 
 /** All that a reading found. */
-export const allOf = ({ found, groups, problems, ownKeys }: Reading, files: readonly string[]) => ({
+export const allOf = ({ found, groups, problems, ownKeys }: Dataset, files: readonly string[]) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Buffer.from(groups.digests().at(0, groups.count)).toString("hex"),

@@ -1,6 +1,6 @@
 /** Holds what a run printed as JSON against the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { commandsIn, wholeTree } from "../../src/cli/index.ts";
+import { listCommands, loadTree } from "../../src/cli/index.ts";
 import { asItCame, documentSchema, lineSchema, type Output, outputs } from "../../src/commands/schema/outputs.ts";
 import type { JsonObject } from "../../src/json/walk.ts";
 import { program } from "../../src/run.ts";
@@ -97,10 +97,10 @@ const withoutServiceTypes = (schema: JsonObject): JsonObject => {
   return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));
 };
 
-const tree = await wholeTree(program);
+const tree = await loadTree(program);
 
 /** The words of each command that does something. */
-const commands = [...commandsIn(tree), ...tree.verbs].flatMap(({ words, run }) => (run === undefined ? [] : [words]));
+const commands = [...listCommands(tree), ...tree.verbs].flatMap(({ words, run }) => (run === undefined ? [] : [words]));
 
 /** The command that words name. */
 export const commandIn = (args: readonly string[]): string | undefined => {

@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Charts, Rows } from "../../src/view/index.ts";
+import type { Charts, GroupRows } from "../../src/view/index.ts";
 import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("a chart of the page", () => {
   const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
-  const rowsOf = (body: string): Rows => JSON.parse(body);
+  const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
   it("counts in its bars and dots the groups that a filter selects", async () => {
     const page = await viewing([airline]);

@@ -1,6 +1,6 @@
 import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Findings, GroupDetail, Rows } from "../../src/view/index.ts";
+import type { Findings, GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { runRollcall } from "../support/run.ts";
 import { fileOf, groupLine, type Viewing, viewing, whenRead } from "./viewing.ts";
 
@@ -15,7 +15,7 @@ describe("an expression of the page", () => {
     for (;;) {
       const { status, body } = await page.ask("/api/rows", { where });
       if (status !== 200) throw new Error(body);
-      const { rows, searched }: Rows = JSON.parse(body);
+      const { rows, searched }: GroupRows = JSON.parse(body);
       if (searched?.share === 1) return rows.map(({ group }) => group);
     }
   };
@@ -65,7 +65,7 @@ describe("an expression of the page", () => {
 
 describe("the API of the page for groups", () => {
   const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
-  const rowsOf = (body: string): Rows => JSON.parse(body);
+  const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
   it("counts groups and trajectories, with the problems of check", async () => {
     const page = await viewing([airline]);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GroupDetail, Rows } from "../../src/view/index.ts";
+import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, shownPage } from "./shown.ts";
@@ -17,7 +17,7 @@ const logged = async (splits: Readonly<Record<string, string>>) => {
   return env;
 };
 
-const rowsOf = async (page: Viewing): Promise<Rows> => JSON.parse((await page.ask("/api/rows")).body);
+const rowsOf = async (page: Viewing): Promise<GroupRows> => JSON.parse((await page.ask("/api/rows")).body);
 const groupOf = async (page: Viewing, group: number): Promise<GroupDetail> =>
   JSON.parse((await page.ask("/api/group", { group })).body);
 

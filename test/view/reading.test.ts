@@ -2,14 +2,14 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } fro
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { GroupDetail, Rows } from "../../src/view/index.ts";
+import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { startRollcall } from "../support/run.ts";
 import { asked, fileOf, groupLine, servedBy, viewing, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("the server of the page", () => {
-  const rowsOf = (body: string): Rows => JSON.parse(body);
+  const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
   it("accepts any input that check reads: compressed, of other tools, standard input, selected", {
     tags: "slow",

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { State } from "../../src/view/index.ts";
+import type { PageState } from "../../src/view/index.ts";
 import { type Running, type RunOptions, startInTurn } from "../support/run.ts";
 
 /** A page that is served. */
@@ -105,9 +105,9 @@ export const asked = (
   });
 
 /** Waits until all was read and measured. */
-export const whenRead = async (page: Viewing): Promise<State> => {
+export const whenRead = async (page: Viewing): Promise<PageState> => {
   for (;;) {
-    const state: State = JSON.parse((await page.ask("/api/state")).body);
+    const state: PageState = JSON.parse((await page.ask("/api/state")).body);
     if (state.progress.phase === "read") return state;
   }
 };

@@ -1,8 +1,8 @@
 /** `rollcall call`: traced calls of a project (interface 4.3). */
-import { choice, command, count, each, flag, required, several, text, type Values } from "../../cli/index.ts";
+import { choice, command, count, flag, repeated, required, text, type Values, withExtra } from "../../cli/index.ts";
 
 const args = {
-  "call-id": required(several("ids of calls; - takes them from standard input: a line, or the id of a JSON line")),
+  "call-id": required(repeated("ids of calls; - takes them from standard input: a line, or the id of a JSON line")),
 };
 
 const options = {
@@ -17,7 +17,7 @@ const options = {
   list: flag("a line a call: how it stands, its operation, model, time, and what it failed with"),
   summary: flag("count calls, failures, durations, tokens, costs by op and model"),
   wait: flag("follow running calls to their end, at most --max-wait"),
-  ...each(
+  ...withExtra(
     { group: "of the calls named" },
     {
       failed: flag("only those that failed; with --running, those too"),
@@ -26,7 +26,7 @@ const options = {
       model: text("only those that used such a model", "glob"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "also ask for" },
     {
       costs: flag("ask for the costs too"),
@@ -34,14 +34,14 @@ const options = {
       "total-storage-size": flag("ask for the size of each call's whole trace too"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "show" },
     {
       full: flag("long texts whole, also on a terminal"),
       "no-content": flag("leave out what people and models wrote"),
     },
   ),
-  ...each({ group: "requests" }, { concurrency: count("calls read at the same time (8)", { most: 64 }) }),
+  ...withExtra({ group: "requests" }, { concurrency: count("calls read at the same time (8)", { most: 64 }) }),
 };
 
 /** What was typed for `call read`. */

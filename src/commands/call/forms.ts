@@ -2,25 +2,25 @@
 import type { ConversionObstacle } from "../../calls/failures.ts";
 import {
   type CallPath,
-  type Converted,
-  factsWithoutContent,
+  type ConversionResult,
+  findDurationMicros,
+  findModels,
+  findOperation,
   findPath,
-  messagesOf,
-  microsecondsOf,
-  modelsOf,
+  findState,
+  omitContentKeepFacts,
   openSummary,
-  operationOf,
   parsePath,
-  stateOf,
-  trajectoryOf,
+  toMessages,
+  toTrajectory,
 } from "../../calls/index.ts";
-import { matchesPattern } from "../../catalogs/index.ts";
+import { compilePattern } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { printCallSummary, printCalls, printList } from "../../output/index.ts";
+import { openCallPrinter, printCallSummary, printList } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
@@ -59,14 +59,14 @@ export const createCallFilter = (
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
   const named = (pattern = "") => {
-    const matches = matchesPattern(pattern);
+    const matches = compilePattern(pattern);
     return (id: string) => matches({ id, name: id });
   };
   const [isOp, isModel] = [named(op), named(model)];
   return (call) =>
-    (states.length === 0 || states.includes(stateOf(call, prefix))) &&
-    isOp(operationOf(call) ?? "") &&
-    (model === undefined || modelsOf(call, prefix).some(isModel));
+    (states.length === 0 || states.includes(findState(call, prefix))) &&
+    isOp(findOperation(call) ?? "") &&
+    (model === undefined || findModels(call, prefix).some(isModel));
 };
 
 /** The form that is asked for. @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
@@ -79,10 +79,10 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   if (typed.list) return listForm;
   if (typed.summary) return summaryForm;
   if (typed.path !== undefined) return valueForm(parsePath(typed.path, "--path"));
-  if (as === "messages") return lineForm("messages", messagesOf);
+  if (as === "messages") return lineForm("messages", toMessages);
   if (as !== "trajectory") return pageForm;
   const from = selectReward(reward, rewardFrom);
-  return lineForm("trajectory", (call) => trajectoryOf(call, from));
+  return lineForm("trajectory", (call) => toTrajectory(call, from));
 };
 
 const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
@@ -110,7 +110,7 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
   }
 };
 
-const selectReward = (reward: string | undefined, path: string | undefined): Parameters<typeof trajectoryOf>[1] => {
+const selectReward = (reward: string | undefined, path: string | undefined): Parameters<typeof toTrajectory>[1] => {
   if (reward === undefined) {
     return path === undefined ? { kind: "attributes" } : { kind: "path", path: parsePath(path, "--reward-from") };
   }
@@ -126,7 +126,7 @@ const manyCalls = 3;
 
 const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
   const markdown = typed.as === "markdown";
-  const printer = printCalls({ screen, asked: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
+  const printer = openCallPrinter({ screen, asked: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
   let count = 0;
   return {
     add: async ({ call, reply }) => {
@@ -146,7 +146,7 @@ const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
 };
 
 const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
-  noContent ? factsWithoutContent(call, prefix) : call;
+  noContent ? omitContentKeepFacts(call, prefix) : call;
 
 const listForm: Form = ({ screen }, typed, prefix) => {
   const rows: ListedCall[] = [];
@@ -163,13 +163,13 @@ const maxExceptionLength = 2000;
 
 /** @param id the call was asked for by it */
 const listedCall = (call: RawJson, id: string, prefix: string) => {
-  const micros = microsecondsOf(call);
+  const micros = findDurationMicros(call);
   const exception = (textAt(call, "exception") ?? "").trimEnd().slice(-maxExceptionLength);
   return {
     id,
-    status: stateOf(call, prefix),
-    op: operationOf(call) ?? "",
-    model: modelsOf(call, prefix).join(", "),
+    status: findState(call, prefix),
+    op: findOperation(call) ?? "",
+    model: findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     exception: exception.split("\n").at(-1)?.trim() ?? "",
@@ -227,7 +227,7 @@ const valueForm =
   };
 
 const lineForm =
-  (into: "trajectory" | "messages", convert: (call: RawJson) => Converted): Form =>
+  (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
   ({ screen }) => {
     const unconvertible: { readonly id: string; readonly why: ConversionObstacle }[] = [];
     return {

@@ -1,6 +1,6 @@
 /** The run of `rollcall call read`: shows traced calls in the order given (interface 4.3). */
 import { addAbortSignal } from "node:stream";
-import { idsOfLines, inOrder, isGoingOn, openWaiting } from "../../calls/index.ts";
+import { isGoingOn, openPolling, parseCallIds, runInOrder } from "../../calls/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -37,7 +37,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const state: ReadState = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
   const progress = screen.startProgress("reading calls");
   const showProgress = (more = "") => progress.update(`reading calls: ${state.requested} done${more}`);
-  const waiting = typed.wait ? openWaiting(host, maxWaitMs) : undefined;
+  const waiting = typed.wait ? openPolling(host, maxWaitMs) : undefined;
   const isRunning = (outcome: Outcome): boolean => {
     const isFound = outcome.kind === "found" && isGoingOn(outcome.call);
     if (isFound) showProgress(`, ${outcome.id} is still running`);
@@ -51,7 +51,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const stop = new AbortController();
   try {
     const ids = readCallIds(host, { words, mayBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-    for await (const outcome of inOrder(typed.summary ? distinctIds(ids) : ids, reading)) {
+    for await (const outcome of runInOrder(typed.summary ? distinctIds(ids) : ids, reading)) {
       recordOutcome(state, outcome);
       showProgress();
       if (state.stopped === "in-a-row") break;
@@ -107,7 +107,7 @@ async function* readCallIds(
   };
   for (const [at, word] of words.entries()) {
     if (word !== "-") yield word;
-    else if (words.indexOf("-") === at) yield* idsOfLines(input(), { mayBeEmpty });
+    else if (words.indexOf("-") === at) yield* parseCallIds(input(), { mayBeEmpty });
   }
 }
 

@@ -2,16 +2,16 @@
 import {
   type CatalogRow,
   catalogFields,
-  dayOf,
-  deprecationOf,
+  deprecationDay,
   modelFields,
   namedPrices,
   priceField,
   tokenPrices,
+  utcDay,
 } from "../../catalogs/index.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { typedValue } from "../../contract/replies.ts";
-import { type Column, type Mark, textColumn } from "../../output/index.ts";
+import { type CellTag, type Column, textColumn } from "../../output/index.ts";
 
 /** The columns of a list. */
 interface RowColumns {
@@ -32,7 +32,7 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
       cell: ({ listed }, spelled) => (listed === undefined ? "" : field.cell(listed.entry, spelled)),
       value: ({ listed }) => (listed === undefined ? undefined : field.value(listed.entry)),
       mark: ({ listed }) =>
-        listed === undefined || field.name !== "deprecation_date" ? undefined : mark?.(deprecationOf(listed.entry)),
+        listed === undefined || field.name !== "deprecation_date" ? undefined : mark?.(deprecationDay(listed.entry)),
     }),
   );
   const [modelId, ...modelOthers] = modelFields.map(
@@ -68,11 +68,11 @@ export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly C
 /** Days before its end that a model's deprecation is pointed out. */
 const warnDays = 30;
 
-export type DeprecationMark = (day: string | null | undefined) => Mark | undefined;
+export type DeprecationMark = (day: string | null | undefined) => CellTag | undefined;
 
 /** Marks a deprecation that has come or is near. A value that is not a date is not judged. */
 export const deprecationMark = (now: number): DeprecationMark => {
-  const [today, soon] = [dayOf(now), dayOf(now + warnDays * 86_400_000)];
+  const [today, soon] = [utcDay(now), utcDay(now + warnDays * 86_400_000)];
   return (day) => {
     if (day === undefined || day === null || day > soon) return undefined;
     if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };

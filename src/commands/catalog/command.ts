@@ -3,14 +3,14 @@ import type { CatalogName } from "../../catalogs/index.ts";
 import {
   type Command,
   command,
-  each,
+  custom,
   flag,
-  parsed,
+  repeated,
   required,
-  several,
   text,
   type Values,
   withDefault,
+  withExtra,
   wrongValue,
 } from "../../cli/index.ts";
 import { type Decimal, parseDecimal } from "../../decimal.ts";
@@ -27,9 +27,9 @@ import {
   tokenCountOption,
 } from "../lists/options.ts";
 
-const listOptions = { ...filterOptions, ...orderOptions, ...each({ group: "source" }, sourceOptions) };
+const listOptions = { ...filterOptions, ...orderOptions, ...withExtra({ group: "source" }, sourceOptions) };
 
-const diffArgs = { file: several("two saved catalogs; one, with --catalog, for that file and now") };
+const diffArgs = { file: repeated("two saved catalogs; one, with --catalog, for that file and now") };
 const diffOptions = {
   since: timeOption("from the history: what changed since then, such as 30d or 2026-10-01"),
   until: { ...timeOption("up to then, instead of now"), needs: "since" },
@@ -38,9 +38,9 @@ const diffOptions = {
   ...sourceOptions,
 };
 
-const models = (about: string) => ({ model: several(about) });
+const models = (about: string) => ({ model: repeated(about) });
 const costOptions = {
-  ...each(
+  ...withExtra(
     { group: "usage" },
     {
       "prompt-tokens": tokenCountOption("tokens in, such as 10k"),
@@ -52,7 +52,7 @@ const costOptions = {
     },
   ),
   ...filterOptions,
-  ...each({ group: "source" }, { catalog: catalogOption, limit: limitOption, ...sourceOptions }),
+  ...withExtra({ group: "source" }, { catalog: catalogOption, limit: limitOption, ...sourceOptions }),
 };
 
 const lockFile = withDefault(text("the lock file", "file"), "rollcall.lock.json");
@@ -66,10 +66,10 @@ const parsePercent = (word: string, option: string): Decimal => {
 
 const verifyOptions = {
   file: lockFile,
-  "max-rise": withDefault(parsed("how much a price may rise", "percent", parsePercent), "0%"),
+  "max-rise": withDefault(custom("how much a price may rise", "percent", parsePercent), "0%"),
   within: withDefault(durationOption("how near a deprecation may not be"), "30d"),
   strict: flag("warnings fail too: features, parameters, what is not stated"),
-  allow: several("nothing of a rule; more than once for several", "rule"),
+  allow: repeated("nothing of a rule; more than once for several", "rule"),
   report: reportOption,
   ...sourceOptions,
 };

@@ -1,20 +1,20 @@
 /** Compares catalogs with each other, with earlier ones, and with lock files: `catalog diff`, `lock` and `verify`. */
 import { basename } from "node:path";
 import {
-  amountOf,
   type CatalogName,
   catalogNames,
   diffCatalogs,
+  findSavedCatalog,
+  formatPlain,
+  formatPrice,
   type LockedModel,
-  lockedOf,
   lockRuleNames,
-  modelsIn,
-  plainText,
-  priceText,
+  parseAmount,
+  parseCatalog,
   readCatalogFile,
   readLock,
-  savedCatalogAt,
-  type Verified,
+  toLockedModel,
+  type VerifiedFact,
   verifyLock,
   writeLock,
 } from "../../catalogs/index.ts";
@@ -132,8 +132,8 @@ const readPastSide = (
   { settings, catalog, time }: { readonly settings: Settings; readonly catalog: CatalogName; readonly time: number },
 ): ComparedCatalog => {
   const [place, folder] = [catalogIdOf(settings, catalog), settings.dataFolder()];
-  const saved = folder === undefined ? undefined : savedCatalogAt(folder, place, time);
-  const models = saved && modelsIn(saved.bytes);
+  const saved = folder === undefined ? undefined : findSavedCatalog(folder, place, time);
+  const models = saved && parseCatalog(saved.bytes);
   if (saved === undefined || models === undefined) throw catalogHistoryMissing(place);
   const begin = `the history of the ${catalog} catalog begins ${formatMinute(saved.fetchedAt)}`;
   if (saved.fetchedAt > time) screen.notice(`${begin}: that is what is compared`);
@@ -191,19 +191,19 @@ const changeColumns = (sides: readonly string[] | undefined, several: boolean): 
 /** A value of a fact for a person: prices with their unit, lists with commas. */
 const valueText = (field: string, value: unknown): string => {
   if (value === null) return "";
-  if (field.startsWith("pricing.")) return priceText(field.slice("pricing.".length), value);
-  return Array.isArray(value) ? value.map(plainText).join(", ") : plainText(value);
+  if (field.startsWith("pricing.")) return formatPrice(field.slice("pricing.".length), value);
+  return Array.isArray(value) ? value.map(formatPlain).join(", ") : formatPlain(value);
 };
 
 const differenceText = ({ change, from, to }: ChangeRow): string => {
   if (Array.isArray(from) || Array.isArray(to)) {
-    const [before, after] = [from, to].map((value) => (value === null ? [] : [value].flat().map(plainText)));
+    const [before, after] = [from, to].map((value) => (value === null ? [] : [value].flat().map(formatPlain)));
     const added = (after ?? []).filter((one) => before?.includes(one) !== true).map((one) => `+${one}`);
     return [...added, ...(before ?? []).filter((one) => after?.includes(one) !== true).map((one) => `-${one}`)].join(
       " ",
     );
   }
-  if (change === "price") return percentText(amountOf(from), amountOf(to));
+  if (change === "price") return percentText(parseAmount(from), parseAmount(to));
   if (!isInteger(from) || !isInteger(to)) return "";
   return to < from ? String(to - from) : `+${to - from}`;
 };
@@ -251,7 +251,7 @@ const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonl
     for (const model of models) {
       const id = typedValue(model.id);
       if (id === undefined) continue;
-      if (named.means(id, catalog) && !seen.has(id)) locked.push(lockedOf(catalog, id, model));
+      if (named.means(id, catalog) && !seen.has(id)) locked.push(toLockedModel(catalog, id, model));
       seen.add(id);
     }
   }
@@ -276,7 +276,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   const catalogs = new Map(read.map(({ catalog, models }) => [catalog, models]));
   const found = verifyLock(locked, catalogs, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
-    .map((one): Verified => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
+    .map((one): VerifiedFact => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
   const problems = found.map(({ problem }) => problem);
   for (const report of reports)
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
@@ -304,7 +304,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   throw lockDiffers(file, errors.length, screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {});
 };
 
-const findingColumns: readonly Column<Verified>[] = [
+const findingColumns: readonly Column<VerifiedFact>[] = [
   textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
   textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
   textColumn("field", {

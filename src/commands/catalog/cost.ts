@@ -1,15 +1,15 @@
 /** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
 import {
-  byCodeUnit,
   type Cost,
+  compareCodeUnits,
   compareCosts,
-  costOf,
-  dayOf,
-  deprecationOf,
-  matcherOf,
+  computeCost,
+  createMatcher,
+  deprecationDay,
   noUsage,
+  readCallUsage,
   type Usage,
-  usageOfCall,
+  utcDay,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
@@ -52,16 +52,16 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
     typed,
     mapEntries(listed, ({ entry }) => entry),
   );
-  const matches = matcherOf(typed, host.now());
-  const today = dayOf(host.now());
+  const matches = createMatcher(typed, host.now());
+  const today = utcDay(host.now());
   const unitsAsked = typed.images !== undefined || typed.requests !== undefined;
   const named = openModelNames(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
   const rows: CostRow[] = [];
   for (const { catalog, entry } of listed) {
     const id = typedValue(entry.id);
     if (!named.means(id, catalog) || !matches(entry)) continue;
-    const { items, ...cost } = costOf(entry, { usage, unitsAsked });
-    const deprecation_date = deprecationOf(entry) ?? null;
+    const { items, ...cost } = computeCost(entry, { usage, unitsAsked });
+    const deprecation_date = deprecationDay(entry) ?? null;
     const ended = (deprecation_date ?? today) < today;
     rows.push({
       catalog,
@@ -74,7 +74,9 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
     });
   }
   // Models that nobody can use any more come last.
-  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || byCodeUnit(a.id ?? "", b.id ?? ""));
+  rows.sort(
+    (a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || compareCodeUnits(a.id ?? "", b.id ?? ""),
+  );
   const missing = named.missing();
   const shown = rows.slice(0, limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
@@ -121,7 +123,7 @@ const readRecordedUsage = async (context: Context, settings: Settings, id: strin
   const project = settings.require("project");
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
-  const usage = usageOfCall(JSON.parse(Buffer.from(call.bytes).toString()));
+  const usage = readCallUsage(JSON.parse(Buffer.from(call.bytes).toString()));
   if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
   return usage;
 };

@@ -1,27 +1,27 @@
 /** Lists the models of catalogs, and shows one of them (interface 4.2, 4.4, 4.5). */
 import {
-  absentWords,
-  asksMore,
+  type CatalogEntry,
   type CatalogName,
   type CatalogRow,
   catalogNames,
   cellsDocument,
-  columnsFiltered,
-  joinedById,
-  type Listed,
-  matcherOf,
-  mistypedFields,
+  createMatcher,
+  createRowMatcher,
+  filteredColumns,
+  findAbsentWords,
+  findMistypedFields,
+  findNearestId,
+  findUnlistedModels,
+  hasFilters,
+  joinById,
   namedPrices,
-  nearestId,
-  rowMatcherOf,
   rowsDocument,
-  unlistedIn,
 } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Entries, MistypedValue, mapEntries, type ReplyList, typedValue } from "../../contract/replies.ts";
 import { rootSpan } from "../../json/walk.ts";
-import { type Column, type Line, printList, printPage, type Section, spelledIn } from "../../output/index.ts";
+import { type Column, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
@@ -72,7 +72,7 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
     const { bytes, elements, positions, nulls } = models;
     const rows = mapEntries(listed, (one): CatalogRow => ({ listed: one }));
     const isAll =
-      typed.pattern === undefined && !asksMore(typed) && typed.sort.length === 0 && typed.limit === undefined;
+      typed.pattern === undefined && !hasFilters(typed) && typed.sort.length === 0 && typed.limit === undefined;
     // A program gets the whole reply as it came: no entry has to be decoded.
     if (screen.isForProgram && isAll) {
       const wire = { bytes, member: "data", elements, ...(nulls === 0 ? {} : { kept: positions }) };
@@ -108,8 +108,8 @@ export const listPricedModels = async (
   const source = { maxAge: undefined, offline: false };
   const label = "reading the models and the catalogs";
   const [models, catalogs] = await Promise.all([readModels(), readSelectedCatalogs(context, source, { label })]);
-  const rows = joinedById(models, catalogs.listed);
-  const unlisted = unlistedIn(rows.filter(rowMatcherOf({ pattern: typed.pattern }, 0)), catalogs.listed);
+  const rows = joinById(models, catalogs.listed);
+  const unlisted = findUnlistedModels(rows.filter(createRowMatcher({ pattern: typed.pattern }, 0)), catalogs.listed);
   noteSkippedCatalogs(context, catalogs.names);
   if (unlisted.length > 0) screen.notice(describeUnlisted(unlisted, catalogs.read));
   await printSelected(context, typed, { scope: "models", rows, ...catalogs, emptyText: "the service lists no models" });
@@ -118,7 +118,10 @@ export const listPricedModels = async (
 /** Models that are named in one sentence at most. */
 const maxNamedModels = 5;
 
-const describeUnlisted = (unlisted: ReturnType<typeof unlistedIn>, [only, other]: readonly CatalogRead[]): string => {
+const describeUnlisted = (
+  unlisted: ReturnType<typeof findUnlistedModels>,
+  [only, other]: readonly CatalogRead[],
+): string => {
   const named = unlisted
     .slice(0, maxNamedModels)
     .map(({ id, near }) => (near === undefined ? id : `${id} (there is ${near})`));
@@ -132,7 +135,7 @@ interface RowsRead {
   readonly scope: RowScope;
   readonly rows: Entries<CatalogRow>;
   /** All entries that were read: the words of a filter are looked up in them. */
-  readonly listed: Entries<Listed>;
+  readonly listed: Entries<CatalogEntry>;
   /** The sentence for no row at all. */
   readonly emptyText: string;
 }
@@ -155,26 +158,27 @@ const selectRows = (
       prices.add(own.entry);
       mistypings.add(own);
     },
-    matches: rowMatcherOf(typed, host.now()),
+    matches: createRowMatcher(typed, host.now()),
     order: parseOrder(sort, rowColumns({ of, prices: parseSortedPrices(sort) })),
     limit,
   });
   mistypings.tell(screen);
   const columns = rowColumns({ of, prices: prices.names(), mark: deprecationMark(host.now()) });
-  const absent = selection.total === 0 ? absentWords(typed, models) : [];
-  const filtered = pattern === undefined || asksMore(typed);
+  const absent = selection.total === 0 ? findAbsentWords(typed, models) : [];
+  const filtered = pattern === undefined || hasFilters(typed);
   const noun = of === "one" ? "models" : "entries";
   noteSelection(screen, selection, { pattern, filtered, of: rows.length, none, noun, absent });
   const order = parseOrder(sort, columns);
-  return { columns: keepRequestedColumns(columns, { order, filtered: columnsFiltered(typed) }), selection };
+  return { columns: keepRequestedColumns(columns, { order, filtered: filteredColumns(typed) }), selection };
 };
 
 /** Gathers the mistyped fields of the models that a pattern means. */
 const openEntryMistypings = (pattern = "") => {
   const { add, note: tell } = openMistypings("shown as it came and matched by no filter");
-  const isMeant = matcherOf({ pattern }, 0);
+  const isMeant = createMatcher({ pattern }, 0);
   return {
-    add: ({ entry }: Listed) => (isMeant(entry) ? add(typedValue(entry.id), mistypedFields(entry)) : undefined),
+    add: ({ entry }: CatalogEntry) =>
+      isMeant(entry) ? add(typedValue(entry.id), findMistypedFields(entry)) : undefined,
     tell,
   };
 };
@@ -211,7 +215,7 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
   if (found.length === 0) {
     throwFirst(failures);
     const ids = Array.from(listed, ({ entry }) => typedValue(entry.id) ?? "");
-    throw modelNotListed({ id: typed.id, names, near: nearestId(typed.id, ids) });
+    throw modelNotListed({ id: typed.id, names, near: findNearestId(typed.id, ids) });
   }
   const [prices, mistypings] = [openExtraPrices(), openEntryMistypings()];
   for (const one of found) {
@@ -236,9 +240,9 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
 };
 
 /** The sections of an entry: its fields, then what has no line of its own. */
-const entrySections = (listed: Listed, title: string, mark: DeprecationMark): readonly Section[] => {
+const entrySections = (listed: CatalogEntry, title: string, mark: DeprecationMark): readonly Section[] => {
   const { entry, raw } = listed;
-  const spelled = spelledIn(raw, rootSpan(raw));
+  const spelled = readSpelledObject(raw, rootSpan(raw));
   const ownPrices = Object.entries(typedValue(entry.pricing) ?? {}).filter(([name]) => !namedPrices.has(name));
   const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null;
   const prices = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [name] : []));
@@ -260,7 +264,7 @@ const entrySections = (listed: Listed, title: string, mark: DeprecationMark): re
 };
 
 /** True if a data center states anything but its country, or no country. */
-const hasMoreThanCountry = (datacenters: Listed["entry"]["datacenters"]): boolean =>
+const hasMoreThanCountry = (datacenters: CatalogEntry["entry"]["datacenters"]): boolean =>
   datacenters instanceof MistypedValue ||
   (datacenters ?? []).some(
     (one) => Object.keys(one).join() !== "country_code" || typedValue(one.country_code) === undefined,

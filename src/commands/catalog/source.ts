@@ -1,16 +1,16 @@
 /** The catalogs that a command line means, from the service or the data folder, and the models of them. */
 import {
+  type CatalogEntry,
+  type CatalogId,
   type CatalogName,
-  type CatalogPlace,
+  cacheCatalog,
   catalogNames,
+  compilePattern,
   type Filter,
-  keepCatalog,
-  type Listed,
-  listedIn,
-  matchesPattern,
-  modelsIn,
-  readCopy,
-  unknownWord,
+  findUnknownWord,
+  joinCatalogs,
+  parseCatalog,
+  readCachedCatalog,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
@@ -26,7 +26,7 @@ import type { TypedSource } from "../lists/options.ts";
 import { noteNulls } from "../lists/selection.ts";
 
 /** A catalog that was read. */
-export interface CatalogRead extends CatalogPlace {
+export interface CatalogRead extends CatalogId {
   readonly models: ReplyList<CatalogModel>;
   /** When the service last said that it is current: milliseconds since 1970. */
   readonly asOf: number;
@@ -76,7 +76,7 @@ export const noteSkippedCatalogs = ({ screen }: Context, names: readonly Catalog
 };
 
 /** @throws Failure `setting-missing` */
-export const catalogIdOf = (settings: Settings, catalog: CatalogName): CatalogPlace => {
+export const catalogIdOf = (settings: Settings, catalog: CatalogName): CatalogId => {
   const provider = settings.require(providerSettings[catalog]);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
@@ -98,14 +98,14 @@ export const readCatalog = async (
   const { screen, host } = context;
   const place = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();
-  const copy = folder === undefined ? undefined : readCopy(folder, place);
+  const copy = folder === undefined ? undefined : readCachedCatalog(folder, place);
   const age = host.now() - (copy?.checkedAt ?? Number.NaN);
   // A copy from the future was checked by another clock.
   const isEnough = offline || (maxAge !== undefined && age >= 0 && age <= maxAge);
   const bytes = isEnough ? copy?.read() : undefined;
   const where = `the ${catalog} catalog`;
   if (copy !== undefined && bytes !== undefined) {
-    const models = modelsIn(bytes);
+    const models = parseCatalog(bytes);
     if (models === undefined) throw catalogNotCached(place);
     screen.notice(
       `${where} as it was at ${formatMinute(copy.checkedAt)}, ${formatAge(age)}: the service was not asked`,
@@ -123,7 +123,7 @@ export const readCatalog = async (
       : await client.send(listRouterModels, { ...asked, parameters: { router_provider: provider } });
   const now = host.now();
   const fetched = { ...reply, current: reply.status === 304 ? copy : undefined, now };
-  if (folder !== undefined) context.runAtEnd(async () => keepCatalog(folder, place, fetched));
+  if (folder !== undefined) context.runAtEnd(async () => cacheCatalog(folder, place, fetched));
   noteNulls(screen, reply.value, where);
   return { ...place, models: reply.value, asOf: now };
 };
@@ -148,7 +148,7 @@ const formatAge = (ms: number): string => {
 export interface CatalogsRead {
   readonly names: readonly CatalogName[];
   readonly read: readonly CatalogRead[];
-  readonly listed: Entries<Listed>;
+  readonly listed: Entries<CatalogEntry>;
   readonly failures: readonly Failure[];
 }
 
@@ -166,7 +166,7 @@ export const readCatalogs = async (
   const worst = reasons.find((reason) => !(reason instanceof Failure) || reason.code === "interrupted");
   if (worst !== undefined) throw worst;
   if (read.length === 0 && failures[0] !== undefined) throw failures[0];
-  return { names, read, listed: listedIn(read), failures };
+  return { names, read, listed: joinCatalogs(read), failures };
 };
 
 /** Ends a run that printed what it could read. @throws Failure */
@@ -185,7 +185,7 @@ const maxWords = 8;
 
 /** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, models: Entries<CatalogModel>): void => {
-  const unknown = unknownWord(filter, models);
+  const unknown = findUnknownWord(filter, models);
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
   const more = occurring.length > maxWords ? ` and ${occurring.length - maxWords} more` : "";
@@ -209,7 +209,7 @@ interface ModelName {
 export const openModelNames = (names: readonly ModelName[] | undefined) => {
   const all = (names ?? []).map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
-    return { text, catalog, glob: isGlob ? matchesPattern(text) : undefined, found: false };
+    return { text, catalog, glob: isGlob ? compilePattern(text) : undefined, found: false };
   });
   const ids = new Set<string>();
   return {

@@ -1,5 +1,5 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
-import { command, several, type Values } from "../../cli/index.ts";
+import { command, repeated, type Values } from "../../cli/index.ts";
 import {
   formatOptions,
   groupByOption,
@@ -9,12 +9,12 @@ import {
   strictnessOptions,
 } from "../inputs/options.ts";
 
-const args = { file: several("files of groups or trajectories, or their addresses; - or none is standard input") };
+const args = { file: repeated("files of groups or trajectories, or their addresses; - or none is standard input") };
 
 const options = {
   split: splitOption,
   "group-by": groupByOption,
-  against: several("no group may stand in this file of another split", "file"),
+  against: repeated("no group may stand in this file of another split", "file"),
   report: reportOption,
   ...selectionOptions,
   ...formatOptions,

@@ -2,9 +2,9 @@
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
-import { drawnOf, type Reading, reportAgainst } from "../../groups/index.ts";
-import { modeOf } from "../../input/index.ts";
-import { printDistributions, printDocument, printReport, type ReportForm } from "../../output/index.ts";
+import { collectDistributions, type Dataset, reportSplitLeaks } from "../../groups/index.ts";
+import { combineModes } from "../../input/index.ts";
+import { printDistributions, printDocument, printReport, type ReportFormat } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { requireReportFiles } from "../inputs/options.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
@@ -27,18 +27,20 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   requireReportFiles(screen, { report: reports, inputs: files });
   const settings = await effectiveSettings(context, { split: typed.split });
   const printReports = async (
-    sources: Reading["sources"],
-    problemsOf: (form: ReportForm) => Promise<readonly Problem[]>,
+    sources: Dataset["sources"],
+    problemsOf: (form: ReportFormat) => Promise<readonly Problem[]>,
   ): Promise<void> => {
     for (const report of reports) {
       const problems = await problemsOf(report.form);
       // An input that could not be read has problems, and is no source.
       const names = new Set([...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])]);
-      const mode = modeOf(Array.from(names, (name) => sources.find((source) => source.name === name) ?? { name }));
+      const mode = combineModes(
+        Array.from(names, (name) => sources.find((source) => source.name === name) ?? { name }),
+      );
       await printReport(screen, { ...report, inputs: [...names], problems, mode });
     }
   };
-  const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Reading> => {
+  const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Dataset> => {
     const asked = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...own };
     return await readInputs(context, asked).catch(async (thrown: unknown) => {
       // If an input cannot be read to its end, only that is reported: no other input is known to be valid then.
@@ -53,7 +55,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     printGrouping(context, reading, groupBy);
     if (against.length > 0) {
       const other = await read({ files: against });
-      await reportAgainst(reading, other).finally(other.close);
+      await reportSplitLeaks(reading, other).finally(other.close);
     }
     const result = checkResult(reading);
     await printWarnings(context, reading, result.problems);
@@ -69,7 +71,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
 const maxAnnotations = 1000;
 
 /** The problems of a report: all, but GitHub gets only the first warnings of each rule. */
-const selectReported = async ({ problems, sources }: Reading, form: ReportForm): Promise<readonly Problem[]> => {
+const selectReported = async ({ problems, sources }: Dataset, form: ReportFormat): Promise<readonly Problem[]> => {
   const all = problems.sorted(sources.map(({ name }) => name));
   if (form !== "github") return all;
   const warnings = all.filter(({ severity }) => severity === "warning");
@@ -77,7 +79,7 @@ const selectReported = async ({ problems, sources }: Reading, form: ReportForm):
   return [...all.filter(({ severity }) => severity === "error"), ...shown];
 };
 
-const printResult = async ({ screen }: Context, reading: Reading, result: CheckResult): Promise<void> => {
+const printResult = async ({ screen }: Context, reading: Dataset, result: CheckResult): Promise<void> => {
   const {
     status,
     split,
@@ -106,7 +108,7 @@ const printResult = async ({ screen }: Context, reading: Reading, result: CheckR
   const groupsText = `${formatRejected(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatRejected(trajectories) });
   await printFacts(screen, { facts, metrics });
-  await printDistributions(screen, () => drawnOf(reading));
+  await printDistributions(screen, () => collectDistributions(reading));
 };
 
 const formatRejected = ({ read, rejected }: CheckResult["groups"]): string =>

@@ -1,5 +1,5 @@
 /** `rollcall completion`: scripts that complete words in a shell, and the hidden command that they call. */
-import { choice, command, required, several, text } from "../../cli/index.ts";
+import { choice, command, repeated, required, text } from "../../cli/index.ts";
 
 /** `completion`. */
 export const completion = command({
@@ -15,7 +15,7 @@ export const complete = command({
   words: "__complete",
   about: "",
   hidden: true,
-  args: { shell: required(text("")), typed: several("") },
+  args: { shell: required(text("")), typed: repeated("") },
   run: async (context, asked, program) =>
     await (await import("./run.ts")).printCandidates(context, { ...asked, program }),
 });

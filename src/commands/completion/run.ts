@@ -4,13 +4,13 @@ import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";
 import powershell from "../../../completions/rollcall.ps1?raw";
 import {
-  allOptions,
   type Command,
   type Kind,
-  nameOf,
+  lastWord,
+  listOptions,
   type Program,
-  readWords as readArgv,
-  verbsOf,
+  parseArgv as readArgv,
+  visibleVerbs,
 } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
@@ -113,7 +113,7 @@ const cursorMark = "-\0";
 /** What can be typed as the current word, by the command tree. */
 const findCandidates = async (context: Context, program: Program, { before, current }: Line): Promise<Candidates> => {
   const { command, above, given, operands, unknown } = await readArgv(program, [...before, cursorMark]);
-  const options = Object.entries(allOptions(command, above[0] ?? command));
+  const options = Object.entries(listOptions(command, above[0] ?? command));
   const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== cursorMark);
   const valuesFor = async (name: string, kind: Kind<unknown>, prefix = ""): Promise<Candidates> => {
     const typed = current.slice(prefix.length);
@@ -144,6 +144,6 @@ const findCandidates = async (context: Context, program: Program, { before, curr
 };
 
 const verbCandidates = (command: Command): readonly Candidate[] => [
-  ...verbsOf(command).map((verb) => ({ text: nameOf(verb), about: verb.about })),
+  ...visibleVerbs(command).map((verb) => ({ text: lastWord(verb), about: verb.about })),
   ...(command.run === undefined ? [{ text: "help", about: "display help for command" }] : []),
 ];

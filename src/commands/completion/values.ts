@@ -1,9 +1,15 @@
 /** The values of options and arguments: known without a network, a credential or a program. */
-import { idsOfCopies, lockRuleNames, modelFields, usualWords } from "../../catalogs/index.ts";
-import type { Command, Kind, Typed } from "../../cli/index.ts";
+import { listCachedIds, lockRuleNames, modelFields, usualWords } from "../../catalogs/index.ts";
+import type { Command, Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { callFields, reportForms } from "../../output/index.ts";
-import { dataFolder, profileNames, savedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
+import { callFields, reportFormats } from "../../output/index.ts";
+import {
+  findDataFolder,
+  readProfileNames,
+  readSavedTexts,
+  settingNames as settings,
+  settingTable,
+} from "../../settings/index.ts";
 import { rowColumns, useJsonNames } from "../catalog/columns.ts";
 
 /** One word that can be typed. */
@@ -27,7 +33,7 @@ interface ValueRequest {
   /** The arguments of the command before. */
   readonly operands: readonly string[];
   /** The options before. */
-  readonly optionValues: Typed["given"];
+  readonly optionValues: ParsedArgv["given"];
 }
 
 /** The values that are known in this run; none if it can be anything. */
@@ -50,7 +56,7 @@ type Source = Values | ((asked: ValueRequest) => Values | Promise<Values>);
 const savedOrUsual =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
   ({ context: { host } }) => [
-    ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], savedTexts(host, name), usual].flat()),
+    ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], readSavedTexts(host, name), usual].flat()),
   ];
 
 /** Names behind the last comma of a list, without those that stand in it. */
@@ -61,7 +67,7 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values 
 };
 
 const settingNames = settings.map((name) => ({ text: name, about: settingTable[name].about }));
-const savedProfiles: Source = ({ context }) => profileNames(context.host);
+const savedProfiles: Source = ({ context }) => readProfileNames(context.host);
 
 const sources: Readonly<Record<string, Source>> = {
   "--profile": savedProfiles,
@@ -84,12 +90,12 @@ const sources: Readonly<Record<string, Source>> = {
   "--within": ["30d", "60d", "90d"],
   "--path": callFields,
   "--reward-from": ["attributes.reward", "output.score", "summary"],
-  "--report": reportForms,
+  "--report": reportFormats,
   "explain <name>": async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about }) => ({ text: name, about })),
   "catalog show <id>": ({ context }) => {
-    const folder = dataFolder(context.host);
-    return folder === undefined ? [] : idsOfCopies(folder);
+    const folder = findDataFolder(context.host);
+    return folder === undefined ? [] : listCachedIds(folder);
   },
   "schema <command>": async ({ operands: taken }) => {
     const { outputs } = await import("../schema/outputs.ts");

@@ -1,8 +1,8 @@
 /** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt. */
-import { choice, command, flag, several, text, type Values, withDefault } from "../../cli/index.ts";
+import { choice, command, flag, repeated, text, type Values, withDefault } from "../../cli/index.ts";
 import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
-const args = { file: several("files or folders of rollouts, or their addresses; - or none is standard input") };
+const args = { file: repeated("files or folders of rollouts, or their addresses; - or none is standard input") };
 
 const options = {
   out: withDefault(text("where the groups go; - is standard output", "file"), "-"),

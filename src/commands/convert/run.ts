@@ -4,8 +4,8 @@ import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { openDraft, requireUnusedFile, writeUserFile } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
-import { groupLines, type Reading } from "../../groups/index.ts";
-import { modeOf } from "../../input/index.ts";
+import { type Dataset, readGroupLines } from "../../groups/index.ts";
+import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
@@ -73,14 +73,14 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   }
 };
 
-const writeGroups = async ({ screen }: Context, reading: Reading, file: string): Promise<void> => {
+const writeGroups = async ({ screen }: Context, reading: Dataset, file: string): Promise<void> => {
   if (file === "-") {
-    for await (const piece of groupLines(reading)) await screen.printBytes(piece);
+    for await (const piece of readGroupLines(reading)) await screen.printBytes(piece);
     return;
   }
-  const draft = writeUserFile(file, () => openDraft(file, modeOf(reading.sources)));
+  const draft = writeUserFile(file, () => openDraft(file, combineModes(reading.sources)));
   try {
-    for await (const piece of groupLines(reading)) writeUserFile(file, () => draft.write(piece));
+    for await (const piece of readGroupLines(reading)) writeUserFile(file, () => draft.write(piece));
     writeUserFile(file, () => draft.commit());
   } finally {
     draft.discard();

@@ -9,14 +9,14 @@ import { type EntryCounts, examineLedger, ledgerStates, openExistingLedger } fro
 import { pluralize } from "../../sentences.ts";
 import { credentialMissing, credentialWrongOrigin } from "../../settings/failures.ts";
 import {
+  canCreate,
   credentialUses,
-  dataFolder,
-  isCreatable,
-  ledgerFile,
+  findDataFolder,
+  findLedgerFile,
+  findOrigin,
+  findSavedProblems,
   listSettings,
-  originOf,
   type Settings,
-  savedProblems,
 } from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
@@ -111,7 +111,9 @@ const checkSettings: Check = async ({ context }) => {
     }),
     ...(["settings", "credentials"] as const).flatMap((kind) => {
       try {
-        return savedProblems(context.host, kind).map(({ message, advice }) => warning(`${kind} file`, message, advice));
+        return findSavedProblems(context.host, kind).map(({ message, advice }) =>
+          warning(`${kind} file`, message, advice),
+        );
       } catch (thrown) {
         return [toFinding(`${kind} file`, thrown)];
       }
@@ -140,7 +142,7 @@ const checkCredential = async (
 ): Promise<Finding> => {
   const check = `credential ${use}`;
   try {
-    const origin = originOf(settings, use);
+    const origin = findOrigin(settings, use);
     if (origin === undefined) return skipped(check, "its address is not set", { state: "no address" });
     const { state, from = null, username, boundOrigin: boundTo = "" } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
@@ -224,7 +226,7 @@ const checkUrl = async (
 
 /** If the ledger is undamaged, what is in it, and who writes it. */
 const checkLedger: Check = async ({ context: { host }, settings }) => {
-  const file = ledgerFile(host);
+  const file = findLedgerFile(host);
   const place = settings?.ledgerPlace() ?? (file === undefined ? undefined : { path: file });
   if (place === undefined) {
     const fix = "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>";
@@ -238,7 +240,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   }
   const found = await examineLedger(path);
   if (found === undefined) return [missingLedgerFinding(path)];
-  const folder = dataFolder(host);
+  const folder = findDataFolder(host);
   const loose = folder === undefined || host.platform === "win32" ? undefined : checkFileMode(folder, "700");
   const open = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
   const { bytes, version, damages = [], counts, writers } = found;
@@ -250,7 +252,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
 };
 
 const missingLedgerFinding = (path: string): Finding => {
-  if (isDatabaseUrl(path) || isCreatable(path)) {
+  if (isDatabaseUrl(path) || canCreate(path)) {
     return ok("ledger", `none yet; the first log makes ${path}`, { path });
   }
   const fix = "make its folder writable, or ROLLCALL_DATA_DIR=<folder> names another";
@@ -292,7 +294,7 @@ const damagedFinding = (check: string, damages: readonly string[], facts: { read
 /** The store of the local service. */
 const checkStore: Check = async ({ context, settings }) => {
   const check = "local store";
-  const dataDir = dataFolder(context.host);
+  const dataDir = findDataFolder(context.host);
   if (dataDir === undefined) return [skipped(check, "there is no folder for it")];
   // The store may lack the module that is missing here, and is loaded when that can be reported.
   const { examineStore } = await import("../../service/index.ts");

@@ -1,13 +1,13 @@
 /** What `rollcall explain` explains: the codes that a run can end with, and the rules of problems. */
 
 import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
-import { type Inputs, problemOf, type RuleName, ruleNames, ruleOf } from "../../check/index.ts";
+import { createProblem, type ExampleInputs, getRule, type RuleName, ruleNames } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { makeLooseModeProblem } from "../../files.ts";
-import { type Reading, readSources, reportAgainst } from "../../groups/index.ts";
+import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
 import type { Line } from "../../output/index.ts";
-import { importProblem } from "../../settings/index.ts";
+import { findImportProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** A code or a rule, as it is listed in JSON, which has no functions. */
@@ -61,11 +61,11 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Exa
 
 /** The example of a rule of trajectories: read as a file is read, but from memory. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
-  const { example } = ruleOf(name);
-  if ("said" in example) return problemOf(name, example.said, example.location);
+  const { example } = getRule(name);
+  if ("said" in example) return createProblem(name, example.said, example.location);
   const { files, against, ...how } = example;
   const reading = await readExampleFiles(files, how);
-  if (against !== undefined) await reportAgainst(reading, await readExampleFiles({ "val.jsonl": against }, how));
+  if (against !== undefined) await reportSplitLeaks(reading, await readExampleFiles({ "val.jsonl": against }, how));
   const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
   const max = Number.POSITIVE_INFINITY;
   const [problem] = (await selectProblems(reading.sources, { problems, counts: [], max })).shown;
@@ -73,7 +73,10 @@ export const exampleProblem = async <Name extends RuleName>(name: Name): Promise
   return problem;
 };
 
-const readExampleFiles = async (files: Inputs["files"], how: Pick<Inputs, "split" | "groupBy">): Promise<Reading> => {
+const readExampleFiles = async (
+  files: ExampleInputs["files"],
+  how: Pick<ExampleInputs, "split" | "groupBy">,
+): Promise<Dataset> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
     return { name, bytes: memoryBytes([Buffer.from(content)]), touched: async () => false };
   });
@@ -84,7 +87,7 @@ const readExampleFiles = async (files: Inputs["files"], how: Pick<Inputs, "split
 };
 
 const trajectoryTopics = ruleNames.map((name): Topic => {
-  const { severity, why } = ruleOf(name);
+  const { severity, why } = getRule(name);
   const options = { label: "options", text: `--strict makes it an error, --allow ${name} silences it` };
   return ruleTopic(name, severity, why, () => exampleProblem(name), severity === "warning" ? [options] : []);
 });
@@ -103,7 +106,7 @@ const lockTopics = lockRulePages().map(({ rule, why, message, severity, line }) 
 const toImportExample =
   (key: string, value: string, local = false) =>
   (): Problem => {
-    const wrong = importProblem(key, value, { local, windows: false });
+    const wrong = findImportProblem(key, value, { local, windows: false });
     if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
     return { file: "team.json", line: 3, column: 3, severity: "error", ...wrong };
   };

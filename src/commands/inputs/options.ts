@@ -2,17 +2,17 @@
 import {
   contradiction,
   count,
-  each,
+  custom,
   flag,
   type Kind,
-  parsed,
-  several,
+  repeated,
   text,
   type Values,
+  withExtra,
   wrongValue,
 } from "../../cli/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { type ReportForm, reportForms, requireReportPlace, type Screen } from "../../output/index.ts";
+import { type ReportFormat, reportFormats, requireReportFile, type Screen } from "../../output/index.ts";
 
 /** A part of the groups, and how many parts there are. */
 const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
@@ -22,19 +22,19 @@ const parseShard = (word: string, option: string): { readonly part: number; read
 };
 
 /** Which of the trajectories and groups are taken. */
-export const selectionOptions = each(
+export const selectionOptions = withExtra(
   { group: "choosing" },
   {
     where: text("only trajectories for which it is true (CEL): 'reward > 0.5 && group.size >= 4'", "expression"),
     best: count("only the n trajectories of each group with the highest rewards"),
     sample: count("only n groups, by chance"),
     seed: { ...text("what decides which groups --sample takes (0)"), needs: "sample" },
-    shard: parsed("only groups whose digest falls into the ith of n parts: 3/64", "i/n", parseShard),
+    shard: custom("only groups whose digest falls into the ith of n parts: 3/64", "i/n", parseShard),
   },
 );
 
 /** How files of other tools are read. */
-export const formatOptions = each(
+export const formatOptions = withExtra(
   { group: "formats" },
   {
     from: text("how another tool wrote the files; rollcall is its own shape (auto)", "format"),
@@ -46,11 +46,11 @@ export const formatOptions = each(
 );
 
 /** How strictly input is checked. */
-export const strictnessOptions = each(
+export const strictnessOptions = withExtra(
   { group: "checks" },
   {
     strict: flag("warnings are errors"),
-    allow: several("no warnings of a rule; more than once for several", "rule"),
+    allow: repeated("no warnings of a rule; more than once for several", "rule"),
   },
 );
 
@@ -66,21 +66,21 @@ export type InputOptions = Values<typeof selectionOptions & typeof formatOptions
 
 /** A report for a build system; without a file it goes to standard output. */
 interface ReportRequest {
-  readonly form: ReportForm;
+  readonly form: ReportFormat;
   readonly file: string | undefined;
 }
 
 const parseReport = (word: string, option: string): ReportRequest => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-  const form = reportForms.find((one) => one === name);
+  const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "") return { form, file };
   const wanted = "github, junit, or one of them with a file: junit=report.xml";
-  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportForms) : undefined);
+  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
 };
 
 /** Reports of problems in the forms of build systems. */
 export const reportOption: Kind<readonly ReportRequest[]> = {
-  ...several("github or junit, for a build system; =file writes a file; more than once for several", "form"),
+  ...repeated("github or junit, for a build system; =file writes a file; more than once for several", "form"),
   parse: (words, option) => words.map((word) => parseReport(word, option)),
 };
 
@@ -92,7 +92,7 @@ export const requireReportFiles = (
   const why = "standard output holds one of them; --report with =file writes a file";
   const [first, second] = asked.filter(({ file }) => file === undefined);
   if (first !== undefined && isForProgram) throw contradiction(`--report ${first.form}`, "--json", why);
-  for (const { file } of asked) if (file !== undefined) requireReportPlace(file, inputs);
+  for (const { file } of asked) if (file !== undefined) requireReportFile(file, inputs);
   if (first === undefined || second === undefined) return;
   throw contradiction(`--report ${first.form}`, `--report ${second.form}`, why);
 };

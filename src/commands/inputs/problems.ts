@@ -1,9 +1,9 @@
 /** Problems of inputs as a person sees them: a few one by one, with their lines on a terminal, and the others folded. */
-import { blotSecrets, type RuleCount, subjectOf } from "../../check/index.ts";
+import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
 import { type Excerpt, Failure, type Problem } from "../../failure.ts";
-import type { Reading } from "../../groups/index.ts";
-import { readRange, type Source, textOf } from "../../input/index.ts";
+import type { Dataset } from "../../groups/index.ts";
+import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
 
@@ -23,7 +23,7 @@ const excerptSources = ({ drawsFrames: frames }: Screen, sources: readonly Sourc
 /** Prints the warnings among problems: the first of each rule, and how many more there are. */
 export const printWarnings = async (
   { screen }: Context,
-  { sources, problems: { counts, errors } }: Pick<Reading, "sources" | "problems">,
+  { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
   problems: readonly Problem[],
 ): Promise<void> => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
@@ -108,7 +108,7 @@ const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): stri
 const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
   for (const problem of own) {
-    const isOne = problem.severity === "error" || subjectOf(problem.rule) === "whole";
+    const isOne = problem.severity === "error" || getRuleSubject(problem.rule) === "whole";
     if (byMessage.size >= (isOne ? 1 : maxShownPerRule)) break;
     if (!byMessage.has(problem.message)) byMessage.set(problem.message, problem);
   }
@@ -135,7 +135,7 @@ const readExcerpt = async (
   sources: readonly Source[],
   { rule, file = "", offset, line }: Problem,
 ): Promise<Excerpt | undefined> => {
-  const bytes = subjectOf(rule) === "whole" ? undefined : textOf(sources, file);
+  const bytes = getRuleSubject(rule) === "whole" ? undefined : findText(sources, file);
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
   const first = Math.max(0, offset - windowBytes);
   const length = Math.min(bytes.size, offset + windowBytes) - first;
@@ -153,7 +153,7 @@ const readExcerpt = async (
   const tail = cutBehind ? behind.replace(/\ufffd+$/, "") : behind;
   const [token = ""] = firstToken.exec(tail) ?? [];
   const marked = { text: head + tail, from: head.length, to: head.length + token.length };
-  return { line, ...blotSecrets(marked), isCutBefore: cutBefore, isCutAfter: cutBehind };
+  return { line, ...redactSecrets(marked), isCutBefore: cutBefore, isCutAfter: cutBehind };
 };
 
 /** A string, number or word, or a character if there is none of them. */

@@ -1,12 +1,12 @@
 /** How `log`, `check`, `convert`, `view` and `ledger` read their inputs, and what they print about them. */
-import { judgementOf } from "../../check/index.ts";
+import { parseStrictness } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { writeFileAtomically, writeUserFile } from "../../files.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
-import { checkWhere, chooseOf, type Reading, type ReadOptions, readTrajectories } from "../../groups/index.ts";
-import { type Fetched, modeOf } from "../../input/index.ts";
+import { checkWhere, chooseOf, type Dataset, type ReadOptions, readDataset } from "../../groups/index.ts";
+import { combineModes, type FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, printList, printPage, type Screen, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -21,7 +21,7 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
   /** True if what becomes of every value of another tool's files is counted. */
   readonly receipt?: boolean;
   /** Called while an input at an address is fetched. */
-  readonly onFetched?: (fetched: Fetched) => void;
+  readonly onFetched?: (fetched: FetchProgress) => void;
 }
 
 /**
@@ -31,7 +31,7 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
 export const prepareInputs = async (
   context: Context,
   { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsRequest,
-): Promise<() => Promise<Reading>> => {
+): Promise<() => Promise<Dataset>> => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
   if (where !== undefined) await checkWhere(where);
@@ -41,7 +41,7 @@ export const prepareInputs = async (
     groupBy: typed.groupBy,
     split: undefined,
     splitNeeded: false,
-    judgement: judgementOf({ strict, allow }),
+    judgement: parseStrictness({ strict, allow }),
     onOpened: () => undefined,
     onProgress: () => undefined,
     ...asked,
@@ -52,7 +52,7 @@ export const prepareInputs = async (
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
   return async () => {
-    const reading = await readTrajectories(options);
+    const reading = await readDataset(options);
     const { repeatedFiles: repeated = [] } = reading;
     if (repeated.length > 0) {
       const files = pluralize(repeated.length, "file is", "files are");
@@ -78,12 +78,12 @@ export const prepareInputs = async (
 export const readInputs = async (
   context: Context,
   { label, ...asked }: InputsRequest & { readonly label?: string },
-): Promise<Reading> => {
+): Promise<Dataset> => {
   if (label === undefined) return await (await prepareInputs(context, asked))();
   const progress = context.screen.startProgress(label);
   const callbacks = {
     onProgress: (done: { bytes: number; of: number }) => progress.update(formatPercent(label, done)),
-    onFetched: ({ bytes, of }: Fetched) =>
+    onFetched: ({ bytes, of }: FetchProgress) =>
       progress.update(
         of === undefined
           ? `fetching, ${Math.floor(bytes / 1e6)} MB`
@@ -102,7 +102,7 @@ export const formatPercent = (label: string, { bytes, of }: { readonly bytes: nu
 /** Does the work of a run on what it read, and closes that. A failure has its problems as a person sees them. */
 export const useReading = async <Result>(
   context: Context,
-  reading: Reading,
+  reading: Dataset,
   work: () => Promise<Result>,
 ): Promise<Result> => {
   try {
@@ -134,7 +134,7 @@ const formatNameList = (names: readonly string[], more: string): string =>
   `${names.slice(0, maxNames).join(", ")}${names.length > maxNames ? ` and ${names.length - maxNames} more${more}` : ""}`;
 
 /** Prints which format was recognized, what people should know about its conversion, and which files have no rollouts. */
-export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Reading): void => {
+export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Dataset): void => {
   if (conversion !== undefined) {
     const { format, files, notes } = conversion;
     const { group, reward, sampled } = format.keys;
@@ -149,7 +149,7 @@ export const printConversion = ({ screen }: Context, { conversion, skippedFiles:
 /** Prints that `--group-by` has no effect: it groups only trajectories that are in no group. */
 export const printGrouping = (
   { screen }: Context,
-  { found: { shapes } }: Reading,
+  { found: { shapes } }: Dataset,
   groupBy: string | undefined,
 ): void => {
   if (groupBy === undefined || shapes.size === 0 || shapes.has("trajectories")) return;
@@ -157,12 +157,12 @@ export const printGrouping = (
 };
 
 /** Writes the receipt of a conversion: counts, then each record on its own line. @throws Failure `output-unwritable` */
-export const writeReceipt = ({ screen }: Context, file: string, { conversion, sources }: Reading): void =>
+export const writeReceipt = ({ screen }: Context, file: string, { conversion, sources }: Dataset): void =>
   writeUserFile(file, () =>
-    writeFileAtomically(file, receiptPieces(conversion, screen.safe.verbatimJson), modeOf(sources)),
+    writeFileAtomically(file, receiptPieces(conversion, screen.safe.verbatimJson), combineModes(sources)),
   );
 
-function* receiptPieces(conversion: Reading["conversion"], redact: (json: string) => string): Generator<string, void> {
+function* receiptPieces(conversion: Dataset["conversion"], redact: (json: string) => string): Generator<string, void> {
   if (conversion?.receipt === undefined) return yield "null\n";
   const counts = redact(JSON.stringify(conversion.receipt.data(), null, 2));
   yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;

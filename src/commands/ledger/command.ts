@@ -1,5 +1,5 @@
 /** `rollcall ledger`: what was logged, and what is not known to have been (guarantees.md). */
-import { command, flag, required, several, text, type Values } from "../../cli/index.ts";
+import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
 import { formatOptions, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";
 
@@ -23,7 +23,7 @@ const fileOptions = {
   ...selectionOptions,
 };
 
-const files = several("files or folders as they were given to log");
+const files = repeated("files or folders as they were given to log");
 
 const resolveOptions = {
   ...locationOptions,
@@ -71,7 +71,7 @@ export const ledger = command({
     command({
       words: "ledger resolve",
       about: "settle requests whose outcome is unknown",
-      args: { id: required(several("requests, as ledger status names them")) },
+      args: { id: required(repeated("requests, as ledger status names them")) },
       options: resolveOptions,
       examples: ["rollcall ledger resolve r12 --assume-logged", "rollcall ledger resolve r12 r13 --resend"],
       run: async (context, typed) => await (await verbs()).resolveRequests(context, typed),

@@ -7,11 +7,11 @@ import { isDatabaseUrl } from "../../files.ts";
 import {
   type Entry,
   type EntryFilter,
+  foldFileStatuses,
   type Ledger,
   openExistingLedger,
-  standingRuns,
   type Verification,
-  verifyReading,
+  verifyDataset,
 } from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
@@ -90,7 +90,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
-    for (const run of files.length > 1 ? standingRuns(files) : []) {
+    for (const run of files.length > 1 ? foldFileStatuses(files) : []) {
       const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
       const parts = run.state === "in part" ? `, ${run.logged} of ${run.read} groups` : "";
       screen.notice(`${names}: ${run.state} logged${parts}`);
@@ -280,7 +280,7 @@ const withLedger = async <Result>(
 const compareFiles = async (
   context: Context,
   typed: FileOptions,
-  scopes: Parameters<typeof verifyReading>[2],
+  scopes: Parameters<typeof verifyDataset>[2],
 ): Promise<Verification> => {
   const settings = await effectiveSettings(context);
   const reading = await readInputs(context, { settings, typed, split: typed.split });
@@ -291,7 +291,7 @@ const compareFiles = async (
       context,
       typed,
       { toRead: true },
-      async ({ ledger, filter }) => await verifyReading(reading, ledger?.entries(filter) ?? [], scopes),
+      async ({ ledger, filter }) => await verifyDataset(reading, ledger?.entries(filter) ?? [], scopes),
     );
   });
 };

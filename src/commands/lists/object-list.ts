@@ -1,5 +1,5 @@
 /** Lists of objects that rollcall makes: the rows of a table are the objects of the document, and its columns are their keys. */
-import { type Column, type Mark, printList, type Screen } from "../../output/index.ts";
+import { type CellTag, type Column, printList, type Screen } from "../../output/index.ts";
 
 /** How a key is shown. */
 interface KeyDisplay<Row> {
@@ -9,7 +9,7 @@ interface KeyDisplay<Row> {
   readonly align?: "right" | "decimal";
   /** Default: the value, a list with commas. */
   readonly text?: (row: Row) => string | null | undefined;
-  readonly mark?: ((row: Row) => Mark | undefined) | undefined;
+  readonly mark?: ((row: Row) => CellTag | undefined) | undefined;
 }
 
 /** The columns of some keys; a number is the rank of one that needs nothing else. */

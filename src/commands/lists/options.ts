@@ -1,5 +1,16 @@
 /** The options that commands with lists have in common, and the kinds of their values: times, ages, tokens. */
-import { choice, count, each, flag, type Kind, list, parsed, text, type Values, wrongValue } from "../../cli/index.ts";
+import {
+  choice,
+  count,
+  custom,
+  flag,
+  type Kind,
+  list,
+  text,
+  type Values,
+  withExtra,
+  wrongValue,
+} from "../../cli/index.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 
 const dayMs = 86_400_000;
@@ -15,7 +26,7 @@ export const parseDurationMs = (value: string): number | undefined => {
 
 /** An age such as `7d`, in milliseconds. */
 export const durationOption = (about: string): Kind<number | undefined> =>
-  parsed(about, "duration", (word, option) => {
+  custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
     if (ms === undefined) throw wrongValue(option, word, "a duration such as 30m, 12h or 7d");
     return ms;
@@ -37,7 +48,7 @@ const parseTime = (word: string, option: string): RelativeTime => {
 
 /** A time. */
 export const timeOption = (about: string, value = "time"): Kind<RelativeTime | undefined> =>
-  parsed(about, value, parseTime);
+  custom(about, value, parseTime);
 
 /** A time from now on: an age is in the future. */
 const parseDeadline = (word: string, option: string): RelativeTime => {
@@ -50,7 +61,7 @@ const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
 /** A number of tokens, such as `128k`. */
 export const tokenCountOption = (about: string, value = "n"): Kind<number | undefined> =>
-  parsed(about, value, (word, option) => {
+  custom(about, value, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
     if (factor === undefined) throw wrongValue(option, word, "a number of tokens, such as 131072, 128k or 1M");
@@ -89,7 +100,7 @@ const pricesWanted =
   "the names of prices and the most they may be, such as prompt=0.5,completion=2: US dollars per million tokens, image and request each";
 
 /** The options that pick models. */
-export const filterOptions = each(
+export const filterOptions = withExtra(
   { group: "filters" },
   {
     "input-modality": wordsOption("takes it: text, image, audio, …; several: all of them"),
@@ -105,7 +116,7 @@ export const filterOptions = each(
     free: flag("costs nothing"),
     deprecated: flag("its deprecation date has come"),
     "not-deprecated": flag("it has not, or none is set"),
-    "deprecated-within": parsed(
+    "deprecated-within": custom(
       "it has come, or comes within such a time: 30d, or by a date",
       "duration",
       parseDeadline,
@@ -117,7 +128,7 @@ export const filterOptions = each(
 export const limitOption = count("only the first of them", { wanted: "a whole number from 1 on" });
 
 /** The order of a list, and its end. */
-export const orderOptions = each(
+export const orderOptions = withExtra(
   { group: "order" },
   { sort: list("by a column, then by others; -column for descending", "columns"), limit: limitOption },
 );

@@ -3,7 +3,7 @@ import type { Entries, ReplyList } from "../../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Column, columnMeant, type Rows, type Screen } from "../../output/index.ts";
+import { type Column, findColumn, type RowSequence, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 
 /** An order by one column. */
@@ -16,7 +16,7 @@ interface Order<Row> {
 export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]): readonly Order<Row>[] =>
   typed.map((value) => {
     const [sign, name] = value.startsWith("-") ? ["-", value.slice(1)] : ["", value];
-    const column = columnMeant(name, columns);
+    const column = findColumn(name, columns);
     if (column !== undefined) return { column, descending: sign !== "" };
     const names = columns.map((one) => one.name);
     const near = findNearest(name, names);
@@ -38,7 +38,7 @@ export const keepRequestedColumns = <Row>(
 
 /** The entries shown, and their positions in the list. */
 export interface Selection<Row> {
-  readonly rows: Rows<Row>;
+  readonly rows: RowSequence<Row>;
   readonly positions: readonly number[];
   /** Their number without the limit. */
   readonly total: number;

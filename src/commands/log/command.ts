@@ -1,11 +1,11 @@
 /** `rollcall log`: checks, plans and sends trajectories (interface 4.1). */
-import { choice, command, count, each, flag, required, several, text, type Values } from "../../cli/index.ts";
-import { meterForms } from "../../output/index.ts";
+import { choice, command, count, flag, repeated, required, text, type Values, withExtra } from "../../cli/index.ts";
+import { meterFormats } from "../../output/index.ts";
 import { formatOptions, groupByOption, selectionOptions, splitOption, strictnessOptions } from "../inputs/options.ts";
 
 const args = {
   "model-id": required(text("the model that the trajectories are of")),
-  file: several("files of groups or trajectories, or their addresses; - or none is standard input"),
+  file: repeated("files of groups or trajectories, or their addresses; - or none is standard input"),
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
@@ -19,7 +19,7 @@ const options = {
     ...count("with --dry-run: write the nth body as it would be sent", { most: 1_000_000 }),
     needs: "dry-run",
   },
-  ...each(
+  ...withExtra(
     { group: "requests" },
     {
       "max-request-size": text("larger input is split between groups (32MiB)", "size"),
@@ -27,10 +27,10 @@ const options = {
       // More requests in flight only wait for each other.
       concurrency: count("requests in flight (1)", { most: 64 }),
       compress: choice("gzip or zstd: smaller requests (none)", ["none", "gzip", "zstd"], "form"),
-      progress: choice("bar, lines, json or none", meterForms, "form"),
+      progress: choice("bar, lines, json or none", meterFormats, "form"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "rejects" },
     {
       "on-invalid": choice("skip: send the valid groups, write the rest aside", stopOrSkip),
@@ -38,7 +38,7 @@ const options = {
       rejects: text("where rejected lines go (<file>.rejected)", "file"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "ledger" },
     {
       "resend-logged": flag("send groups although they were logged"),
@@ -49,7 +49,7 @@ const options = {
       receipt: text("a JSON file of what became of every value of another tool's files", "file"),
     },
   ),
-  ...each(
+  ...withExtra(
     { group: "follow" },
     {
       follow: flag("go on with a file in rollcall's own shape that a run still writes, until Ctrl-C"),

@@ -1,6 +1,6 @@
 /** What `rollcall log` does: reads, plans, sends and prints. */
-import { judgementOf } from "../../check/index.ts";
-import { contradiction, optionName, wrongValue } from "../../cli/index.ts";
+import { parseStrictness } from "../../check/index.ts";
+import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
 import { effectiveSettings, hasNoLogUrl, openClient, preloadClient, resolveLogDestination } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -8,7 +8,7 @@ import { isFailure } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { requireUnusedFile } from "../../files.ts";
 import { splitMissing } from "../../groups/failures.ts";
-import { drawnOf, type Reading } from "../../groups/index.ts";
+import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
@@ -86,7 +86,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   const { reading, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
-      judgement: judgementOf({ strict, allow }),
+      judgement: parseStrictness({ strict, allow }),
       onEvent: (event) => {
         const { file } = follow;
         const text = followNotices[event](file);
@@ -108,7 +108,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
 };
 
 /** Prints a result, and throws what the run ends with. */
-const finishRun = async (run: LogRun, reading: Reading, result: send.LogResult): Promise<void> => {
+const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult): Promise<void> => {
   const { context, typed } = run;
   await printWarnings(context, reading, result.warnings);
   if (typed.body === undefined) {
@@ -117,7 +117,7 @@ const finishRun = async (run: LogRun, reading: Reading, result: send.LogResult):
       if (!isFailure(thrown, "output-failed")) throw thrown;
       if (result.failure === undefined) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
-    if (typed.dryRun) await printDistributions(context.screen, () => drawnOf(reading));
+    if (typed.dryRun) await printDistributions(context.screen, () => collectDistributions(reading));
   }
   const failure = withNextCommand(run, result);
   if (failure !== undefined) throw failure;
@@ -144,7 +144,7 @@ const findPlanTarget = async ({ context, settings, typed, compress }: LogRun): P
   return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };
 
-const readFiles = async (run: LogRun): Promise<Reading> => {
+const readFiles = async (run: LogRun): Promise<Dataset> => {
   const { context, settings, typed, ledger, compress } = run;
   const { modelId, dryRun, strict, allow } = typed;
   const split = settings.get("split");
@@ -153,7 +153,7 @@ const readFiles = async (run: LogRun): Promise<Reading> => {
   try {
     return await readInputs(context, {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
-      judgement: { ...judgementOf({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+      judgement: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // What a large input would be checked for in vain is asked before.
@@ -164,7 +164,7 @@ const readFiles = async (run: LogRun): Promise<Reading> => {
     meter.stop();
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.withDetails({ unsent: true });
-    await printOutcome(run, send.unreadResult({ modelId, split, batch: settings.get("batch"), failure }));
+    await printOutcome(run, send.emptyResult({ modelId, split, batch: settings.get("batch"), failure }));
     throw failure;
   } finally {
     meter.stop();
@@ -250,7 +250,7 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (typed.dryRun) throw contradicts("--dry-run", "what is not sent can't be gone on with");
   if (typed.oneRequest) throw contradicts("--one-request", "a file that is still written takes many requests");
   const other = wholeFileOptions.find((key) => typed[key] !== undefined && typed[key] !== false);
-  if (other !== undefined) throw contradicts(optionName(other), "it needs a file that is whole");
+  if (other !== undefined) throw contradicts(toOptionName(other), "it needs a file that is whole");
   const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
     const why = "a file that grows is read in rollcall's own shape";

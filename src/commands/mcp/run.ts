@@ -1,7 +1,7 @@
 /** What `rollcall mcp` does: offers verbs that only read as tools, and gives pages of the JSON that these print. */
 import { Readable, Writable } from "node:stream";
-import { quietMessage } from "../../check/index.ts";
-import { type Kind, obey, type Program, readWords } from "../../cli/index.ts";
+import { redactMessage } from "../../check/index.ts";
+import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import { type Context, openContext } from "../../context.ts";
 import { type Failure, isFailure, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
@@ -15,7 +15,7 @@ import {
   type ToolArguments,
   validateArguments,
 } from "../../mcp/index.ts";
-import { failureDocument, openScreen, type Screen, screenWords } from "../../output/index.ts";
+import { failureDocument, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { McpOptions } from "./command.ts";
 import { formatPage } from "./page.ts";
@@ -169,7 +169,7 @@ const checkInside = async (root: Root, run: RunVerb, asked: VerbCall): Promise<V
     const { status, split, groups, trajectories, metrics, problems_left_out } = found;
     const problems = (found.problems ?? []).map(({ file, line, column, path, rule, severity, message }) => {
       const name = file && (files.find((one) => one.path === file)?.name ?? "");
-      return { file: name, line, column, path, rule, severity, message: quietMessage({ rule, message }) };
+      return { file: name, line, column, path, rule, severity, message: redactMessage({ rule, message }) };
     });
     const document = { status, split, groups, trajectories, metrics, problems, problems_left_out };
     return { ...ran, printed: Buffer.from(JSON.stringify(document)), failure: undefined };
@@ -211,7 +211,7 @@ const toOptionArgs = (name: string, value: unknown): readonly string[] =>
 
 const createTool = async (offer: ToolOffer, program: Program, screen: Screen): Promise<Tool> => {
   const { name, verbs, options: takes, note, listKey: paged, extraParameters: more } = offer;
-  const { command } = await readWords(program, verbs[0].split(" "));
+  const { command } = await parseArgv(program, verbs[0].split(" "));
   const { about, args, options } = command;
   const named = Object.entries(options).filter(([option]) => takes.split(" ").includes(`--${option}`));
   const which = verbs.map((words) => words.replace(/^.* /, ""));
@@ -287,12 +287,12 @@ const runVerb = async (server: Context, program: Program, { words, values, signa
   const stderr = new Writable({ write: (chunk, _, done) => void server.host.stderr.write(chunk, done) });
   // Standard input is the client's: no verb reads it.
   const host = { ...withSignal(server.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
-  const screen = openScreen({ host, options: screenWords({ json: true }) });
+  const screen = openScreen({ host, options: parseScreenOptions({ json: true }) });
   // What a command keeps for the next one is not kept: a tool only reads.
   const context = { ...openContext({ host, screen, flags: server.flags }), runAtEnd: () => undefined, defaults };
   // Behind two dashes nothing is taken for an option.
-  const failure = await readWords(program, [...words, "--", ...values])
-    .then(async (typed) => await obey(program, typed, () => context))
+  const failure = await parseArgv(program, [...words, "--", ...values])
+    .then(async (typed) => await runCommand(program, typed, () => context))
     .then(() => undefined, toFailure)
     .finally(context.close);
   return { printed: Buffer.concat(printed), failure, screen };

@@ -1,12 +1,12 @@
 /** `rollcall models`: the models that can be called (interface 4.2). */
-import { command, each, flag, text, type Values } from "../../cli/index.ts";
+import { command, flag, text, type Values, withExtra } from "../../cli/index.ts";
 import { filterOptions, orderOptions } from "../lists/options.ts";
 
 const args = { pattern: text("words of the id, or a glob such as 'qwen*'") };
 
 const options = {
   "with-prices": flag("joined with the catalogs: prices, deprecation and the rest"),
-  ...each({ needs: "with-prices" }, filterOptions),
+  ...withExtra({ needs: "with-prices" }, filterOptions),
   ...orderOptions,
 };
 

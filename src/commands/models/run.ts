@@ -1,5 +1,5 @@
 /** The run of `rollcall models`. */
-import { matchesPattern, modelFields } from "../../catalogs/index.ts";
+import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type InferenceModel, listModels } from "../../contract/models.ts";
@@ -26,7 +26,7 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   const order = parseOrder(typed.sort, modelFields);
   const progress = screen.startProgress("listing the models");
   const models = await readModels(context).finally(progress.stop);
-  const isMeant = matchesPattern(pattern ?? "");
+  const isMeant = compilePattern(pattern ?? "");
   const matches = ({ id }: InferenceModel) => isMeant({ id: typedValue(id) ?? "", name: "" });
   const mistypings = openMistypings("shown as it came");
   const see = (model: InferenceModel) => {

@@ -1,5 +1,5 @@
 /** `rollcall schema`: the JSON Schemas of what `--json` prints. */
-import { command, flag, several } from "../../cli/index.ts";
+import { command, flag, repeated } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
@@ -14,7 +14,7 @@ export const schema = command({
   words: "schema",
   summary: "print the JSON Schema of what --json prints",
   about: "print the JSON Schema of what a command prints with --json, whole and without --fields",
-  args: { command: several("words of a command, or error, problem, rejected, event; none lists all") },
+  args: { command: repeated("words of a command, or error, problem, rejected, event; none lists all") },
   options: { line: flag("the schema of one line of -o jsonl") },
   examples: ["rollcall schema ledger status", "rollcall schema models --line"],
   run: async (context, { command: words, line }) => {

@@ -1,8 +1,8 @@
 /** `rollcall view`: shows rollouts in a browser. */
-import { command, flag, port, several, text, type Values } from "../../cli/index.ts";
+import { command, flag, port, repeated, text, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, selectionOptions } from "../inputs/options.ts";
 
-const args = { file: several("files or folders of rollouts, or their addresses; - or none is standard input") };
+const args = { file: repeated("files or folders of rollouts, or their addresses; - or none is standard input") };
 
 const options = {
   "group-by": groupByOption,

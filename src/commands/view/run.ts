@@ -1,10 +1,10 @@
 /** The run of `rollcall view`: serves a page of inputs, or of what was logged to the local service, or writes it to a file. */
-import { contradiction, optionName } from "../../cli/index.ts";
+import { contradiction, toOptionName } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
-import { modeOf, openSpool, openStamp } from "../../input/index.ts";
+import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
@@ -41,7 +41,7 @@ const writePage = async (
     show("writing the page");
     const writtenPage = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
     // The store of the local service is its user's alone.
-    const mode = logged === undefined ? modeOf(reading.sources) : 0o600;
+    const mode = logged === undefined ? combineModes(reading.sources) : 0o600;
     const bytes = pages.writePageFile(file, writtenPage.pieces, mode);
     stop();
     if (screen.isForProgram) {
@@ -57,7 +57,7 @@ const writePage = async (
     const contents = `${isAll ? "" : `${written} of the `}${pluralize(read, "group")}`;
     const wrong = groups.rejected === 0 ? "" : `, ${groups.rejected} of ${isAll ? "which" : "those read"} not valid,`;
     screen.notice(`${file} has ${contents}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
-    const limits = `at most ${pages.maxWritten.groups} groups, and ${pages.maxWritten.bytes / 1e6} MB of them`;
+    const limits = `at most ${pages.exportLimits.groups} groups, and ${pages.exportLimits.bytes / 1e6} MB of them`;
     if (!isAll)
       screen.notice(`a page in a file holds ${limits}: the others are left out; --where, --best and --sample choose`);
     if (failure !== undefined) throw failure;
@@ -135,7 +135,7 @@ interface ReadListener {
 interface ViewSource {
   /** Returns a function that is true if something else would be read now. */
   openChangeCheck(): Promise<() => boolean | Promise<boolean>>;
-  read(): Promise<pages.Shown>;
+  read(): Promise<pages.ViewInput>;
 }
 
 /** Checks all that was typed, before anything is read. */
@@ -151,7 +151,7 @@ const openSource = async (context: Context, typed: ViewOptions, listener: ReadLi
     onFetched: ({ bytes, of = 0 }) => listener.onRead(bytes, of),
   });
   return {
-    openChangeCheck: async () => openStamp(files, host),
+    openChangeCheck: async () => createChangeDetector(files, host),
     read: async () => {
       const reading = await read();
       printConversion(context, reading);
@@ -161,14 +161,14 @@ const openSource = async (context: Context, typed: ViewOptions, listener: ReadLi
 };
 
 /** What was asked for, as a command that logs it asks. The numbers of groups tell which were a sample, or are a shard. */
-const toShownOptions = (typed: ViewOptions): pages.Shown["inputOptions"] => {
+const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, rewardFrom, rewards, lossy, histories } = typed;
   const options = Object.entries({ groupBy, best, from, rewardFrom, rewards, lossy, histories });
   return {
     files: files.length === 0 ? ["-"] : files,
     options: options.flatMap(([name, value]) => {
       if (value === undefined || value === false) return [];
-      return value === true ? [optionName(name)] : [optionName(name), String(value)];
+      return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
     }),
     where,
   };
@@ -179,7 +179,7 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, told: Read
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
   const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other !== undefined)
-    throw contradiction("--local without files", optionName(other), "it is about files of rollouts");
+    throw contradiction("--local without files", toOptionName(other), "it is about files of rollouts");
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const project = settings.require("project");

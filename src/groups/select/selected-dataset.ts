@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
-import { type Bytes, fileOf, type Origin, type Source, textOf } from "../../input/index.ts";
+import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
 import { replaceLineEnds } from "../../json/walk.ts";
 import { findPart, findTrajectorySpans, listParts, ReadWindow, readPartBytes } from "../group-bytes.ts";
 import { Column } from "../parts/column.ts";
@@ -233,6 +233,6 @@ const createOrigin = (
       }
       return records;
     },
-    textOf: (file) => textOf(reading.sources, file),
+    textOf: (file) => findText(reading.sources, file),
   };
 };

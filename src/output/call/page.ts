@@ -1,23 +1,23 @@
 /** The page of a traced call: what matters first, then what went in and came out, then every other field (interface 2.4). */
 import {
+  addCosts,
   type Cost,
-  conversationOf,
-  costsOf,
-  inputsOf,
+  composeObject,
+  findCallName,
+  findDurationMicros,
+  findModels,
+  findState,
   type Media,
-  microsecondsOf,
-  modelsOf,
-  nameOf,
-  objectOf,
+  omitMembers,
   omittedKey,
-  outputOf,
   type Part,
-  saidStatus,
-  stateOf,
+  readCosts,
+  readInputs,
+  readOutput,
+  readStatus,
+  readUsages,
   type Turn,
-  totalCost,
-  usagesOf,
-  without,
+  toTurns,
 } from "../../calls/index.ts";
 import { formatDecimal, shiftDecimal } from "../../decimal.ts";
 import {
@@ -53,8 +53,8 @@ export interface CallViewOptions {
  * them is made safe yet. @param call its facts, if its content is not shown
  */
 export function* callSections(shown: RawJson, call: RawJson, asked: CallViewOptions): Generator<Section, void> {
-  const [inputs, output] = [inputsOf(shown), outputOf(shown)];
-  yield { title: `Call ${nameOf(shown) ?? "without a name"}`, lines: firstLines(call, asked) };
+  const [inputs, output] = [readInputs(shown), readOutput(shown)];
+  yield { title: `Call ${findCallName(shown) ?? "without a name"}`, lines: firstLines(call, asked) };
   yield* treeSection("Exception", findValue(shown, "exception"), maxExceptionLines);
   yield* conversationSections("Inputs", inputs);
   yield* conversationSections("Output", output);
@@ -67,10 +67,13 @@ export function* callSections(shown: RawJson, call: RawJson, asked: CallViewOpti
   if (asked.content === false) yield* lineSection("Left out (--no-content)", omittedLines(shown));
 }
 
-function* conversationSections(title: string, { items, rest }: ReturnType<typeof inputsOf>): Generator<Section, void> {
+function* conversationSections(
+  title: string,
+  { items, rest }: ReturnType<typeof readInputs>,
+): Generator<Section, void> {
   if (items === undefined) return yield* treeSection(title, rest);
   yield { title };
-  for (const turn of conversationOf(items)) yield* turnSections(turn, items.length === 1);
+  for (const turn of toTurns(items)) yield* turnSections(turn, items.length === 1);
 }
 
 /** Lines of a traceback that are shown if not all are: what was called first matters less than what broke. */
@@ -110,17 +113,17 @@ const firstLines = (
   call: RawJson,
   { vendorPrefix, costs, storageSize, totalStorageSize }: CallViewOptions,
 ): readonly Line[] => {
-  const state = stateOf(call, vendorPrefix);
-  const said = saidStatus(call, vendorPrefix);
+  const state = findState(call, vendorPrefix);
+  const said = readStatus(call, vendorPrefix);
   const odd = said === undefined || ["success", "error", "running"].includes(said) ? "" : ` (${said})`;
   const reward = findValue(call, "attributes", "reward");
   return [
     { label: "status", text: `${state}${odd}`, tone: tones[state] },
     ...(reward?.kind === "number" || reward?.kind === "word" ? linesUnder("reward", [formatInline(reward)]) : []),
-    ...linesUnder("took", durationTexts(microsecondsOf(call))),
-    ...linesUnder("model", modelTexts(modelsOf(call, vendorPrefix))),
+    ...linesUnder("took", durationTexts(findDurationMicros(call))),
+    ...linesUnder("model", modelTexts(findModels(call, vendorPrefix))),
     ...linesUnder("tokens", tokenTexts(call)),
-    ...(costs ? linesUnder("cost", costTexts(costsOf(call, vendorPrefix))) : []),
+    ...(costs ? linesUnder("cost", costTexts(readCosts(call, vendorPrefix))) : []),
     ...(storageSize ? linesUnder("size", [formatSizeField(call, "storage_size_bytes")]) : []),
     ...(totalStorageSize ? linesUnder("total size", [formatSizeField(call, "total_storage_size_bytes")]) : []),
     ...fieldLines(call, "id", "id"),
@@ -152,7 +155,7 @@ const modelTexts = (models: readonly string[]): readonly string[] => {
 };
 
 const tokenTexts = (call: RawJson): readonly string[] =>
-  usagesOf(call).map(({ model, ...usage }) => {
+  readUsages(call).map(({ model, ...usage }) => {
     const parts = Object.entries(usage).flatMap(([kind, count]) =>
       count === undefined ? [] : [`${groupDigits(count)} ${kind}`],
     );
@@ -162,7 +165,7 @@ const tokenTexts = (call: RawJson): readonly string[] =>
 /** Costs, a line a model, and their sum. */
 const costTexts = (costs: readonly Cost[]): readonly string[] => {
   if (costs.length === 0) return ["not given by the service"];
-  const all = costs.length > 1 ? totalCost(costs) : undefined;
+  const all = costs.length > 1 ? addCosts(costs) : undefined;
   return [...costs.map(costText), ...(all === undefined ? [] : [`$${all} in all`])];
 };
 
@@ -215,10 +218,10 @@ const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefin
   const summary = findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
   const withoutCosts = (members: readonly RawMember[]) => members.filter(({ key }) => key !== "costs");
-  return objectOf(
+  return composeObject(
     withoutCosts(summary.members).map(({ key, value }) => ({
       key,
-      value: value.kind === "object" ? objectOf(withoutCosts(value.members)) : value,
+      value: value.kind === "object" ? composeObject(withoutCosts(value.members)) : value,
     })),
   );
 };
@@ -230,8 +233,8 @@ const fieldsShownElsewhere = [
 
 const otherFields = (call: RawJson, { vendorPrefix, content }: CallViewOptions): RawJson | undefined => {
   const shown = [...fieldsShownElsewhere, ...detailsOf(call, vendorPrefix).map(([field]) => field)];
-  const rest = withoutAbsent(membersOf(without(call, content === false ? [...shown, omittedKey] : shown)));
-  return rest.length === 0 ? undefined : objectOf(rest);
+  const rest = withoutAbsent(membersOf(omitMembers(call, content === false ? [...shown, omittedKey] : shown)));
+  return rest.length === 0 ? undefined : composeObject(rest);
 };
 
 const omittedLines = (call: RawJson): readonly Line[] =>
@@ -292,7 +295,7 @@ const partSections = (part: Part): Section[] => {
   if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(mediaText(part))];
   if (part.kind === "no call") return [titled("→ not a call", formatTree(part.value))];
-  if (part.kind === "also") return [titled("also", formatTree(objectOf(part.members)))];
+  if (part.kind === "also") return [titled("also", formatTree(composeObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments: given, result } = part;
   const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;

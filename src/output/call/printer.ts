@@ -3,9 +3,9 @@ import {
   type CallCount,
   type CallGroup,
   type CallSummary,
-  factsWithoutContent,
-  quietly,
-  withoutContent,
+  deferRejection,
+  omitContent,
+  omitContentKeepFacts,
 } from "../../calls/index.ts";
 import type { RawJson } from "../../json/raw-json.ts";
 import { toOneLine } from "../cleaner.ts";
@@ -39,7 +39,7 @@ export const openCallPrinter = (printing: CallPrinterOptions): CallPrinter => {
   const printer = format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
   const { content, vendorPrefix } = printing.asked;
   if (content !== false) return printer;
-  return { ...printer, print: async (call) => await printer.print(withoutContent(call, vendorPrefix)) };
+  return { ...printer, print: async (call) => await printer.print(omitContent(call, vendorPrefix)) };
 };
 
 /** All calls in one document, once the last is there: half a document is not one. */
@@ -91,12 +91,12 @@ const openPagedCalls = (screen: Screen) => {
   // Nothing is kept in between: a call is read when the one before it was taken.
   const { readable, writable } = new TransformStream<Page, Page>();
   const [pages, writer] = [readable.values(), writable.getWriter()];
-  const shown = quietly(printPages(screen, pages).finally(async () => await pages.return?.()));
+  const shown = deferRejection(printPages(screen, pages).finally(async () => await pages.return?.()));
   return {
     /** Resolves when the page was taken, or the reader left. */
     show: async (page: Page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
     end: async () => {
-      void quietly(writer.close());
+      void deferRejection(writer.close());
       await shown;
     },
   };
@@ -121,9 +121,9 @@ const sectionsOf = (
   asked: CallViewOptions,
 ): Iterable<Section> => {
   const { content, vendorPrefix } = asked;
-  const shown = content === false ? withoutContent(call, vendorPrefix) : call;
+  const shown = content === false ? omitContent(call, vendorPrefix) : call;
   if (fields === undefined) {
-    return callSections(shown, content === false ? factsWithoutContent(call, vendorPrefix) : call, asked);
+    return callSections(shown, content === false ? omitContentKeepFacts(call, vendorPrefix) : call, asked);
   }
   const columns = columnsOf({ ...asked, storageSize: true, totalStorageSize: true });
   const rows = { count: 1, at: () => shown };

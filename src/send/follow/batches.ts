@@ -1,6 +1,6 @@
 /** Complete groups of a followed file: they wait until a request is full or it is time, and are delivered. */
 import { isFailure } from "../../failure.ts";
-import { closeGroup, groupReporter, type Reading } from "../../groups/index.ts";
+import { type Dataset, finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
@@ -22,11 +22,11 @@ interface BatchOptions {
 export type Batches = ReturnType<typeof openBatches>;
 
 /** Opens the batches of a run. */
-export const openBatches = (reading: Reading, delivery: Delivery) => {
+export const openBatches = (reading: Dataset, delivery: Delivery) => {
   const { options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, dedupKeys, earlier, numberOf } = options;
   const { groups } = reading;
-  const report = groupReporter(reading);
+  const report = openGroupReporter(reading);
   /** Complete groups that are not sent, or in a request of another run with an unknown outcome, in their order. */
   let openGroups: number[] = [];
   /** Groups that the service refused and that are in the rejects file. */
@@ -123,7 +123,7 @@ export const openBatches = (reading: Reading, delivery: Delivery) => {
         if (groups.isValid(group)) await report(group);
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
-        await closeGroup(reading, group);
+        await finalizeGroup(reading, group);
         outcomes.extendTo(group + 1);
         if (isValid) {
           const { unknown } = delivery.compareGroups([group]);

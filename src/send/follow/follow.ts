@@ -2,18 +2,18 @@
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import {
-  closeGroup,
+  type Dataset,
   DedupKeys,
   Digests,
   DigestTable,
   dedupKeyBytes,
-  invalidInput,
-  outsideOf,
-  type Reading,
-  reportAmong,
+  finalizeGroup,
+  findRewardOutliers,
+  reportDatasetProblems,
+  toInvalidInputFailure,
 } from "../../groups/index.ts";
-import { inputChanged, isRemote, plainName } from "../../input/index.ts";
-import { EarlierRuns, openRunLedger, type RunLedger } from "../../ledger/index.ts";
+import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
+import { openRunLedger, PriorOutcomes, type RunLedger } from "../../ledger/index.ts";
 import { markUnsent } from "../deliver.ts";
 import { type Delivery, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
@@ -45,13 +45,13 @@ export interface FollowOptions
 
 /** What was read, and what became of it. The reading must be closed. */
 interface FollowedResult {
-  readonly reading: Reading;
+  readonly reading: Dataset;
   readonly result: LogResult;
 }
 
 /** As `followFile` of the module. */
 export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
-  if (isRemote(options.file)) throw fileNotFollowable(plainName(options.file), "not-a-file");
+  if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
   const own = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
@@ -108,7 +108,7 @@ class FollowRun {
     const { reading } = this.#files;
     const dedupKeys = new DedupKeys();
     const numbers = openKeyNumbers();
-    const earlier = new EarlierRuns({
+    const earlier = new PriorOutcomes({
       input: basename(file),
       resendLogged,
       numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
@@ -228,9 +228,10 @@ class FollowRun {
     outcomes.extendTo(groups.count);
     const isThere = !files.some(({ isRewritten: isGone }) => isGone) && !isInputChanged(stop);
     const open = files.flatMap(({ growing }) => growing.incomplete);
-    if (!isInputChanged(stop)) for (const group of open) await closeGroup(reading, group);
+    if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(reading, group);
     // As an error it would come too late: what is judged by the whole file is sent already.
-    if (isThere && !judgement.strict) await reportAmong(reading, { outliers: outsideOf(reading.found) });
+    if (isThere && !judgement.strict)
+      await reportDatasetProblems(reading, { outliers: findRewardOutliers(reading.found) });
     const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     this.#reportPriorRuns();
@@ -255,7 +256,7 @@ class FollowRun {
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
     return isNothingValid && isFailure(result.failure, "log-rejected")
-      ? { ...result, failure: invalidInput(problems, [file]) }
+      ? { ...result, failure: toInvalidInputFailure(problems, [file]) }
       : result;
   }
 

@@ -7,17 +7,26 @@ import { Scan } from "../../check/scan.ts";
 import type { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import {
+  type AssemblyOptions,
+  type Dataset,
   type DedupKeys,
+  type GroupAssembler,
   Groups,
-  type GrowingGroups,
-  type GrowingOptions,
-  invalidInput,
-  nothingFound,
-  openGrowingGroups,
-  type Reading,
+  newScanResult,
+  openGroupAssembler,
+  toInvalidInputFailure,
 } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
-import { blocksOf, decompressorOf, identityOf, NotAFile, Shrunk, type Source, sniff, Tail } from "../../input/index.ts";
+import {
+  findDecompressor,
+  NotAFile,
+  readBlocks,
+  readIdentity,
+  ShrunkSourceError,
+  type Source,
+  sniff,
+  Tail,
+} from "../../input/index.ts";
 import { bomLength } from "../../json/walk.ts";
 import { fileNotFollowable } from "../failures.ts";
 
@@ -36,7 +45,7 @@ export interface FollowedFileOptions {
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
 /** How the groups of all files are found. */
-export interface GroupAssemblyOptions extends Omit<GrowingOptions, "found" | "groups" | "file" | "keys"> {
+export interface GroupAssemblyOptions extends Omit<AssemblyOptions, "found" | "groups" | "file" | "keys"> {
   readonly dedupKeys: DedupKeys;
 }
 
@@ -45,7 +54,7 @@ export interface FollowedFile {
   /** Its position among the sources. */
   readonly index: number;
   readonly tail: Tail;
-  readonly growing: GrowingGroups;
+  readonly growing: GroupAssembler;
   readonly scan: Scan;
   /** When lines of it were last read, or it was found to be moved. Monotonic milliseconds. */
   changedAt: number;
@@ -57,7 +66,7 @@ export interface FollowedFile {
 
 /** The files of one name as one reading that grows. */
 export class FollowedFiles {
-  readonly reading: Reading;
+  readonly reading: Dataset;
   /** In the order in which they were opened. */
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
@@ -69,7 +78,7 @@ export class FollowedFiles {
 
   constructor(options: FollowedFileOptions) {
     this.#options = options;
-    const found = nothingFound(options.judgement);
+    const found = newScanResult(options.judgement);
     const sources = this.#sources;
     this.reading = {
       sources,
@@ -91,7 +100,7 @@ export class FollowedFiles {
     const { host, file, onEvent, groupBy } = this.#options;
     const before = this.all.at(-1);
     if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
-    const identity = await identityOf(file);
+    const identity = await readIdentity(file);
     const isOpen = (one: FollowedFile) =>
       !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
     if (this.all.some(isOpen)) return;
@@ -102,7 +111,7 @@ export class FollowedFiles {
       this.#sources.push(tail.source);
       const scan = new Scan(tail.source, { index, groupBy, result: found });
       const own = { file: tail.source.name, keys: dedupKeys.addInput() };
-      const growing = openGrowingGroups({ ...gathering, ...own, found, groups });
+      const growing = openGroupAssembler({ ...gathering, ...own, found, groups });
       this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
     } catch (thrown) {
       if (getErrorCode(thrown) !== "ENOENT") throw this.toUnreadable(thrown);
@@ -125,7 +134,7 @@ export class FollowedFiles {
     const start = tail.taken + bomLength(head);
     if (end <= start) return;
     try {
-      for await (const block of blocksOf(tail.source.bytes, { start, end })) {
+      for await (const block of readBlocks(tail.source.bytes, { start, end })) {
         if (this.#options.host.urgent.aborted) return;
         const first = parts.count;
         await scan.scanFrame(block);
@@ -138,14 +147,14 @@ export class FollowedFiles {
       await tail.skip(end);
     } catch (thrown) {
       // The next look finds out what became of it.
-      if (!(thrown instanceof Shrunk)) throw thrown;
+      if (!(thrown instanceof ShrunkSourceError)) throw thrown;
     }
   }
 
   #requireText(head: Buffer): void {
     const { file } = this.#options;
     const { problems } = this.reading;
-    if (decompressorOf(head) !== undefined) throw fileNotFollowable(file, "compressed");
+    if (findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
@@ -183,7 +192,7 @@ export class FollowedFiles {
   /** The failure for a file with errors. `valid` if what is valid could be sent without the rest. */
   toInvalidInput(about: { readonly valid?: "some" } = {}): Failure {
     const names = this.#sources.map(({ name }) => name);
-    return invalidInput(this.reading.problems, names, about);
+    return toInvalidInputFailure(this.reading.problems, names, about);
   }
 
   /** The failure for a file that cannot be read. @throws what is not the fault of the file */
@@ -196,6 +205,6 @@ export class FollowedFiles {
       problems.report("file-is-folder", undefined, () => ({ file }));
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;
-    return invalidInput(problems, [file]);
+    return toInvalidInputFailure(problems, [file]);
   }
 }

@@ -5,9 +5,9 @@ import { databaseFailed } from "../../database/failures.ts";
 import {
   type Database,
   type DatabaseLocation,
+  type DatabaseReport,
   type DatabaseSchema,
   type DatabaseWaitOptions,
-  type ExaminedFile,
   examineFile,
   openDatabase,
 } from "../../database/index.ts";
@@ -152,7 +152,7 @@ export const storeIdentity = async (
 };
 
 /** A store in a file that was examined. */
-type ExaminedStore = Omit<ExaminedFile, "rows"> & { readonly path: string; readonly calls: number | undefined };
+type ExaminedStore = Omit<DatabaseReport, "rows"> & { readonly path: string; readonly calls: number | undefined };
 
 /** Examines a store without changing it; undefined if there is none. A database is only asked whether it answers. @throws as `openDatabase` */
 export const examineStore = async (

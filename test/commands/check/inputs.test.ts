@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { ruleNames, subjectOf } from "../../../src/check/index.ts";
+import { getRuleSubject, ruleNames } from "../../../src/check/index.ts";
 import { hasZstd, newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
 
@@ -103,7 +103,7 @@ const toldOf = async (args: readonly string[], env: Readonly<Record<string, stri
 
 describe("rollcall check of several inputs", () => {
   it("covers every rule about whole inputs in this test", () => {
-    const wholes = ruleNames.filter((name) => subjectOf(name) === "input");
+    const wholes = ruleNames.filter((name) => getRuleSubject(name) === "input");
     const named = [...situations.map(([rule]) => rule), ...elsewhere];
     expect(
       wholes.filter((name) => !named.includes(name)),

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { nameOf, readWords, wholeTree } from "../../../src/cli/index.ts";
+import { lastWord, loadTree, parseArgv } from "../../../src/cli/index.ts";
 import { exitCodes } from "../../../src/failure.ts";
 import { program } from "../../../src/run.ts";
 import { commandPaths } from "../../project/docs/commands.ts";
@@ -81,10 +81,10 @@ describe("rollcall commands", () => {
 
 describe("the command tree", () => {
   it("has only the command of the command line, or all commands if that is unclear", async () => {
-    const all = (await wholeTree(program)).verbs.map(nameOf);
+    const all = (await loadTree(program)).verbs.map(lastWord);
     const loaded = async (words: readonly string[]) => {
-      const { command, above } = await readWords(program, words);
-      return (above[0] ?? command).verbs.map(nameOf);
+      const { command, above } = await parseArgv(program, words);
+      return (above[0] ?? command).verbs.map(lastWord);
     };
     expect(await loaded(["models"])).toEqual(["models"]);
     expect(await loaded(["--profile", "log", "check", "log"])).toEqual(["check"]);

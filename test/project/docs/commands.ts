@@ -1,13 +1,13 @@
 /** The reference of all commands, which is made from the help that they print. */
 import { type HelpSection, parseHelp } from "../../../build/help.js";
-import { commandsIn, wholeTree } from "../../../src/cli/index.ts";
+import { listCommands, loadTree } from "../../../src/cli/index.ts";
 import { program } from "../../../src/run.ts";
 import { runRollcall } from "../../support/run.ts";
 
 /** Words that lead to a command, from the program's name on. */
 export type CommandPath = readonly string[];
 
-const commands = commandsIn(await wholeTree(program));
+const commands = listCommands(await loadTree(program));
 
 /** Every command, a noun before its verbs. */
 export const commandPaths = (): readonly CommandPath[] =>

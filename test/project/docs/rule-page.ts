@@ -2,17 +2,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { type Inputs, type RuleName, ruleNames, rules } from "../../../src/check/index.ts";
+import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../src/check/index.ts";
 import { selectProblems } from "../../../src/commands/inputs/problems.ts";
 import { isFailure, type Problem } from "../../../src/failure.ts";
-import { type Reading, readTrajectories, reportAgainst } from "../../../src/groups/index.ts";
-import { drawnText, openScreen, screenWords } from "../../../src/output/index.ts";
+import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/groups/index.ts";
+import { drawnText, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
 import { testHost } from "../../support/host.ts";
 
 /** A rule whose example is read. */
 export interface ReadRule {
   readonly name: RuleName;
-  readonly example: Inputs;
+  readonly example: ExampleInputs;
 }
 
 /** The rules that reading fires. */
@@ -22,12 +22,12 @@ export const readRules: readonly ReadRule[] = ruleNames.flatMap((name) => {
 });
 
 /** The problems of inputs, as they are shown. */
-export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Promise<readonly Problem[]> => {
+export const problemsIn = async ({ files, split, groupBy, against }: ExampleInputs): Promise<readonly Problem[]> => {
   const folder = mkdtempSync(join(tmpdir(), "rules-"));
   const paths = Object.entries({ ...files, ...(against === undefined ? {} : { "val.jsonl": against }) });
   for (const [name, content] of paths) if (content !== undefined) writeFileSync(join(folder, name), content);
-  const read = async (names: readonly string[]): Promise<Reading> =>
-    await readTrajectories({
+  const read = async (names: readonly string[]): Promise<Dataset> =>
+    await readDataset({
       host: testHost(),
       files: names.map((name) => join(folder, name)),
       split,
@@ -51,7 +51,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
     const reading = await read(Object.keys(files));
     if (against !== undefined) {
       const other = await read(["val.jsonl"]);
-      await reportAgainst(reading, other);
+      await reportSplitLeaks(reading, other);
       await other.close();
     }
     const problems = reading.problems.sorted(reading.sources.map(({ name }) => name));
@@ -68,4 +68,4 @@ export const problemsIn = async ({ files, split, groupBy, against }: Inputs): Pr
 
 /** What a person is told of a problem on a terminal. */
 export const told = async (problem: Problem, columns = 80): Promise<string> =>
-  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), options: screenWords({}) }), problem);
+  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), options: parseScreenOptions({}) }), problem);
