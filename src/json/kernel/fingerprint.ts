@@ -1,14 +1,14 @@
-/** The fingerprint of bytes: the same for the same bytes, and hardly ever for others; 32 bits, never 0. */
+/** Fingerprints: 32-bit hashes of bytes, never 0. */
 
 const factor: u32 = 0x9e3779b1;
 
-function mixed(lanes: v128, words: v128): v128 {
+function mix(lanes: v128, words: v128): v128 {
   const product = i32x4.mul(v128.xor(lanes, words), i32x4.splat(i32(factor)));
   return v128.xor(product, i32x4.shr_u(product, 15));
 }
 
-/** The last bytes of sixteen at most, and nothing behind them. */
-const rest: usize = memory.data(64);
+/** The last bytes, padded with zeros. */
+const tail: usize = memory.data(64);
 
 export function fingerprint(start: usize, end: usize): u32 {
   let a = i32x4.splat(1);
@@ -17,27 +17,27 @@ export function fingerprint(start: usize, end: usize): u32 {
   let d = i32x4.splat(4);
   let at = start;
   for (const last = end - 64; at <= last && end - start >= 64; at += 64) {
-    a = mixed(a, v128.load(at));
-    b = mixed(b, v128.load(at, 16));
-    c = mixed(c, v128.load(at, 32));
-    d = mixed(d, v128.load(at, 48));
+    a = mix(a, v128.load(at));
+    b = mix(b, v128.load(at, 16));
+    c = mix(c, v128.load(at, 32));
+    d = mix(d, v128.load(at, 48));
   }
-  memory.fill(rest, 0, 64);
-  memory.copy(rest, at, end - at);
-  a = mixed(a, v128.load(rest));
-  b = mixed(b, v128.load(rest, 16));
-  c = mixed(c, v128.load(rest, 32));
-  d = mixed(d, v128.load(rest, 48));
-  const all = mixed(mixed(mixed(a, b), c), d);
+  memory.fill(tail, 0, 64);
+  memory.copy(tail, at, end - at);
+  a = mix(a, v128.load(tail));
+  b = mix(b, v128.load(tail, 16));
+  c = mix(c, v128.load(tail, 32));
+  d = mix(d, v128.load(tail, 48));
+  const all = mix(mix(mix(a, b), c), d);
   let hash = u32(end - start);
-  hash = folded(hash, i32x4.extract_lane(all, 0));
-  hash = folded(hash, i32x4.extract_lane(all, 1));
-  hash = folded(hash, i32x4.extract_lane(all, 2));
-  hash = folded(hash, i32x4.extract_lane(all, 3));
+  hash = fold(hash, i32x4.extract_lane(all, 0));
+  hash = fold(hash, i32x4.extract_lane(all, 1));
+  hash = fold(hash, i32x4.extract_lane(all, 2));
+  hash = fold(hash, i32x4.extract_lane(all, 3));
   return hash === 0 ? 1 : hash;
 }
 
-function folded(hash: u32, word: i32): u32 {
+function fold(hash: u32, word: i32): u32 {
   const product = (hash ^ u32(word)) * factor;
   return product ^ (product >> 15);
 }

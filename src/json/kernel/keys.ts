@@ -1,107 +1,107 @@
-/** Ids of keys: from 1 on for those that the program's user names; above `maxNamed` for others, as texts have them. */
-import { byteAt, quote, same } from "./bytes";
+/** Ids of keys: from 1 for the registered keys, above `maxRegistered` for other keys that occurred. */
+import { byteAt, isEqual, quote } from "./bytes";
 
-export const maxNamed: u32 = 256;
+export const maxRegistered: u32 = 256;
 const maxKeys: u32 = 2048;
 const maxLearnedBytes: usize = 64;
 
-/** The bytes of named and of learned keys, each with the quote after it. */
-const namedRoom: usize = memory.data(1 << 14);
-const namedRoomBytes: usize = 1 << 14;
-const learnedRoom: usize = memory.data(1 << 15);
-const learnedRoomBytes: usize = 1 << 15;
-let namedBytes: usize = 0;
+/** The bytes of registered and of learned keys, each with a quote after it. */
+const registeredKeys: usize = memory.data(1 << 14);
+const registeredSpace: usize = 1 << 14;
+const learnedKeys: usize = memory.data(1 << 15);
+const learnedSpace: usize = 1 << 15;
+let registeredBytes: usize = 0;
 let learnedBytes: usize = 0;
-let named: u32 = 0;
-let learned: u32 = maxNamed;
-/** True if the ids have to be given anew: there was no room for a key, or a learned one was named. */
+let registered: u32 = 0;
+let learned: u32 = maxRegistered;
+/** True if ids must be assigned again: there was no space for a key, or a learned key was registered. */
 export let isStale: bool = false;
 
-/** A hash table of ids; 0 for none. A quarter of its slots may be taken. */
+/** A hash table of ids; 0 is a free slot. At most a quarter is used. */
 const slots: usize = memory.data(4 << 13, 8);
 const slotBits: u32 = 13;
 
-/** Of each id, eight bytes: the address of the key, its length, and how its values are read. */
+/** Eight bytes for each id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** The values of the key are one node each, whatever is inside of them. */
+/** Use: each value of the key is one node, without its content. */
 export const isLeaf: u32 = 1;
-/** The texts of the key are a part of the shape of their objects, if they have an id themselves. */
+/** Use: the texts of the key are part of the shape of their objects, if they have an id. */
 export const isChoice: u32 = 2;
 
-/** The address that the next key is to be written to. */
+/** Returns the address to write the next key to. */
 export function keyRoom(): usize {
-  return namedRoom + namedBytes;
+  return registeredKeys + registeredBytes;
 }
 
-/** Gives the key that was written there an id; 0 if there is no room. */
+/** Returns an id for the key that was written to `keyRoom`; 0 if there is no space. */
 export function addKey(length: u32): u32 {
-  if (named === maxNamed || namedBytes + usize(length) >= namedRoomBytes) return 0;
-  const at = namedRoom + namedBytes;
-  // Shapes have it by the id that it was given as a learned one.
+  if (registered === maxRegistered || registeredBytes + usize(length) >= registeredSpace) return 0;
+  const at = registeredKeys + registeredBytes;
+  // Shapes contain the id that it has as a learned key.
   if (idOf(at, usize(length)) !== 0) isStale = true;
-  namedBytes += usize(length) + 1;
-  put(++named, at, usize(length));
-  return named;
+  registeredBytes += usize(length) + 1;
+  addId(++registered, at, usize(length));
+  return registered;
 }
 
 export function setKeyUse(id: u32, use: u32): void {
-  store<u16>(keyOf(id), load<u16>(keyOf(id), 6) | use, 6);
+  store<u16>(recordOf(id), load<u16>(recordOf(id), 6) | use, 6);
 }
 
 export function usesOf(id: u32): u32 {
-  return load<u16>(keyOf(id), 6);
+  return load<u16>(recordOf(id), 6);
 }
 
 export function addressOf(id: u32): usize {
-  return usize(load<u32>(keyOf(id)));
+  return usize(load<u32>(recordOf(id)));
 }
 
 export function lengthOf(id: u32): usize {
-  return usize(load<u16>(keyOf(id), 4));
+  return usize(load<u16>(recordOf(id), 4));
 }
 
-/** The id of a key; 0 for none. */
+/** Returns the id of a key; 0 if it has none. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
 
-/** The same; one without an id is given one. 0 if there is no room. */
+/** Returns the id of a key, a new one if it has none; 0 if there is no space. */
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;
-  if (learned === maxKeys - 1 || learnedBytes + length >= learnedRoomBytes) {
+  if (learned === maxKeys - 1 || learnedBytes + length >= learnedSpace) {
     isStale = true;
     return 0;
   }
-  const own = learnedRoom + learnedBytes;
+  const own = learnedKeys + learnedBytes;
   memory.copy(own, at, length);
   learnedBytes += length + 1;
-  put(++learned, own, length);
+  addId(++learned, own, length);
   return learned;
 }
 
-/** Forgets the keys that were learned. */
+/** Forgets the learned keys. */
 export function forgetKeys(): void {
   isStale = false;
-  learned = maxNamed;
+  learned = maxRegistered;
   learnedBytes = 0;
   memory.fill(slots, 0, 4 << slotBits);
-  for (let id: u32 = 1; id <= named; id++) store<u32>(slotOf(addressOf(id), lengthOf(id)), id);
+  for (let id: u32 = 1; id <= registered; id++) store<u32>(slotOf(addressOf(id), lengthOf(id)), id);
 }
 
-function put(id: u32, at: usize, length: usize): void {
+function addId(id: u32, at: usize, length: usize): void {
   store<u8>(at + length, u8(quote));
-  store<u32>(keyOf(id), u32(at));
-  store<u16>(keyOf(id), u16(length), 4);
+  store<u32>(recordOf(id), u32(at));
+  store<u16>(recordOf(id), u16(length), 4);
   store<u32>(slotOf(at, length), id);
 }
 
-function keyOf(id: u32): usize {
+function recordOf(id: u32): usize {
   return keys + (usize(id) << 3);
 }
 
-/** The slot of a key: that with its id, or the one that it may have. */
+/** Returns the slot with the id of a key, or the free slot for it. */
 function slotOf(at: usize, length: usize): usize {
   let head: u32 = length === 0 ? 0 : byteAt(at) | (byteAt(at + length - 1) << 8);
   if (length >= 4) head = load<u32>(at) ^ (load<u32>(at + length - 4) * 0x85ebca6b);
@@ -109,7 +109,7 @@ function slotOf(at: usize, length: usize): usize {
   while (true) {
     const own = slots + (usize(slot) << 2);
     const id = load<u32>(own);
-    if (id === 0 || (lengthOf(id) === length && same(addressOf(id), at, length))) return own;
+    if (id === 0 || (lengthOf(id) === length && isEqual(addressOf(id), at, length))) return own;
     slot = (slot + 1) & ((1 << slotBits) - 1);
   }
 }

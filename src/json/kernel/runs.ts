@@ -1,11 +1,11 @@
-/** Finds long runs of the characters that names, ids and keys are made of: letters, digits, `_`, `-` and `.`. */
+/** Finds long runs of letters, digits, `_`, `-` and `.`, which secrets consist of. */
 import { byteAt } from "./bytes";
 
-/** Bits by the halves of a byte: it is such a character if both have one in common. */
+/** Bits by the low and the high half of a byte. The byte belongs to a run if its halves have a common bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** Bytes that are looked at together, and the shortest run that is found in them. */
+/** Bytes that are examined together, and the shortest run that is found in them. */
 const windowBytes: usize = 64;
 const minLength: usize = 16;
 
@@ -13,12 +13,12 @@ function isRunByte(byte: u32): bool {
   return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
 }
 
-/** Bits of sixteen bytes that are above the comma: blanks and quotes, which most text has, are not. */
+/** A bit for each of sixteen bytes above the comma. Most text has blanks and quotes, which are below. */
 function wordBits(at: usize): u64 {
   return u64(~i8x16.bitmask(i8x16.lt_u(v128.load(at), i8x16.splat(0x2d))) & 0xffff);
 }
 
-/** Bits of sixteen bytes that are in runs. */
+/** A bit for each of sixteen bytes that belongs to a run. */
 function runBits(at: usize): u64 {
   const bytes = v128.load(at);
   const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
@@ -26,7 +26,7 @@ function runBits(at: usize): u64 {
   return u64(~i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0))) & 0xffff);
 }
 
-/** Bits of those that begin sixteen set ones. */
+/** A bit for each start of sixteen set bits. */
 function longRuns(bits: u64): u64 {
   let runs = bits & (bits >> 1);
   runs &= runs >> 2;
@@ -34,7 +34,7 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** Where the first run of at least so many bytes begins, 16 or more; the end if there is none. */
+/** Returns the start of the first run of at least `length` bytes (16 or more); the end if there is none. */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {
@@ -50,12 +50,12 @@ export function findRun(from: usize, end: usize, length: usize): usize {
       continue;
     }
     let start = at + usize(ctz(runs));
-    let behind = start + minLength;
+    let stop = start + minLength;
     while (start > from && isRunByte(byteAt(start - 1))) start--;
-    while (behind < end && isRunByte(byteAt(behind))) behind++;
-    if (behind > end) return end;
-    if (behind - start >= length) return start;
-    at = behind;
+    while (stop < end && isRunByte(byteAt(stop))) stop++;
+    if (stop > end) return end;
+    if (stop - start >= length) return start;
+    at = stop;
   }
   return end;
 }

@@ -1,12 +1,12 @@
 /**
- * Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of the objects in them. Objects of one
- * shape have the same nodes, but for what is inside of arrays. A shape is made member by member.
+ * Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of nested objects. Objects of one
+ * shape have the same nodes, except in arrays. A shape is extended member by member.
  */
 
-import { same } from "./bytes";
+import { isEqual } from "./bytes";
 import { addressOf, forgetKeys, isStale, lengthOf } from "./keys";
 
-/** Kinds of values in shapes. A text that has an id itself is `textShape` and its id. */
+/** Kinds of values in shapes. A text with an id is `textShape` plus its id. */
 export const noShape: u32 = 0;
 export const nullShape: u32 = 1;
 export const booleanShape: u32 = 2;
@@ -15,23 +15,23 @@ export const stringShape: u32 = 4;
 export const arrayShape: u32 = 5;
 export const leafShape: u32 = 6;
 export const textShape: u32 = 256;
-/** The shape of an object without members; those of the others follow. */
+/** The shape of an object without members; other shapes follow. */
 export const emptyShape: u32 = 1024;
 
 const maxShapes: u32 = 8192;
 let count: u32 = 1;
 
-/** Counts how often shapes were forgotten: the numbers mean others then. */
+/** Incremented when shapes are forgotten, because the numbers then mean other shapes. */
 export let generation: u32 = 0;
 
-/** Of each shape, 8 bytes: the member that followed it last, as the id of its key and its value's shape, and the shape they make. */
+/** Eight bytes for each shape: the last member that followed (the id of its key, and its value's shape), and the extended shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
-/** A hash table of members, 16 bytes each: a shape, the key and value that follow, and the shape that they make. */
+/** A hash table of members, 16 bytes each: a shape, the key and value that follow, and the extended shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets the shapes and learned keys if there was no room for more, since others may come more often, or if ids have changed. */
+/** Forgets the shapes and learned keys if they were full, because others may be more frequent, or if ids have changed. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -45,19 +45,19 @@ export function forgetShapes(): void {
 
 let isFull: bool = false;
 
-/** The shape of an object of a shape after another member. */
+/** Returns the shape of an object after one more member. */
 export function nextShape(shape: u32, key: u32, value: u32): u32 {
   const own = shapes + (usize(shape - emptyShape) << 3);
   const member = key | (value << 16);
   if (load<u32>(own) === member) return load<u32>(own, 4);
-  const next = value === noShape ? noShape : found(shape, member);
+  const next = value === noShape ? noShape : extend(shape, member);
   if (next === noShape) return noShape;
   store<u32>(own, member);
   store<u32>(own, next, 4);
   return next;
 }
 
-function found(shape: u32, member: u32): u32 {
+function extend(shape: u32, member: u32): u32 {
   let slot: u32 = ((shape * 0x85ebca6b) ^ (member * 0x9e3779b1)) >> (32 - slotBits);
   while (true) {
     const own = slots + (usize(slot) << 4);
@@ -77,22 +77,22 @@ function found(shape: u32, member: u32): u32 {
   }
 }
 
-/** The id of the key that followed objects of a shape before, if it is here too; 0 if not. */
+/** Returns the id of the key that last followed a shape, if it is here too; 0 if not. */
 export function expectedKey(shape: u32, at: usize): u32 {
   return expected(load<u16>(shapes + (usize(shape - emptyShape) << 3)), at);
 }
 
-/** By what was before an object, the id of its first key. */
+/** The id of an object's first key, by the shape before the object. */
 const starts: usize = memory.data(2 * 4096, 8);
 const startMask: u32 = 4095;
 let start: usize = starts;
 
-/** Begins an object in an object of a shape, or after an element of a shape. */
+/** Begins an object within an object of a shape, or after an element of a shape. */
 export function beginShape(before: u32): void {
   start = starts + (usize(before & startMask) << 1);
 }
 
-/** The id of the first key that the object that began is expected to have, if it is here; 0 if not. */
+/** Returns the id of the expected first key, if it is here; 0 if not. */
 export function expectedStart(at: usize): u32 {
   return expected(load<u16>(start), at);
 }
@@ -103,10 +103,10 @@ export function setStart(id: u32): void {
 
 function expected(id: u32, at: usize): u32 {
   if (id === 0) return 0;
-  // The quote after it is compared too.
+  // Including the quote after it.
   const length = u32(lengthOf(id)) + 1;
   const key = addressOf(id);
-  if (length > 16) return same(key, at, usize(length)) ? id : 0;
+  if (length > 16) return isEqual(key, at, usize(length)) ? id : 0;
   const differs = ~i8x16.bitmask(i8x16.eq(v128.load(key), v128.load(at)));
   return (differs & ((1 << length) - 1)) === 0 ? id : 0;
 }

@@ -1,7 +1,7 @@
-/** Strings: where they end, and how many characters they have. */
+/** The ends of strings, and their lengths in UTF-16 units. */
 import { backslash, byteAt, quote } from "./bytes";
 
-/** Which of sixteen bytes end the plain part of a string: a quote, a backslash, a control character. */
+/** A bit for each of sixteen bytes that is a quote, a backslash or a control character. */
 function stopsIn(bytes: v128): i32 {
   return i8x16.bitmask(
     v128.or(
@@ -11,14 +11,14 @@ function stopsIn(bytes: v128): i32 {
   );
 }
 
-/** Characters of the string whose end was looked for last: units of UTF-16. */
+/** UTF-16 units of the last string. */
 export let characters: u32 = 0;
 
-/** Place of the quote that closes the string whose text begins here; 0 if it is none. `characters` says how long the text is. */
+/** Returns the closing quote of a string whose text begins at `start`, and sets `characters`; 0 if it is not a string. */
 export function endOfString(start: usize): usize {
   let at = start;
-  // What bytes are more than characters.
-  let more: usize = 0;
+  // The count of bytes above the count of characters.
+  let surplus: usize = 0;
   while (true) {
     const bytes = v128.load(at);
     let stops = u32(stopsIn(bytes));
@@ -34,30 +34,30 @@ export function endOfString(start: usize): usize {
       }
       const length = byte === backslash ? escapeLength(at + stop) : 0;
       if (length === 0) return 0;
-      more += length - 1;
+      surplus += length - 1;
       if (stop + length >= 16) {
         step = stop + length;
         break;
       }
-      // What is escaped stops nothing.
+      // An escaped character ends nothing.
       stops &= u32(-1) << u32(stop + length);
     }
-    if (i8x16.bitmask(bytes) !== 0) more += continuedIn(bytes, step < 16 ? (1 << u32(step)) - 1 : 0xffff);
+    if (i8x16.bitmask(bytes) !== 0) surplus += surplusIn(bytes, step < 16 ? (1 << u32(step)) - 1 : 0xffff);
     at += step;
     if (isEnd) break;
   }
-  characters = u32(at - start - more);
+  characters = u32(at - start - surplus);
   return at;
 }
 
-/** Bytes that go on with a character, less one for each that takes two units. */
-function continuedIn(bytes: v128, mask: u32): usize {
+/** Continuation bytes, less one for each character of two units. */
+function surplusIn(bytes: v128, mask: u32): usize {
   const continued = i8x16.bitmask(i8x16.lt_s(bytes, i8x16.splat(-64))) & mask;
   const wide = i8x16.bitmask(i8x16.ge_u(bytes, i8x16.splat(-16))) & mask;
   return usize(popcnt(continued) - popcnt(wide));
 }
 
-/** Bytes of the escape here; 0 if it is none. */
+/** Returns the length of an escape in bytes; 0 if it is invalid. */
 function escapeLength(at: usize): usize {
   const byte = byteAt(at + 1);
   if (isSimpleEscape(byte)) return 2;
@@ -66,7 +66,7 @@ function escapeLength(at: usize): usize {
   return 6;
 }
 
-/** True if a byte behind a backslash stands for one character: a quote, a backslash, a slash, b, f, n, r, t. */
+/** True for the bytes of escapes without digits: a quote, a backslash, a slash, b, f, n, r, t. */
 export function isSimpleEscape(byte: u32): bool {
   if (byte === 0x6e || byte === quote || byte === backslash) return true;
   return byte === 0x62 || byte === 0x66 || byte === 0x72 || byte === 0x74 || byte === 0x2f;
