@@ -2,136 +2,129 @@
 import { Failure, type FailureDetails } from "../failure.ts";
 import { formatRoundedSize } from "../sentences.ts";
 
-export const inputMissing = (): Failure => {
-  const message = "there is nothing to read: no file is named, and standard input is a terminal";
-  return new Failure("usage", "input-missing", message, {
-    hint: "name a file with a group or a trajectory on each line, or - for standard input",
+export const inputMissing = (): Failure =>
+  new Failure("usage", "input-missing", "no input: stdin is a terminal, and no file is named", {
+    hint: "name a file, or pipe one to stdin",
   });
-};
 
 export const duplicateStdin = (): Failure =>
-  new Failure("usage", "duplicate-stdin", "standard input is named twice, and can be read once", {
-    hint: "name - once",
-  });
+  new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", { hint: "name - once" });
 
 export const inputChanged = (file: string, about: FailureDetails = {}): Failure =>
   new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, {
-    hint: "run the same command again once nothing writes to it any more",
+    hint: "rerun the command when no program writes to the file any more",
     subject: file,
     retryable: true,
     ...about,
   });
 
-/** What could be opened can't be read. */
+/** The failure for an input that was opened and cannot be read. */
 export const inputUnreadable = (file: string, code: string, about: FailureDetails): Failure =>
-  new Failure("invalid_input", "input-unreadable", `${file} can't be read to its end (${code})`, {
-    hint: "the same command again goes on once it can be read; or copy it to another disk",
+  new Failure("invalid_input", "input-unreadable", `read error in ${file} (${code})`, {
+    hint: "copy the file to another disk and rerun the command",
     retryable: true,
     ...about,
   });
 
-/** Standard input, or what was unpacked, can't be kept in a folder. */
+/** The failure to store standard input, or decompressed or downloaded data, in a folder. */
 export const spoolFailed = (folder: string, code: string, about: FailureDetails = {}): Failure =>
-  new Failure("storage", "spool-failed", `the input can't be kept in ${folder} while it is checked (${code})`, {
-    hint: "TMPDIR names another folder; an uncompressed file of rollcall's own shape, on a disk of this machine, needs none",
+  new Failure("storage", "spool-failed", `cannot write temporary data to ${folder} (${code})`, {
+    hint: "set TMPDIR to a folder with more space, or read an uncompressed local file in rollcall's format",
     ...about,
   });
 
-/** Why an input's address can't be read. */
 type UrlFault = "malformed" | "user" | "http" | "s3" | "gs" | "dataset" | "endpoint";
 
 export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
-  const bucket = `${name} is a bucket's address, which rollcall does not read`;
-  const [message, hint] = {
-    malformed: [`${name} is no address that a file can stand at`, "https://host/path or hf://datasets/owner/name/path"],
+  const bucket = `cannot read ${name}: rollcall does not read buckets`;
+  const [message = name, hint] = {
+    malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
-      `the address of ${name} holds a user or a password`,
-      "take it out: others can see a command line; what curl gets with a netrc file can be piped into standard input",
+      `the URL of ${name} contains a user or password, which other users of this machine can see`,
+      "remove it, and let curl read it from a netrc file: curl --netrc … | rollcall … -",
     ],
     http: [
-      `${name} is plain http: whoever is in between could change it`,
-      "use https://, or --insecure-http where that is meant",
+      `${name} is plain http, so others on the network could change the file`,
+      "use https://, or pass --insecure-http to read it anyway",
     ],
-    s3: [bucket, `pipe it from the bucket's own client: ${pipeCommand("aws s3 cp", name, " -")}`],
-    gs: [bucket, `pipe it from the bucket's own client: ${pipeCommand("gcloud storage cat", name)}`],
+    s3: [bucket, `pipe the file from the bucket's client: ${pipeCommand("aws s3 cp", name, " -")}`],
+    gs: [bucket, `pipe the file from the bucket's client: ${pipeCommand("gcloud storage cat", name)}`],
     dataset: [
-      `${name} names no file of a dataset`,
-      "hf://datasets/owner/name/path, or owner/name@revision; one that ends in / is a folder",
+      `${name} does not name a file of a dataset`,
+      "use hf://datasets/owner/name/path or owner/name@revision (a path that ends in / is a folder)",
     ],
     endpoint: [
-      `the endpoint ${name} can't be used: it is no address, or plain http`,
-      "HF_ENDPOINT holds an https:// address; --insecure-http where http is meant",
+      `invalid HF_ENDPOINT ${name}: expected an https:// URL`,
+      "set HF_ENDPOINT to an https:// URL, or pass --insecure-http for http://",
     ],
   }[fault];
-  return new Failure("usage", "invalid-remote-url", message ?? name, { hint });
+  return new Failure("usage", "invalid-remote-url", message, { hint });
 };
 
-/** A pipe that reads a bucket's file with the bucket's own client. */
+/** Returns the pipe that reads a file with the bucket's own client. */
 const pipeCommand = (client: string, name: string, end = ""): string => {
-  const address = /^\w+:\/\/[\w./-]+$/.test(name) && !name.endsWith("/") ? name : `${name.slice(0, 5)}bucket/key`;
-  return `${client} ${address}${end} | rollcall log <model-id> --split train`;
+  const url = /^\w+:\/\/[\w./-]+$/.test(name) && !name.endsWith("/") ? name : `${name.slice(0, 5)}bucket/key`;
+  return `${client} ${url}${end} | rollcall log <model-id> --split train`;
 };
 
-/** What an input's address is of: any server, or the Hub. */
+/** The server of an input: any server, or the Hub. */
 export type RemoteStore = "web" | "hub";
 
-const formatServerMessage = ({ http }: FailureDetails): string => (http?.said === undefined ? "" : `: ${http.said}`);
+const serverMessage = ({ http }: FailureDetails): string => (http?.said === undefined ? "" : `: ${http.said}`);
 
-/** What an input's server answers with 401 or 403. @param from where the credential came from, if one was sent */
+const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
+
+/** The failure for 401 and 403. @param from the source of the credential, if one was sent */
 export const remoteRefused = (
   { name, status, store, from }: { name: string; status: number; store: RemoteStore; from: string | undefined },
   about: FailureDetails,
 ): Failure => {
-  const credential = from === undefined ? ", and no credential went along" : ` to the credential from ${from}`;
-  return new Failure(
-    "auth",
-    "remote-refused",
-    `${name} is not given out${credential} (${status})${formatServerMessage(about)}`,
-    {
-      hint:
-        store === "web"
-          ? "give a signed address; or pipe the file into standard input: curl … | rollcall … -"
-          : "HF_TOKEN is a token that may read it; a dataset that is not there is answered in the same way",
-      ...about,
-    },
-  );
-};
-
-/** @param askedMs how long the server asked to wait, if it did */
-export const remoteUnavailable = (
-  { name, status, askedMs, tries }: { name: string; status: number; askedMs: number | undefined; tries: number },
-  about: FailureDetails,
-): Failure => {
-  const message = `the server of ${name} answered ${status}${tries > 1 ? `, ${tries} times` : ""}${formatServerMessage(about)}`;
-  return new Failure("unavailable", "remote-unavailable", message, {
+  const credential = from === undefined ? "without a credential" : `with the credential from ${from}`;
+  const message = `the server refused access to ${name} ${credential} (${status})${serverMessage(about)}`;
+  return new Failure("auth", "remote-refused", message, {
     hint:
-      askedMs === undefined
-        ? "the same command again is safe; --max-wait says how long is waited"
-        : `it asks to wait ${Math.round(askedMs / 1000)} s: try again then, or give a longer --max-wait`,
+      store === "web"
+        ? `use a signed URL, or ${pipeHint}`
+        : "set HF_TOKEN to a token that can read it (a missing dataset gives the same answer)",
     ...about,
   });
 };
 
-/** An answer that is neither the file nor a reason. @param to where it redirects to, if nothing is followed there */
+/** @param askedMs the wait that the server asked for, if any */
+export const remoteUnavailable = (
+  { name, status, askedMs, tries }: { name: string; status: number; askedMs: number | undefined; tries: number },
+  about: FailureDetails,
+): Failure => {
+  const message = `the server of ${name} answered ${status}${tries > 1 ? ` ${tries} times` : ""}${serverMessage(about)}`;
+  return new Failure("unavailable", "remote-unavailable", message, {
+    hint:
+      askedMs === undefined
+        ? "try again later, or let rollcall retry longer with --max-wait"
+        : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`,
+    ...about,
+  });
+};
+
+/** The failure for a reply that is neither the file nor a reason. @param to the target of a forbidden redirect */
 export const remoteUnexpectedStatus = (
   { name, status, to }: { name: string; status: number; to: string | undefined },
   about: FailureDetails,
 ): Failure => {
   const message =
     to === undefined
-      ? `the server of ${name} answered ${status}${formatServerMessage(about)}`
-      : `${name} leads to ${to}, which is plain http`;
+      ? `the server of ${name} answered ${status}${serverMessage(about)}`
+      : `${name} redirects to ${to}, which is plain http`;
   return new Failure("refused", "remote-unexpected-status", message, {
-    hint: "look whether a browser or curl gets the file there; it can be piped into standard input too",
+    hint: `check the URL in a browser, or ${pipeHint}`,
     ...about,
   });
 };
 
-/** An input was cut off, and its server gives nothing that tells the rest from that of another file. */
+/** The failure for a download that was cut off, and that cannot be continued because the server identifies no version. */
 export const remoteTruncated = (name: string, bytes: number, cause: unknown): Failure => {
-  const message = `${name} was cut off after ${formatRoundedSize(bytes)}, and its server says neither an ETag nor a date to go on by`;
+  const message = `${name} was cut off after ${formatRoundedSize(bytes)}, and the server sent no ETag or date to continue with`;
   return new Failure("unavailable", "remote-truncated", message, {
-    hint: "the same command again reads it from its beginning; or save it first: curl -O",
+    hint: "rerun the command to read the file from the start, or save it first with curl -O",
     cause,
   });
 };
