@@ -25,15 +25,13 @@ import { JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, readRoot, startOf } from "../json/table.ts";
 import {
   bomLength,
-  closeBrace,
   hasLeadingKey,
   newline,
-  openBrace,
   openBracket,
   type Span,
   skipWhite,
   trimmedEnd,
-  Walker,
+  walkMembers,
 } from "../json/walk.ts";
 import { type Block, Checker, hasDuplicateRequestKey, keyUses } from "./checker.ts";
 import { type Path, PositionCounter } from "./rules/positions.ts";
@@ -318,20 +316,17 @@ const maxHeadBytes = 2 ** 16;
 
 const findList = async (source: Bytes, { start, end, line }: LineRange & Position): Promise<List | undefined> => {
   const look = await readRange(source, { start, length: Math.min(maxHeadBytes, end - start) });
-  const walker = new Walker(look);
-  const from = walker.at;
-  const list = (path: Path): List => ({
-    head: look.subarray(from, walker.at + 1),
+  const from = skipWhite(look, 0);
+  const list = (at: number, path: Path): List => ({
+    head: look.subarray(from, at + 1),
     path,
     start: start + from,
     line: new PositionCounter({ bytes: look, start, line }).mark(from),
     end,
   });
-  if (look[from] === openBracket) return list([]);
-  for (let more = walker.enter(openBrace); more; more = walker.next(closeBrace)) {
-    const key = walker.key();
-    if (look[walker.at] === openBracket && key === "trajectory_groups") return list([key]);
-    walker.skip();
+  if (look[from] === openBracket) return list(from, []);
+  for (const { key, value } of walkMembers(look, from)) {
+    if (key === "trajectory_groups" && look[value.start] === openBracket) return list(value.start, [key]);
   }
   return undefined;
 };

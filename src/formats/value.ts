@@ -2,7 +2,6 @@
 import { findPath, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import {
-  detachTable,
   endOf,
   expandNumbers,
   findMemberNode,
@@ -11,7 +10,6 @@ import {
   nodeAfter,
   readString,
   startOf,
-  toJsonTable,
 } from "../json/table.ts";
 import { endOfValue, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
@@ -68,9 +66,8 @@ export class Value {
     bytes: Buffer,
     { document, texts }: { readonly document?: string; readonly texts?: ReadonlyMap<string, Buffer> } = {},
   ): Value | undefined {
-    const read = readTable(bytes);
-    if (read === undefined) return undefined;
-    const table = toJsonTable(document === undefined ? read : detachTable(read), bytes);
+    const table = readTable(bytes, document !== undefined);
+    if (table === undefined) return undefined;
     const nodes = texts && new Map<number, Buffer>();
     for (const [key, text] of texts ?? []) nodes?.set(findMemberNode(table, 0, key) ?? 0, text);
     return new Value(newText({ table, document, texts: nodes }), 0);
@@ -225,7 +222,7 @@ export class Value {
     const inner = this.#inside(() => {
       const bytes = this.#in.texts?.get(this.#node) ?? Buffer.from(this.text ?? "");
       const table = readTable(bytes);
-      return table && newText({ table: toJsonTable(table, bytes), holder: this });
+      return table && newText({ table, holder: this });
     });
     return inner && new Value(inner, 0);
   }

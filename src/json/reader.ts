@@ -1,22 +1,23 @@
-/** Opens the program that reads JSON (src/json/kernel/index.ts), and hands it bytes. */
+/** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
 import { keyIds, registerKey } from "./keys.ts";
 import { program } from "./program.ts";
 import type { JsonTable } from "./table.ts";
+import { toBuffer } from "./walk.ts";
 
-/** What is wrong where JSON ends to be JSON, in the order of the program's numbers. */
+/** The kinds of faults, in the order of the kernel's numbers. */
 const faults = [
   /** The text ends before its value does. */
   "end",
   /** Another value, or anything else, after the value. */
   "more",
-  /** A name where a value should be, such as `NaN`. */
+  /** A name instead of a value, such as `NaN`. */
   "word",
   "single-quote",
   "comment",
-  /** A comma with no value after it. */
+  /** A comma without a value after it. */
   "comma",
-  /** A control character inside a string. */
+  /** A control character in a string. */
   "control",
   "escape",
   "number",
@@ -25,49 +26,36 @@ const faults = [
 
 export type Fault = (typeof faults)[number];
 
-/** A fault, and the offset of the byte it stands at. */
+/** A fault, and its byte offset. */
 export interface SyntaxFault {
   readonly at: number;
   readonly fault: Fault;
-  /** Where the string, number or word that holds the fault begins; the fault's own place where none does. */
+  /** Offset of the string, number or word that contains the fault; `at` if there is none. */
   readonly token: number;
 }
 
-/** Where the values of a text stand, in their order, and before those of objects their keys. */
-export interface Table {
-  /**
-   * Four numbers each: where it starts and ends; which node follows behind all that is inside of it, 0 for a key; and of a
-   * key its id, of a string its characters, of an array of nothing but numbers how many they are: it is one node; of an object its
-   * shape: those of one shape have the same keys, and values of the same kinds, in the same order. 0 for an object without one.
-   */
-  readonly words: Int32Array;
-  /** Where in the words the first stands; nodes are counted from there. Other texts' are around them. */
-  readonly base: number;
-  /** Numbers of all of them. */
-  readonly length: number;
-  /** The largest id that a key can have. */
-  readonly maxKeyId: number;
-}
-
-/** Numbers of a node. */
+/** Words of a node. */
 export const nodeSize = 4;
 
-/** The fault of bytes that `JSON.parse` refused. */
+/** Returns the fault of bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array): SyntaxFault =>
   findFault(bytes) ?? { at: 0, fault: "character", token: 0 };
 
-/** The first fault in bytes that should be one JSON value; undefined if `JSON.parse` would take them. */
+/** Returns the first fault in bytes that should be one JSON value; undefined if there is none. */
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
-/** The table of one value with nothing but white space around it; undefined if `JSON.parse` would not take it. */
-export const readTable = (bytes: Uint8Array): Table | undefined =>
-  withReader((reader) => (reader.read(bytes) ? reader.copyTable() : undefined));
+/**
+ * Reads one JSON value. Returns undefined for the texts that `JSON.parse` refuses.
+ * @param isKept true if the table outlives those that are read next
+ */
+export const readTable = (bytes: Uint8Array, isKept = false): JsonTable | undefined =>
+  withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes, isKept) : undefined));
 
 const withReader = <Result>(use: (reader: JsonReader) => Result): Result => {
   cachedReader ??= new JsonReader();
   const result = use(cachedReader);
-  // What was taken for one large text is given back.
+  // Memory of WebAssembly never shrinks.
   if (cachedReader.size > maxCachedBytes) cachedReader = undefined;
   return result;
 };
@@ -75,20 +63,17 @@ const withReader = <Result>(use: (reader: JsonReader) => Result): Result => {
 let cachedReader: JsonReader | undefined;
 const maxCachedBytes = 2 ** 26;
 
-/** Numbers that are made room for at once: for a table a text, Node takes longer than for what stands in it. */
+/** Small tables share an array of this many words, because Node takes longer to create an array than to fill it. */
 const sharedLength = 2 ** 16;
-
-/** The table that the next text is written into, and how much of it is taken. */
 let sharedWords = new Int32Array(sharedLength);
 let sharedUsed = 0;
 
-/** The program at work. */
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  /** Where a text is written to. */
+  /** Returns the address to write a text to. */
   input(): number;
-  /** Where what it tells of a text stands (`told`). */
-  told(): number;
+  /** Returns the address of `resultFields`. */
+  results(): number;
   read(length: number, isSkipping: boolean): number;
   readBlock(length: number): number;
   beginElements(): void;
@@ -96,25 +81,26 @@ interface KernelExports {
   fingerprint(start: number, end: number): number;
   findRun(from: number, end: number, length: number): number;
   setKeyUse(id: number, use: number): void;
-  keyRoom(): number;
+  /** Returns the address to write the next key to. */
+  keyAddress(): number;
   addKey(length: number): number;
 }
 
-/** What reading gives, and the words that it tells of a text (src/json/kernel/index.ts). */
+/** The results of reading, and the words that describe the text (src/json/kernel/index.ts). */
 const [isJson, isOutOfMemory, isIncomplete] = [1, 2, 3];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5, generation: 6 };
 
-/** What was read of a list. */
+/** A piece of a list that was read. */
 interface ListResult {
-  /** Bytes that were read: the next piece begins with what follows them. */
+  /** Bytes that were read. The next piece begins after them. */
   readonly length: number;
-  /** True if they are all up to the closing bracket. */
+  /** True if the closing bracket is next. */
   readonly isEnd: boolean;
   /** Why the list cannot be read further. */
   readonly fault: SyntaxFault | undefined;
 }
 
-/** Node has it, and its types don't. */
+/** Missing in the types of Node. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: KernelExports };
@@ -125,46 +111,46 @@ let compiled: object | undefined;
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
 
-/** Bytes behind a text that may be looked at, in vain. */
+/** Bytes after a text that the kernel may read, without effect. */
 const readAheadBytes = 128;
 
-/** How values of keys are read in tables of lines and elements. */
+/** How the values of keys are read in tables of lines and elements. */
 export interface KeyUses {
-  /** Keys whose values are one node each, whatever is inside of them. */
+  /** Keys whose values are one node each, without their content. */
   readonly leafKeys?: readonly string[];
-  /** Keys whose texts are a part of the shape of their objects, and those texts; with another text an object has no shape. */
+  /** Keys whose texts are part of the shape of their objects, with those texts. With another text, an object has no shape. */
   readonly choices?: Readonly<Record<string, Iterable<string>>>;
 }
 
-/** The same for the program. */
+/** The kernel's numbers for these uses. */
 const keyUses = { leaf: 1, choice: 2 };
 
-/** Reads texts, one after the other. */
+/** Reads one text after another. */
 export class JsonReader {
   readonly #exports: KernelExports;
   readonly #input: number;
   readonly #resultStart: number;
   #bytes: Buffer;
   #words: Int32Array;
-  /** Keys that the program knows. */
+  /** The number of keys that the kernel has. */
   #keys = 0;
-  /** Bytes of the text that was read last. */
+  /** Bytes of the last text. */
   #length = 0;
-  /** Stands for the shapes as long as their numbers mean the same. */
+  /** Replaced when the numbers of shapes get other meanings. */
   #shapes = {};
   #generation = 0;
 
-  /** @throws Failure where a limit on memory keeps it from starting */
+  /** @throws Failure `memory-unavailable` */
   constructor({ leafKeys = [], choices = {} }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
-      // V8 reserves some gigabytes of addresses for its memory.
+      // V8 reserves gigabytes of addresses for the memory.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
     } catch (thrown) {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
-    this.#resultStart = this.#exports.told() / wordBytes;
+    this.#resultStart = this.#exports.results() / wordBytes;
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#words = new Int32Array(this.#exports.memory.buffer);
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), keyUses.leaf);
@@ -174,49 +160,49 @@ export class JsonReader {
     }
   }
 
-  /** Bytes of the memory that it has. */
+  /** Bytes of its memory. */
   get size(): number {
     return this.#bytes.length;
   }
 
-  /** Reads a text; false if it is not JSON. */
+  /** Reads a text. Returns false if it is not JSON. */
   read(bytes: Uint8Array): boolean {
     this.#load(bytes);
     return this.#checkResult(this.#exports.read(bytes.length, false)) === isJson;
   }
 
-  /** The same, with a table in which the values of leaf keys are leaves. */
+  /** Reads a text without the content of leaf keys. Returns false if it is not JSON. */
   readDocument(bytes: Uint8Array): boolean {
     this.#load(bytes);
     return this.#checkResult(this.#exports.read(bytes.length, true)) === isJson;
   }
 
-  /** Reads the lines of a block: in its table the root of each line that is not blank follows that of the one before. */
+  /** Reads the lines of a block. In its table, the roots of the lines follow each other; blank lines have none. */
   readLines(bytes: Uint8Array): void {
     this.#load(bytes);
     this.#checkResult(this.#exports.readBlock(bytes.length));
   }
 
-  /** Begins to read the elements of a list, which come in pieces. */
+  /** Begins a list, which is read in pieces. */
   beginElements(): void {
     this.#exports.beginElements();
   }
 
   /**
-   * Reads the elements of a list that end in a piece, from after its bracket on. Their roots are one after the other.
-   * @param isTolerant true if an element that is not JSON is in the table as such a line is, instead of ending the list
+   * Reads the elements that end in a piece of a list, from after its bracket. Their roots follow each other.
+   * @param isTolerant true if an element that is not JSON gets nodes like such a line, instead of ending the list
    */
   readElements(
     bytes: Uint8Array,
     { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean },
   ): ListResult {
     this.#load(bytes);
-    const found = this.#checkResult(this.#exports.readList(bytes.length, isLast, isTolerant));
-    const fault = found === isJson || found === isIncomplete ? undefined : this.fault();
-    return { length: this.#resultOf(resultFields.rest), isEnd: found === isJson, fault };
+    const result = this.#checkResult(this.#exports.readList(bytes.length, isLast, isTolerant));
+    const fault = result === isJson || result === isIncomplete ? undefined : this.fault();
+    return { length: this.#result("rest"), isEnd: result === isJson, fault };
   }
 
-  /** Room for a text of so many bytes, which can then be read where it is. What stands there already is kept. */
+  /** Returns memory for a text, which is then read in place. Keeps its current content. */
   reserve(length: number): Buffer {
     if (this.#bytes.length === 0) this.#refreshViews();
     const more = this.#input + length + readAheadBytes - this.#bytes.length;
@@ -227,87 +213,79 @@ export class JsonReader {
     return this.#bytes.subarray(this.#input, this.#input + length);
   }
 
-  /** The text that was read last, and its table where it stands; valid until something else is read, or asks for room. */
+  /** Returns the last text and its table, which are valid until the next read or reservation. */
   viewTable(): JsonTable {
-    const table = this.#resultOf(resultFields.table) / wordBytes;
-    const words = this.#words.subarray(table, table + this.#resultOf(resultFields.length) / wordBytes);
+    const table = this.#result("table") / wordBytes;
+    const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
     return { bytes, words, base: 0, maxKeyId: this.#keys, shapes: this.#shapes };
   }
 
-  /**
-   * Where the first run of at least so many letters, digits, `_`, `-` and `.` begins in bytes of the text that was read last, 16 or
-   * more; the end if there is none.
-   */
+  /** Finds the first run of `length` (16 or more) letters, digits, `_`, `-` and `.` in the last text. Default: the end. */
   findRun(from: number, end: number, length: number): number {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
 
-  /** A hash of bytes of the text that was read last: 32 bits, never 0. */
+  /** Returns a 32-bit hash of bytes of the last text; never 0. */
   fingerprintOf(start: number, end: number): number {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
-  /** The table of the text that was read last. */
-  copyTable(): Table {
-    const table = this.#resultOf(resultFields.table) / wordBytes;
-    const own = this.#words.subarray(table, table + this.#resultOf(resultFields.length) / wordBytes);
-    if (own.length > sharedLength) return { words: own.slice(), base: 0, length: own.length, maxKeyId: this.#keys };
-    if (sharedUsed + own.length > sharedLength) {
+  /** Returns a copy of the last table. @param bytes the same text, which is not overwritten */
+  copyTable(bytes: Uint8Array, isKept: boolean): JsonTable {
+    const { words } = this.viewTable();
+    const own = { bytes: toBuffer(bytes), words: sharedWords, base: 0, maxKeyId: this.#keys, shapes: undefined };
+    if (isKept || words.length > sharedLength) return { ...own, words: words.slice() };
+    if (sharedUsed + words.length > sharedLength) {
       sharedWords = new Int32Array(sharedLength);
       sharedUsed = 0;
     }
     const base = sharedUsed;
-    sharedWords.set(own, base);
-    sharedUsed += own.length;
-    return { words: sharedWords, base, length: own.length, maxKeyId: this.#keys };
+    sharedWords.set(words, base);
+    sharedUsed += words.length;
+    return { ...own, words: sharedWords, base };
   }
 
-  /** The fault of a text that was found not to be JSON. */
+  /** Returns the fault of the last text, which is not JSON. */
   fault(): SyntaxFault {
-    return toFault(
-      this.#resultOf(resultFields.fault),
-      this.#resultOf(resultFields.faultAt),
-      this.#resultOf(resultFields.token),
-    );
+    return toFault(this.#result("fault"), this.#result("faultAt"), this.#result("token"));
   }
 
-  /** The fault of a line or an element that has no end in the table. */
-  faultAt({ words, base }: Pick<Table, "words" | "base">, root: number): SyntaxFault {
+  /** Returns the fault of a line or an element without an end in the table. */
+  faultAt({ words, base }: Pick<JsonTable, "words" | "base">, root: number): SyntaxFault {
     const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
     return toFault(number, at, token);
   }
 
-  #resultOf(fact: number): number {
-    return (this.#words[this.#resultStart + fact] ?? 0) >>> 0;
+  #result(field: keyof typeof resultFields): number {
+    return (this.#words[this.#resultStart + resultFields[field]] ?? 0) >>> 0;
   }
 
-  /** Writes a text to where the program reads it, which knows all keys then. */
+  /** Gives the kernel a text and the new keys. */
   #load(bytes: Uint8Array): void {
-    const room = this.reserve(bytes.length);
+    const memory = this.reserve(bytes.length);
     this.#length = bytes.length;
-    if (bytes.buffer !== room.buffer || bytes.byteOffset !== room.byteOffset) room.set(bytes);
+    if (bytes.buffer !== memory.buffer || bytes.byteOffset !== memory.byteOffset) memory.set(bytes);
     if (this.#keys < keyIds.size) {
       for (const key of [...keyIds.keys()].slice(this.#keys)) {
-        this.#exports.addKey(this.#bytes.write(key, this.#exports.keyRoom(), "latin1"));
+        this.#exports.addKey(this.#bytes.write(key, this.#exports.keyAddress(), "latin1"));
       }
       this.#keys = keyIds.size;
     }
   }
 
-  /** What the program found. @throws RangeError where it needs more memory than WebAssembly can have */
-  #checkResult(found: number): number {
-    if (found === isOutOfMemory) throw new RangeError("the JSON has too many values");
-    // Where memory grew, what was known of it is gone.
+  /** @throws RangeError if the table needs more memory than WebAssembly can have */
+  #checkResult(result: number): number {
+    if (result === isOutOfMemory) throw new RangeError("the JSON has too many values");
+    // Views of memory that grew are empty.
     if (this.#bytes.length === 0) this.#refreshViews();
-    if (this.#resultOf(resultFields.generation) !== this.#generation) {
-      this.#generation = this.#resultOf(resultFields.generation);
+    if (this.#result("generation") !== this.#generation) {
+      this.#generation = this.#result("generation");
       this.#shapes = {};
     }
-    return found;
+    return result;
   }
 
-  /** Looks at the memory anew where it grew. */
   #refreshViews(): void {
     const { buffer } = this.#exports.memory;
     this.#bytes = Buffer.from(buffer);
@@ -315,17 +293,13 @@ export class JsonReader {
   }
 }
 
-/** A fault by its number. */
 const toFault = (number: number, at: number, token: number): SyntaxFault => ({
   at,
   fault: faults[number - 1] ?? "character",
   token,
 });
 
-/** A limit on memory leaves no room for the program that reads JSON. */
-const memoryUnavailable = (text: string): Failure => {
-  const message = `reading JSON needs more virtual memory than this process may have: ${text}`;
-  return new Failure("internal", "memory-unavailable", message, {
+const memoryUnavailable = (reason: string): Failure =>
+  new Failure("internal", "memory-unavailable", `cannot reserve virtual memory to read JSON: ${reason}`, {
     hint: "raise the limit on virtual memory: ulimit -v unlimited",
   });
-};

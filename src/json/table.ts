@@ -1,16 +1,26 @@
-/** The table of values that the program writes of JSON: where each stands, what is inside of it, and how it is called. */
+/** The table of the values in JSON, and values in it. The kernel writes it (src/json/kernel/table.ts). */
 import { keyIds, requestKeyId } from "./keys.ts";
-import { JsonReader, nodeSize, readTable, type Table } from "./reader.ts";
-import { closeBracket, comma, isWhite, openBrace, openBracket, type Span, toBuffer } from "./walk.ts";
+import { JsonReader, nodeSize, readTable } from "./reader.ts";
+import { closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
 
-/** A table and the bytes that it is of. */
-export interface JsonTable extends Omit<Table, "length"> {
+/** A text and its table: a node for each value, and a node for each key before the node of its value. */
+export interface JsonTable {
   readonly bytes: Buffer;
-  /** Shapes in texts with the same object here are the same; without it, they mean nothing. */
+  /**
+   * Four words for each node: its start and end, the node after its content (0 for a key), and a detail. The detail is the id
+   * of a key, the UTF-16 units of a string, the count of an array that contains only numbers, which is one node, or the shape
+   * of an object. Objects of one shape have the same keys, and values of the same kinds, in the same order; 0 is no shape.
+   */
+  readonly words: Int32Array;
+  /** The word of node 0. Words of other texts can be around those of this text. */
+  readonly base: number;
+  /** The largest id that a key can have. */
+  readonly maxKeyId: number;
+  /** Shapes are comparable between tables with the same object here; without it, they mean nothing. */
   readonly shapes?: object | undefined;
 }
 
-/** A text without a table. */
+/** A text without nodes. */
 export const emptyTable: JsonTable = {
   bytes: Buffer.alloc(0),
   words: new Int32Array(),
@@ -19,58 +29,41 @@ export const emptyTable: JsonTable = {
   shapes: undefined,
 };
 
-/** A table with its bytes. */
-export const toJsonTable = ({ words, base, maxKeyId: keys }: Table, bytes: Buffer): JsonTable => ({
-  bytes,
-  words,
-  base,
-  maxKeyId: keys,
-  shapes: undefined,
-});
-
-/** The same in words of their own: for a text that is kept when those around it are gone. */
-export const detachTable = ({ words, base, length, maxKeyId: keys }: Table): Table => ({
-  words: words.slice(base, base + length),
-  base: 0,
-  length,
-  maxKeyId: keys,
-});
-
-/** The byte that a node starts at. */
+/** The offset of the first byte of a node. */
 export const startOf = ({ words, base }: JsonTable, node: number): number => words[base + node] ?? 0;
 
-/** The byte after it. */
+/** The offset after a node. */
 export const endOf = ({ words, base }: JsonTable, node: number): number => words[base + node + 1] ?? 0;
 
-/** The node behind all that is inside of a value. */
+/** The node after the content of a value. */
 export const nodeAfter = ({ words, base }: JsonTable, node: number): number => words[base + node + 2] ?? 0;
 
 /** The first byte of a node. */
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
-/** The last number of a node: the id of a key, -1 for one that has to be decoded first; of a string its characters. */
+/** The last word of a node (`JsonTable.words`): -1 for a key that must be decoded first. */
 export const detailOf = ({ words, base }: JsonTable, node: number): number => words[base + node + 3] ?? 0;
 
 const encodedKey = -1;
 
-/** The id of a key, which may be encoded; 0 for none. */
+/** The id of a key; 0 if it has none. */
 export const keyIdOf = (text: JsonTable, key: number): number => {
   const id = detailOf(text, key);
   return id === encodedKey ? (keyIds.get(readString(text, key)) ?? 0) : id;
 };
 
-/** How many numbers an array has that is one node, since it has nothing else; 0 for any other array. */
+/** Returns the count of an array that contains only numbers; 0 for other arrays. */
 export const countNumbers = (text: JsonTable, array: number): number =>
   nodeAfter(text, array) === array + nodeSize ? detailOf(text, array) : 0;
 
-/** The number at a node, as JSON.parse reads it. */
+/** Parses a number, as JSON.parse does. */
 export const readNumber = (text: JsonTable, node: number): number => {
   const { bytes } = text;
   const start = startOf(text, node);
   const end = endOf(text, node);
   const isNegative = bytes[start] === minus;
   let digits = 0;
-  // Digits up to 10^15 and a power of ten up to there are doubles: their quotient is rounded once (Clinger).
+  // Digits and a power of ten up to 10^15 are exact doubles, so their quotient is rounded once (Clinger).
   let scale = 0;
   let isExact = end - start <= exactBytes;
   for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
@@ -86,12 +79,12 @@ export const readNumber = (text: JsonTable, node: number): number => {
   return isNegative ? -value : value;
 };
 
-/** Bytes of a number that has at most fifteen digits. */
+/** Bytes of numbers with at most fifteen digits. */
 const exactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
-/** What a string, or a key, says. */
+/** Decodes a string or a key. */
 export const readString = (text: JsonTable, node: number): string => {
   const { bytes } = text;
   const start = startOf(text, node) + 1;
@@ -103,12 +96,12 @@ export const readString = (text: JsonTable, node: number): string => {
   const known = cachedTexts[slot];
   if (known?.length === length && isTextAt(known, bytes, start)) return known;
   const own = decodeText(bytes, start, length);
-  // Of what is beyond ASCII, the bytes are not the characters.
+  // Only in ASCII are the bytes the characters.
   if (own.length === length) cachedTexts[slot] = own;
   return own;
 };
 
-/** Short texts that were read before: keys and roles, which each line has again. A call into Node takes longer than comparing them. */
+/** Short texts, such as keys and roles, repeat on each line. Comparing them is faster than a call into Node. */
 const cachedTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
 const maxCachedLength = 60;
 
@@ -117,13 +110,13 @@ const decodeText = (bytes: Buffer, start: number, length: number): string => {
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
-/** True if bytes are the characters of a text. */
+/** True if bytes are the characters of an ASCII text. */
 export const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
   return true;
 };
 
-/** The node of the value that an object has for a key, the last of one that appears twice; undefined if it has none. */
+/** Returns the node of a member's value, the last value of a repeated key; undefined if there is none. */
 export const findMemberNode = (text: JsonTable, object: number, key: string): number | undefined => {
   const end = nodeAfter(text, object);
   const id = requestKeyId(key);
@@ -142,10 +135,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
-/**
- * The table of the elements of an array that is one node itself, since it has nothing but numbers, or nothing. They begin with
- * the second node, so that none is 0.
- */
+/** Returns a table with a node for each element of an array that is one node. The first element is the second node. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;
@@ -163,42 +153,42 @@ export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   return { bytes, words, base: 0, maxKeyId: 0 };
 };
 
-/** A value in a table. */
+/** A value: a node of a table. */
 export interface JsonValue {
   readonly text: JsonTable;
   readonly node: number;
 }
 
-/** The outermost value of JSON; undefined if `JSON.parse` would not take it. */
+/** Reads JSON. Returns its outermost value; undefined for the texts that `JSON.parse` refuses. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
-  const table = readTable(bytes);
-  return table && { text: toJsonTable(table, toBuffer(bytes)), node: 0 };
+  const text = readTable(bytes);
+  return text && { text, node: 0 };
 };
 
-/** The same without what is in the values of a key, so that the table of a list of many megabytes is small. */
+/** Reads JSON without the content of the values of a key, so that the table of a long list is small. */
 export const readRootWithLeaf = (key: string, bytes: Uint8Array): JsonValue | undefined => {
   const reader = new JsonReader({ leafKeys: [key] });
-  return reader.readDocument(bytes) ? { text: toJsonTable(reader.copyTable(), toBuffer(bytes)), node: 0 } : undefined;
+  return reader.readDocument(bytes) ? { text: reader.copyTable(bytes, true), node: 0 } : undefined;
 };
 
-/** Where a value stands in its bytes. */
 export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });
 
-/** The first byte of a value, which says what it is. */
+/** The first byte of a value, which shows its type. */
 export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
 
-/** A value, parsed. */
-export const parseValue = (place: JsonValue): unknown =>
-  JSON.parse(place.text.bytes.toString("utf8", startOf(place.text, place.node), endOf(place.text, place.node)));
+export const parseValue = ({ text, node }: JsonValue): unknown => parseNode(text, node);
 
-/** The value that an object has for a key, the last of one that appears twice; undefined if it has none, or is no object. */
+export const parseNode = (text: JsonTable, node: number): unknown =>
+  JSON.parse(text.bytes.toString("utf8", startOf(text, node), endOf(text, node)));
+
+/** Returns the last value of a key of an object; undefined if there is none. */
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
   if (object === undefined || firstByteOf(object) !== openBrace) return undefined;
   const node = findMemberNode(object.text, object.node, key);
   return node === undefined ? undefined : { text: object.text, node };
 };
 
-/** The value at a step from another one: a key of an object, a position in an array; undefined if there is none. */
+/** Returns the value of a key of an object, or at a position of an array; undefined if there is none. */
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { text, node } = holder;
@@ -210,7 +200,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   return child < nodeAfter(text, node) ? { text, node: child } : undefined;
 };
 
-/** The value at a path from another one, or the deepest one on the way that exists. */
+/** Returns the value at a path, or the deepest value on it. */
 export const findDeepest = (place: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = place;
   for (const step of path) {
@@ -221,11 +211,13 @@ export const findDeepest = (place: JsonValue, path: readonly (string | number)[]
   return deepest;
 };
 
-/** The elements of an array; none of any other value. */
+/** Returns the elements of an array; none of another value. */
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
-  array !== undefined && firstByteOf(array) === openBracket ? Array.from(childrenOf(array), ([, one]) => one) : [];
+  array !== undefined && firstByteOf(array) === openBracket
+    ? Array.from(childrenOf(array), ([, element]) => element)
+    : [];
 
-/** The members of an object by their keys, in their order; or the elements of an array by their positions; none of other values. */
+/** Yields the members of an object with their keys, or the elements of an array with their positions. */
 export function* childrenOf({ text, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(text, node);
   const first = firstByteAt(text, node);
@@ -242,11 +234,7 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
   }
 }
 
-/** The value at a node, parsed. */
-export const parseNode = (text: JsonTable, node: number): unknown =>
-  JSON.parse(text.bytes.toString("utf8", startOf(text, node), endOf(text, node)));
-
-/** A value whose inside is in its table, also if the table has it as a leaf. */
+/** Returns the value with its content, which is missing in a table that has it as a leaf. */
 export const expandLeaf = (place: JsonValue): JsonValue => {
   const { text, node } = place;
   const [start, end] = [startOf(text, node), endOf(text, node)];

@@ -10,7 +10,15 @@ import { Tally } from "../../src/groups/metrics/metrics.ts";
 import { newScanResult } from "../../src/groups/parts/scan-result.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 import { JsonReader } from "../../src/json/reader.ts";
-import { childrenOf, endOf, firstByteOf, type JsonValue, parseValue, startOf } from "../../src/json/table.ts";
+import {
+  childrenOf,
+  endOf,
+  firstByteOf,
+  type JsonValue,
+  nodeAfter,
+  parseValue,
+  startOf,
+} from "../../src/json/table.ts";
 import { isObject, type JsonObject, parseJson } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -62,10 +70,9 @@ const valueIn = (place: JsonValue): unknown => {
 const tableAndParsed = (bytes: Buffer) => {
   const reader = new JsonReader();
   reader.readLines(bytes);
-  const table = reader.copyTable();
-  const text = { ...table, bytes };
+  const text = reader.viewTable();
   const found: unknown[] = [];
-  for (let node = 0; node < table.length; node = table.words[table.base + node + 2] ?? table.length) {
+  for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) {
     found.push(endOf(text, node) === 0 ? undefined : { at: startOf(text, node), value: valueIn({ text, node }) });
   }
   const wanted: unknown[] = [];

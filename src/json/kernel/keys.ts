@@ -30,11 +30,11 @@ export const isLeaf: u32 = 1;
 export const isChoice: u32 = 2;
 
 /** Returns the address to write the next key to. */
-export function keyRoom(): usize {
+export function keyAddress(): usize {
   return registeredKeys + registeredBytes;
 }
 
-/** Returns an id for the key that was written to `keyRoom`; 0 if there is no space. */
+/** Returns an id for the key that was written to `keyAddress`; 0 if there is no space. */
 export function addKey(length: u32): u32 {
   if (registered === maxRegistered || registeredBytes + usize(length) >= registeredSpace) return 0;
   const at = registeredKeys + registeredBytes;
