@@ -11,7 +11,7 @@ import {
   type ConvertedInputs,
   type ConvertibleInputs,
   isRemote,
-  longestDocument,
+  maxDocumentBytes,
   openRecords,
   openSpool,
   type RawRecord,
@@ -346,7 +346,7 @@ const findAmbiguous = (
 };
 
 /** Bytes of documents that are in memory. */
-const maxDocumentBytes = 2 ** 26;
+const maxStoredBytes = 2 ** 26;
 
 /** Documents next to inputs. The last ones stay in memory, for the next record that asks for them. */
 type Documents = ReturnType<typeof openDocuments>;
@@ -366,7 +366,7 @@ const openDocuments = (sources: readonly Source[]) => {
     if (bytes !== undefined) existing.add(name);
     size += bytes?.length ?? 0;
     for (const [oldest, document] of inMemory) {
-      if (size <= maxDocumentBytes) break;
+      if (size <= maxStoredBytes) break;
       inMemory.delete(oldest);
       size -= document?.bytes.length ?? 0;
     }
@@ -389,7 +389,7 @@ const openDocuments = (sources: readonly Source[]) => {
 
 /** Reads all of a stored source; undefined if it is too large. */
 const readSource = ({ bytes }: Source): Buffer | undefined => {
-  if (bytes.size > longestDocument) return undefined;
+  if (bytes.size > maxDocumentBytes) return undefined;
   const whole = Buffer.allocUnsafe(bytes.size);
   return whole.subarray(0, bytes.readSync(whole, 0));
 };

@@ -5,7 +5,7 @@ import type { RuleData } from "../check/rules/rules.ts";
 import {
   type Container,
   hasOwnKey,
-  longestDocument,
+  maxDocumentBytes,
   openRecords,
   ownKeyBytes,
   type RawRecord,
@@ -162,7 +162,7 @@ const recognizeText = async (source: Source, maxUnpackedBytes: number): Promise<
     });
     if (found.length > 0) return { formats: found };
   }
-  if (bytes.size <= longestDocument) return { formats: [], unreadable };
+  if (bytes.size <= maxDocumentBytes) return { formats: [], unreadable };
   // Of a document that is too long to be read, only its name tells the format.
   const named = formats.filter(({ records, files }) => records.text === "document" && files?.test(name) === true);
   return { formats: named.length === 1 ? named : [], unreadable };
@@ -190,7 +190,7 @@ async function* readFirstRecords(
     }
     if (isWhole || ++seen === maxFirstLines) break;
   }
-  if (isLines || bytes.size > longestDocument) return;
+  if (isLines || bytes.size > maxDocumentBytes) return;
   for await (const cut of readFirstCuts(source, { text: "document" }, maxUnpackedBytes)) {
     const value = Value.parsePython(cut.bytes);
     if (value !== undefined) yield { kinds: ["document"], value };

@@ -39,7 +39,7 @@ export {
   findText,
   inputChanged,
   locateLine,
-  maxDocumentBytes as longestDocument,
+  maxDocumentBytes,
   memoryBytes,
   type Origin,
   type Position,

@@ -172,10 +172,7 @@ describe("a dataset on the Hub as input", () => {
   it("is reported as private or missing if no token may read it", async () => {
     const { env } = await hub({ token: "hf_secret_token" });
     const { code, error } = await checked(["hf://datasets/o/n/data/step 1.jsonl"], env);
-    expect([code, error.message]).toEqual([
-      4,
-      expect.stringContaining("no credential went along (401): Invalid username"),
-    ]);
+    expect([code, error.message]).toEqual([4, expect.stringContaining("without a credential (401): Invalid username")]);
     expect(error.hint).toContain("HF_TOKEN");
   });
 

@@ -777,9 +777,6 @@ describe("a file that changes while it is sent", () => {
     await expect(bytes.read(Buffer.alloc(1), 0)).rejects.toMatchObject({ kind: "input-unreadable" });
     const { result } = await send({ ...reading, sources: [{ ...source, bytes }] });
     expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });
-    expect(result.failure).toMatchObject({
-      kind: "input-unreadable",
-      message: expect.stringContaining(`${path} can't be read to its end`),
-    });
+    expect(result.failure).toMatchObject({ kind: "input-unreadable", message: expect.stringContaining(path) });
   });
 });
