@@ -1,34 +1,31 @@
-/** Makes everything printed safe: text from outside can do no harm, and has no secret of the run. */
+/** Makes all output safe: removes harmful characters from text and redacts the secrets of the run. */
 import { openSecrets } from "./secrets.ts";
 
-/** What is done to text before it is printed: once, last, where it is written. */
 export interface Cleaner {
-  /** From now on, this text is redacted in everything printed. */
   addSecret(secret: string): void;
-  /** Text of several lines, without control characters but tabs and line ends. */
+  /** Keeps tabs and line ends of all control characters. */
   text(text: string): string;
-  /** Text of one line: every white space in it is one space. */
+  /** Text on one line. White space becomes single spaces. */
   line(text: string): string;
-  /** Valid JSON, with escapes in place of what could do harm. */
+  /** Valid JSON. Harmful characters become escapes. */
   json(json: string): string;
-  /** Text, or JSON, for a program or a file: only secrets are redacted. */
+  /** Only redacts, for a program or a file. */
   verbatim(text: string): string;
   verbatimJson(json: string): string;
-  /** Whole lines, in which a build system finds none of its commands, and nobody a secret that an escape had hidden. */
+  /** Breaks up a build system's commands in whole lines, and redacts secrets that became visible when escapes were removed. */
   breakCommands(text: string): string;
 }
 
-/** Opens the cleaner of a run; in a build system's log its commands are broken up too. */
 export const openCleaner = (env: Environment): Cleaner => {
-  const { add: hide, redact, redactJson } = openSecrets();
+  const { add, redact, redactJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
   return {
-    addSecret: hide,
+    addSecret: add,
     text: (text) => redact(sanitizeText(text)),
     line: (text) => redact(sanitizeLine(redact(text))),
     json: (json) => {
       const safe = redactJson(sanitizeJson(json));
-      // In JSON only strings can hold a command, and none begins a line.
+      // In JSON, only strings can contain a command, and no string begins a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     verbatim: redact,
@@ -39,17 +36,16 @@ export const openCleaner = (env: Environment): Cleaner => {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Line ends of every kind: CR alone, VT, FF, NEL, and the two of Unicode beside LF. */
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** Whole escape sequences: CSI, and strings (title, link, device) where they are ended on their line. */
+/** Escape sequences: CSI, and strings (title, link, device) that end on their line. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 
 /**
- * What never reaches a terminal: C0 but tab and LF, DEL, C1, direction marks and overrides, invisible joiners and
- * fillers, annotation marks, invisible tag letters, and halves of surrogate pairs. The joiners U+200C and U+200D stay:
- * scripts and emoji need them.
+ * C0 except tab and LF, DEL, C1, direction marks and overrides, invisible joiners and fillers, annotation marks,
+ * invisible tag letters, and halves of surrogate pairs. The joiners U+200C and U+200D stay, because scripts and emoji
+ * need them.
  */
 const harmfulCharacters =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu;
@@ -64,7 +60,7 @@ const sanitizeLine = (text: string): string => {
   return /[^\S ]| {2}|^ | $/.test(safe) ? safe.replace(/\s+/g, " ").trim() : safe;
 };
 
-/** In JSON only strings can hold these: they are written as escapes. */
+/** Harmful characters that JSON can contain, only in strings. */
 const harmfulInJson =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
@@ -75,14 +71,13 @@ const sanitizeJson = (json: string): string =>
 
 const buildSystems = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** True if a build system reads along, and would take lines of output for commands. */
+/** True in a build system, which executes lines of output that look like its commands. */
 export const isBuildSystem = (env: Environment): boolean =>
   buildSystems.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 
-/** `::` at the beginning of a line (GitHub trims it first, color does not hide it), and those marks anywhere in it. */
+/** `::` at the start of a line, also after white space and color, and the prefixes anywhere. */
 const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandPrefixes.source}`, "gim");
 
-/** A sentence on one line, whatever the names in it hold. */
 export const toOneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");

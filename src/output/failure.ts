@@ -1,4 +1,4 @@
-/** The failure of a run, as text for a person and as the one JSON document that `--json` promises. */
+/** Prints the failure of a run as text, or as the JSON document of `--json`. */
 import { Failure, type Problem, toProblemDocument } from "../failure.ts";
 import { toOneLine } from "./cleaner.ts";
 import { formatPosition, formatProblemLines, type TextCleaner } from "./problem.ts";
@@ -6,10 +6,10 @@ import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, selectGlyphs } from "./style.ts";
 import type { Tone } from "./views.ts";
 
-/** Problems that are shown one by one (output.md). */
+/** Problems that are printed one by one (output.md). */
 const maxProblems = 20;
 
-/** Characters of what a service said that are shown. */
+/** Characters of a service's message that are printed. */
 const maxReplyLength = 2000;
 
 export interface RunEnd {
@@ -19,47 +19,48 @@ export interface RunEnd {
 
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
   screen.stopProgress();
-  const { safe, isForProgram, printsEvents: tellsEvents } = screen;
+  const { safe, isForProgram, printsEvents } = screen;
   await screen.writeError(async (paint) =>
-    isForProgram || tellsEvents
+    isForProgram || printsEvents
       ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, { clean: safe.text, paint, drawn: await openRenderer(screen, paint) }),
+      : formatFailure(end.failure, { clean: safe.text, paint, renderer: await openRenderer(screen, paint) }),
   );
 };
 
-/** A problem that stops nothing, for a person. */
 export const warningText = async (screen: Screen, problem: Problem, paint: Paint): Promise<string> =>
   `${(await openRenderer(screen, paint)).problem(problem, false).join("\n")}\n`;
 
-/** The text of a problem on a terminal, without color; `indent` columns are left to whoever prints it. */
+/** Formats a problem as on a terminal, without color. The caller indents it by `indent` columns. */
 export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
   (await openFrameRenderer(screen, plainPaint, indent)).problem(problem, false).join("\n");
 
-/** The lines of a text for a person. */
+/** Formats text for a person. */
 interface TextRenderer {
-  /** A problem; of one that the message says already only what the message does not. */
+  /** @param isInMessage true if the failure's message has the problem's message and position already */
   problem(problem: Problem, isInMessage: boolean): readonly string[];
   sentence(line: string): readonly string[];
 }
 
-/** Frames and folded sentences on a terminal, a line each elsewhere: what measures text is not loaded for a pipe. */
+/** Draws frames and folds sentences on a terminal only. A pipe does not load the code that measures text. */
 const openRenderer = async (screen: Screen, paint: Paint): Promise<TextRenderer> => {
   if (screen.drawsFrames) return await openFrameRenderer(screen, paint, 0);
-  const problem: TextRenderer["problem"] = (one, isSaid) =>
-    formatProblemLines(one, { clean: screen.safe.text, paint, isSaid });
-  return { problem, sentence: (line) => [line] };
-};
-
-const openFrameRenderer = async ({ host, safe }: Screen, paint: Paint, indent: number): Promise<TextRenderer> => {
-  const [{ frameLines }, { foldSentence: indented }] = await Promise.all([import("./frame.ts"), import("./width.ts")]);
-  const layout = { clean: safe.text, paint, width: host.terminal.columns - indent, glyphs: selectGlyphs(host) };
+  const clean = screen.safe.text;
   return {
-    problem: (problem, isSaid) => frameLines(problem, { ...layout, isInMessage: isSaid }),
-    sentence: (line) => indented(line, layout.width),
+    problem: (problem, isInMessage) => formatProblemLines(problem, { clean, paint, isInMessage }),
+    sentence: (line) => [line],
   };
 };
 
-/** The error document (output.md): members in the order of the promise, absent if they are empty. */
+const openFrameRenderer = async ({ host, safe }: Screen, paint: Paint, indent: number): Promise<TextRenderer> => {
+  const [{ frameLines }, { foldSentence }] = await Promise.all([import("./frame.ts"), import("./width.ts")]);
+  const layout = { clean: safe.text, paint, width: host.terminal.columns - indent, glyphs: selectGlyphs(host) };
+  return {
+    problem: (problem, isInMessage) => frameLines(problem, { ...layout, isInMessage }),
+    sentence: (line) => foldSentence(line, layout.width),
+  };
+};
+
+/** The error document (output.md). The order of its members is a promise. Empty members are omitted. */
 export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
@@ -80,10 +81,10 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd)
   };
 };
 
-/** Its message, what was in the way when a signal came, and that nothing was sent if people have to wonder. */
+/** The message, the failure that a signal interrupted, and whether nothing was sent. */
 const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): string => {
-  const obstacle = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
-  return [message, ...obstacle, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
+  const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
+  return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
 };
 
 const truncateReply = (text: string): string =>
@@ -95,62 +96,56 @@ const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> 
   return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
 };
 
-/** What happened, where, what is wrong, and what to do. */
 const formatFailure = (
   failure: Failure,
-  { clean, paint, drawn }: { readonly clean: TextCleaner; readonly paint: Paint; readonly drawn: TextRenderer },
+  { clean, paint, renderer }: { readonly clean: TextCleaner; readonly paint: Paint; readonly renderer: TextRenderer },
 ): string => {
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
   const message = fullMessage(failure);
   const line: TextCleaner = (text) => toOneLine(clean(text));
   const leadLines = (lead: string, tone: Tone, text: string): readonly string[] => {
-    const [first = "", ...rest] = drawn.sentence(`${lead} ${text}`);
+    const [first = "", ...rest] = renderer.sentence(`${lead} ${text}`);
     return [paint(tone, lead) + first.slice(lead.length), ...rest];
   };
-  // What the message names already is not said again.
   const locations = [
     ...(where?.file === undefined || message.includes(where.file) ? [] : [formatPosition(where)]),
     ...(http === undefined || message.includes(http.url) ? [] : [`${http.method} ${http.url}`]),
   ];
+  const isInMessage = isProblemInMessage(problems, message);
   const lines = [
     ...leadLines("rollcall:", "bad", truncateReply(line(message))),
-    ...locations.map((place) => `  at ${line(place)}`),
-    ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) =>
-      drawn.problem(one, isProblemInMessage(problems, message)),
-    ),
-    ...omittedProblemLines(failure).flatMap(drawn.sentence),
+    ...locations.map((location) => `  at ${line(location)}`),
+    ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => renderer.problem(one, isInMessage)),
+    ...omittedProblemLines(failure).flatMap(renderer.sentence),
     ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
-    // A terminal folds it by itself: what is copied from there is one command.
+    // Not folded here, so that a command copied from the terminal is one line.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
     ...(stack === undefined ? [] : [clean(stack)]),
   ];
   return `${lines.join("\n")}\n`;
 };
 
-/** True if the message says the only problem, and where it is. */
+/** True if the message has the message and position of the only problem. */
 const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string): boolean =>
   first !== undefined &&
   others.length === 0 &&
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
 
-/** How many problems there are in addition to those that are shown, by their rules. */
-const omittedProblemLines = ({ details: { problems = [], ruleCounts: counts } }: Failure): readonly string[] => {
+/** Counts by rule the problems that are not printed. */
+const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
   const left = new Map<string, number>();
   const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);
-  if (counts === undefined) for (const { rule } of problems) add(rule, 1);
-  else for (const { rule, severity, count } of counts) if (severity === "error") add(rule, count);
+  if (ruleCounts === undefined) for (const { rule } of problems) add(rule, 1);
+  else for (const { rule, severity, count } of ruleCounts) if (severity === "error") add(rule, count);
   for (const { rule, others } of problems.slice(0, maxProblems)) add(rule, -1 - (others?.count ?? 0));
   const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
 };
 
-const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] => {
-  const given = new Set<string | undefined>();
-  return problems.map(({ advice, ...rest }) => {
-    const isNew = !given.has(advice);
-    given.add(advice);
-    return isNew ? { ...rest, advice } : rest;
+const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] =>
+  problems.map((problem, at) => {
+    const isRepeated = problems.slice(0, at).some(({ advice }) => advice === problem.advice);
+    return isRepeated ? { ...problem, advice: undefined } : problem;
   });
-};

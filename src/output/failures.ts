@@ -3,7 +3,7 @@
 import { Failure } from "../failure.ts";
 import { pluralize } from "../sentences.ts";
 
-/** @param groups what had become of them, if some were to be logged */
+/** @param groups the outcome of the groups, if the command logs groups */
 export const outputFailed = (
   code: string,
   groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number },
@@ -12,18 +12,18 @@ export const outputFailed = (
     groups === undefined
       ? ""
       : `; ${pluralize(groups.logged, "group")} logged, ${groups.already_logged} before, ${groups.not_sent} not sent`;
-  return new Failure("storage", "output-failed", `standard output can't be written (${code})${end}`, {
-    hint: code === "ENOSPC" ? "the disk is full: make room, or write elsewhere" : "write to another file or device",
+  return new Failure("storage", "output-failed", `cannot write standard output (${code})${end}`, {
+    hint: code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device",
     systemCode: code,
   });
 };
 
 export const reportExists = (file: string): Failure =>
-  new Failure("usage", "report-exists", `${file} is there already, and is no report that rollcall wrote`, {
-    hint: "name another file: --report junit=report.xml; or take that one away",
+  new Failure("usage", "report-exists", `${file} already exists and is not a report written by rollcall`, {
+    hint: "choose another file with --report junit=<file>",
   });
 
 export const reportUnwritable = (file: string, code: string): Failure =>
-  new Failure("storage", "report-unwritable", `the report can't be written to ${file} (${code})`, {
-    hint: "name another file: --report junit=report.xml",
+  new Failure("storage", "report-unwritable", `cannot write the report to ${file} (${code})`, {
+    hint: "choose another file with --report junit=<file>",
   });

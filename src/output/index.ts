@@ -1,4 +1,5 @@
-/** Values → text: what a person or a script sees. */
+/** Formats values as text for people and programs, and prints it. */
+import type { Problem } from "../failure.ts";
 import type { RunEnd } from "./failure.ts";
 import type { Distributions } from "./histogram.ts";
 import type { Screen } from "./screen.ts";
@@ -35,24 +36,22 @@ export type { CellTag, Column, Format, Line, Page, RowSequence, Section } from "
 export { textColumn } from "./views.ts";
 export { findColumn, readSpelledObject } from "./wire.ts";
 
-// What only a terminal or one option asks for is loaded when it is needed.
+// Code for a terminal or a rare case is loaded when it is needed.
 
-/** Prints the failure of a run. */
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =>
   await (await import("./failure.ts")).printFailure(screen, end);
 
-/** The document of a failure, as a program is given it. */
+/** The JSON document of a failure. */
 export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unknown> =>
   (await import("./failure.ts")).failureDocument(screen, end);
 
-/** The text of a problem on a terminal, without color; `indent` columns are left to whoever prints it. */
-export const drawnText = async (...asked: Parameters<RenderProblem>): Promise<string> =>
-  (await import("./failure.ts")).renderProblem(...asked);
-type RenderProblem = typeof import("./failure.ts").renderProblem;
+/** Formats a problem as on a terminal, without color. The caller indents it by `indent` columns. */
+export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
+  (await import("./failure.ts")).renderProblem(screen, problem, indent);
 
-/** Draws distributions below a page, on a terminal alone: only there `picture` is asked for. */
-export const printDistributions = async (screen: Screen, picture: () => Distributions): Promise<void> => {
+/** Prints distributions below a result on a terminal. Only then calls `found`. */
+export const printDistributions = async (screen: Screen, found: () => Distributions): Promise<void> => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
   const { printHistograms } = await import("./histogram.ts");
-  await printHistograms(screen, picture());
+  await printHistograms(screen, found());
 };

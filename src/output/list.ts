@@ -1,4 +1,4 @@
-/** Prints lists and documents: JSON with every spelling kept, a table, tab-separated lines for other programs, or CSV (RFC 4180). */
+/** Prints lists and documents as JSON that keeps the spelling of values, tables, tab-separated lines, or CSV (RFC 4180). */
 
 import { endOfString, type RawJson } from "../json/raw-json.ts";
 import { rootSpan, sliceText } from "../json/walk.ts";
@@ -26,7 +26,7 @@ import {
   type WireRows,
 } from "./wire.ts";
 
-/** Prints a list in the form asked for. @throws Failure `invalid-option-value` for an unknown field */
+/** Prints a list in the run's format. @throws Failure `invalid-option-value` for an unknown field */
 export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
   const { format, safe, width } = screen;
   const { columns, rows } = view;
@@ -37,29 +37,23 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
     const pieces = format === "csv" ? csvPieces(shown, rows, safe.text) : tsvPieces(shown, rows, screen);
     return await screen.print(pieces, { kind: "lines" });
   }
-  // Only a terminal has tables, and what measures text is not loaded for a pipe.
+  // Loaded for tables only, because a pipe needs no measuring of text.
   const { drawTable } = await import("./table.ts");
-  const { pieces, omitted: left } = drawTable({
-    columns: shown,
-    rows,
-    width,
-    paint: await screen.paint(),
-    clean: safe.line,
-  });
-  await screen.print(pieces, { kind: "lines" });
-  if (left.length === 0) return;
-  const are = pluralize(left.length, "column is", "columns are");
-  screen.notice(`${are} left out in ${width} columns of the terminal: ${left.join(", ")} (--fields picks them)`);
+  const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
+  await screen.print(table.pieces, { kind: "lines" });
+  const { omitted } = table;
+  if (omitted.length === 0) return;
+  const columnsText = pluralize(omitted.length, "column");
+  screen.notice(`omitted ${columnsText} to fit ${width} terminal columns: ${omitted.join(", ")} (add with --fields)`);
 };
 
-/** A list made by rollcall, as objects of its columns' names and values. */
+/** rollcall's own list as JSON objects with the columns' names and values. */
 const makeWireObjects = <Row>({ columns, rows }: ListView<Row>) => {
   const valuesOf = (row: Row) => Object.fromEntries(columns.map(({ name, value }) => [name, value(row)]));
   const data = Array.from(enumerateRows(rows), ([row]) => valuesOf(row));
   return { bytes: Buffer.from(JSON.stringify({ data })), member: "data" };
 };
 
-/** The columns asked for. @throws Failure `invalid-option-value` */
 const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly ShownColumn<Row>[] => {
   const { columns } = view;
   const { shown: rows, all } = view.wire === undefined ? {} : openWire(view.wire);
@@ -85,7 +79,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   const text = (row: Row, position: number) =>
     wireText(rows, position, name, freeForm ? formatValuesAsJson : formatValues) ??
     ownText(column.value(row), position);
-  /** The text of a value that is not under its own name: that of the value around it, which came in place of an object or a list. */
+  /** The text of a value that is missing on the wire under its name. A value in place of the object around it has priority. */
   const ownText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = name.lastIndexOf(".");
@@ -104,22 +98,20 @@ const wireText = (
   return values && format(values);
 };
 
-/** A value that rollcall made itself: lists joined with `;`, objects as JSON, nothing for an absent one. */
+/** Formats rollcall's own value: lists joined with `;`, objects as JSON, absent values as empty text. */
 const formatCsvValue = (value: unknown): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map(formatCsvValue).join(";");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-/** The lines of CSV, with the line ends of RFC 4180. */
 function* csvPieces<Row>(
   columns: readonly ShownColumn<Row>[],
   rows: RowSequence<Row>,
   clean: (text: string) => string,
 ): Generator<string, void> {
-  // Cleaned text has no CR: it is LF.
-  const quoted = (value: string): string => (/[",\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const line = (values: readonly string[]): string => `${values.map((value) => quoted(clean(value))).join(",")}\r\n`;
+  const quote = (value: string): string => (/[",\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const line = (values: readonly string[]): string => `${values.map((value) => quote(clean(value))).join(",")}\r\n`;
   yield line(columns.map(({ name }) => name));
   yield* rowPieces(rows, (row, position) => line(columns.map(({ text }) => text(row, position))));
 }
@@ -127,10 +119,10 @@ function* csvPieces<Row>(
 function* tsvPieces<Row>(
   columns: readonly ShownColumn<Row>[],
   rows: RowSequence<Row>,
-  { safe, options: words }: Screen,
+  { safe, options }: Screen,
 ): Generator<string, void> {
   const line = (cells: readonly string[]): string => `${cells.map(safe.line).join("\t")}\n`;
-  if (words.header) yield line(columns.map(({ heading }) => heading));
+  if (options.header) yield line(columns.map(({ heading }) => heading));
   yield* rowPieces(rows, (row, position) => line(columns.map(({ cell }) => cell(row, position))));
 }
 
@@ -143,21 +135,20 @@ function* rowPieces<Row>(
   }
 }
 
-/** A document; without a `member` it is one object itself. */
+/** A JSON document. Without `member`, the document itself is the only object. */
 type JsonView = Pick<WireObjects, "bytes" | "kept"> & { readonly member?: string | undefined };
 
 /**
- * Prints a JSON document made by rollcall; `member` names the array whose objects `jsonl` and `--fields` mean.
+ * Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to.
  * @throws Failure `invalid-option-value` for a field that no object has
  */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** The same for JSON bytes; `member` may also name one object. @throws Failure `invalid-option-value` */
+/** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
   await printObjects(screen, { bytes, member });
 
-/** Prints the objects of a document, and the document around them. @throws Failure `invalid-option-value` */
 const printObjects = async (screen: Screen, view: JsonView, columns: readonly NamedColumn[] = []): Promise<void> =>
   await screen.print(jsonPieces(screen, view, columns), { kind: "json" });
 
@@ -195,7 +186,7 @@ function* documentPieces(
   yield "}";
 }
 
-/** Characters of objects that are one piece; a longer object is a piece of its own, and never put together with others. */
+/** Characters of a piece of output. A longer object is a piece of its own. */
 const pieceLength = 1 << 16;
 
 function* joinRows(
@@ -216,15 +207,15 @@ function* joinRows(
   if (rows.count > 0) yield piece + end;
 }
 
-/** Levels that are indented: a reply may nest a hundred thousand deep. */
+/** Levels that are indented, because a reply can be nested 100,000 levels deep. */
 const maxIndent = 40;
 
 const token = /[[\]{},:"]|[^\s[\]{},:"]+/g;
 
-/** Indents a document by two spaces a level, piece after piece. No piece ends inside a string, a number or a word. */
+/** Returns a function that indents the pieces of a document. No piece may end inside a string, a number or a word. */
 const openIndenter = (): ((piece: string) => string) => {
   let depth = 0;
-  /** True if a bracket was opened last: its first value begins a line, but its own end does not. */
+  /** True after an opening bracket: a value then begins a line, a closing bracket does not. */
   let isOpen = false;
   return (piece) => {
     const parts: string[] = [];

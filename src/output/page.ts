@@ -1,13 +1,12 @@
-/** Prints pages: titled sections of labelled lines and blocks, folded to a terminal's width, whole in a pipe. */
+/** Prints pages: titled sections of labelled lines and blocks. Folds them on a terminal, and not in a pipe. */
 import type { Screen } from "./screen.ts";
 import { type Paint, selectGlyphs } from "./style.ts";
 import type { Line, Page, Section } from "./views.ts";
 
-/** Prints a page, through the pager if it is longer than the terminal. */
 export const printPage = async (screen: Screen, page: Page): Promise<void> =>
   await screen.print(pageTexts(page, await layoutOf(screen, page)), { kind: "lines" });
 
-/** Prints pages that come one by one through one pager. */
+/** Prints pages through one pager, each as soon as it is available. */
 export const printPages = async (screen: Screen, pages: AsyncIterable<Page>): Promise<void> =>
   await screen.print(textOfPages(screen, pages), { kind: "lines" });
 
@@ -18,47 +17,44 @@ async function* textOfPages(screen: Screen, pages: AsyncIterable<Page>): AsyncGe
 interface Layout {
   readonly paint: Paint;
   readonly clean: (text: string) => string;
-  /** Folds a line to the columns after an indent; keeps it whole in a pipe. */
+  /** Folds a line that is indented. Does nothing in a pipe. */
   readonly fold: (line: string, indent: number) => readonly string[];
   readonly widthOf: (line: string) => number;
   /** Columns of the terminal; infinite in a pipe. */
   readonly width: number;
-  /** The beginning of every line of text from outside, and a line across. */
+  /** The start of every quoted line. */
   readonly rail: string;
   readonly rule: string;
-  /** True if the middle of long text is left out. */
+  /** True if the middle of long text is omitted. */
   readonly isBounded: boolean;
 }
 
-/** Columns of a line across, if the terminal is not narrower. */
 const ruleColumns = 80;
 
-/** Columns that a folded line keeps, however deep it is indented. */
+/** Minimum columns of a folded line at any indent. */
 const minColumns = 16;
 
-const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull: full }: Page): Promise<Layout> => {
-  const { rail, horizontal: across } = selectGlyphs(host);
-  const look = { paint: await paint(), clean: safe.text, rail, rule: across.repeat(Math.min(width, ruleColumns)) };
+const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull }: Page): Promise<Layout> => {
+  const { rail, horizontal } = selectGlyphs(host);
+  const rule = horizontal.repeat(Math.min(width, ruleColumns));
+  const style = { paint: await paint(), clean: safe.text, rail, rule };
   if (!host.terminal.stdout) {
     const [fold, widthOf] = [(line: string) => [line], (line: string) => line.length];
-    return { ...look, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
+    return { ...style, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
   }
-  // What measures text is not loaded for a pipe.
-  const { foldLine: folded, measureWidth: widthOf } = await import("./width.ts");
+  const { foldLine, measureWidth } = await import("./width.ts");
   const fold: Layout["fold"] = (line, indent) =>
-    folded(line.replaceAll("\t", "    "), Math.max(minColumns, width - indent));
-  return { ...look, fold, widthOf, isBounded: full === false, width };
+    foldLine(line.replaceAll("\t", "    "), Math.max(minColumns, width - indent));
+  return { ...style, fold, widthOf: measureWidth, isBounded: isFull === false, width };
 };
 
-/** Characters of a piece of a page: long enough to be written, short enough to be forgotten. */
 const pieceLength = 64 * 1024;
 
-/** The text of a page in pieces: sections with an empty line between them. */
+/** The text of a page in pieces. An empty line separates sections. */
 function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generator<string, void> {
-  const shown = layout.isBounded ? omitMiddleSections(omitMiddleSections([...sections], 2), 3) : sections;
   let text = isNext ? `\n${layout.paint("faint", layout.rule)}\n` : "";
   let isFirst = !isNext;
-  for (const section of shown) {
+  for (const section of sections) {
     let isBegun = false;
     for (const lines of sectionLines(section, layout)) {
       if (lines.length === 0) continue;
@@ -77,7 +73,7 @@ function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generat
 function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
   const { title, level = 1, lines = [], block, note } = section;
   const titleIndent = indentStep.repeat(level - 1);
-  // What a section holds is under its title, so that no text can pass for a title.
+  // Content is indented below its title, so that it cannot imitate a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
   if (title !== undefined) yield titleLines(title, titleIndent, layout);
   yield labelledLines(lines, indent, layout);
@@ -88,35 +84,33 @@ function* sectionLines(section: Section, layout: Layout): Generator<readonly str
 
 const indentStep = "  ";
 
-/** Characters of a title, or of a labelled text, if not all is shown. */
+/** Maximum characters of a title, and of a labelled text, on a bounded page. */
 const maxTitle = 300;
 const maxText = 2000;
 
-/** A title is one line, whatever it is made of. */
 const titleLines = (title: string, indent: string, layout: Layout): readonly string[] => {
   const line = shorten(layout.clean(title), maxTitle, layout).replaceAll("\n", " ");
   return layout.fold(line, indent.length).map((part) => indent + layout.paint("strong", part));
 };
 
-const shorten = (text: string, most: number, { isBounded }: Layout): string =>
-  isBounded && text.length > most ? `${text.slice(0, most)}… (${text.length} characters: --full)` : text;
+const shorten = (text: string, max: number, { isBounded }: Layout): string =>
+  isBounded && text.length > max ? `${text.slice(0, max)}… (${text.length} characters: --full)` : text;
 
-/** Labelled lines of a section, if not all are shown. */
+/** Maximum labelled lines of a section on a bounded page. */
 const maxLines = 30;
 
 const labelledLines = (all: readonly Line[], indent: string, layout: Layout): readonly string[] => {
   const { clean, isBounded, paint } = layout;
   const lines = isBounded ? all.slice(0, maxLines) : all;
   const left = all.length - lines.length;
-  const label = lines.reduce((width, line) => Math.max(width, clean(line.label).length), 0);
-  const texts = lines.flatMap((line) => labelledLine(line, { ...layout, indent, label }));
-  return left === 0 ? texts : [...texts, indent + paint("faint", `… ${left} lines more (--full)`)];
+  const labelWidth = lines.reduce((width, line) => Math.max(width, clean(line.label).length), 0);
+  const texts = lines.flatMap((line) => labelledLine(line, { ...layout, indent, labelWidth }));
+  return left === 0 ? texts : [...texts, indent + paint("faint", `… ${left} more lines (--full)`)];
 };
 
-/** @param layout with the columns of all labels */
 const labelledLine = (
   { label, text, tone }: Line,
-  { indent, label: labelWidth, ...layout }: Layout & { readonly indent: string; readonly label: number },
+  { indent, labelWidth, ...layout }: Layout & { readonly indent: string; readonly labelWidth: number },
 ): readonly string[] => {
   const { paint, clean, fold } = layout;
   const textIndent = indent.length + labelWidth + 2;
@@ -125,13 +119,13 @@ const labelledLine = (
   const isBelow = isBetterBelow(shown, textIndent, layout);
   const rest = isBelow ? indent + indentStep + indentStep : " ".repeat(textIndent);
   const lines = shown.split("\n").flatMap((line) => fold(line, rest.length));
-  const own = isBelow
+  const first = isBelow
     ? [indent + paint("faint", name)]
     : [`${indent}${paint("faint", name.padEnd(labelWidth))}  ${paint(tone, lines.shift() ?? "")}`.trimEnd()];
-  return [...own, ...lines.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
+  return [...first, ...lines.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
 };
 
-/** True if a word of a text is too long next to its label, and has room below it; next to a label that leaves no room every text is. */
+/** True if a text would be folded inside a word next to its label but not below it, or has no space next to it. */
 const isBetterBelow = (text: string, indent: number, { width, widthOf }: Layout): boolean => {
   if (indent + widthOf(text) <= width) return false;
   if (width - indent < minColumns) return true;
@@ -139,57 +133,57 @@ const isBetterBelow = (text: string, indent: number, { width, widthOf }: Layout)
   return indent + longest > width && 2 * indentStep.length + longest <= width;
 };
 
-/** Lines of a long block that are shown by default, and how many of them are its last. */
-const maxBlockLines = 24;
+/** Lines of a long block on a bounded page, and how many of them are its last. */
+const defaultBlockLines = 24;
 const tailLines = 4;
 
-/** So few more lines are not worth folding. */
-const minFoldedLines = 8;
+/** Fewer lines are not worth omitting. */
+const minOmittedLines = 8;
 
-/** Characters of either end of a long block that are laid out: no terminal shows more of a few lines. */
+/** Characters of each end of a long block that are laid out, more than a few lines of any terminal. */
 const maxLayoutLength = 64 * 1024;
 
-/** The lines of a block, some at a time: those of 50 MB are never there as a whole. */
+/** The lines of a block, in portions, because a block may have 50 MB. */
 function* blockLines(
-  { block = "", quoted = false, maxBlockLines: most = maxBlockLines }: Section,
+  { block = "", quoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
   { clean, fold, paint, rail, isBounded }: Layout,
 ): Generator<readonly string[], void> {
   const taken = indent.length + (quoted ? 2 : 0);
   const linesOf = (text: string): readonly string[] =>
     text.split("\n").flatMap((line) => {
-      const own = leadingSpaces(line);
-      return fold(line.slice(own.length), taken + own.length).map((part) => own + part);
+      const spaces = leadingSpaces(line);
+      return fold(line.slice(spaces.length), taken + spaces.length).map((part) => formatLine(spaces + part));
     });
-  const shown = (line: string): string => {
+  const formatLine = (line: string): string => {
     if (quoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
   const text = block.replace(/\n$/, "");
   const isHuge = text.length > 2 * maxLayoutLength;
   if (!isBounded) {
-    // Made safe as a whole: nothing that is looked for is in two pieces.
+    // Cleaned as a whole, so that nothing harmful is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
       const lineEnd = whole.indexOf("\n", from + pieceLength);
       end = lineEnd < 0 ? whole.length : lineEnd;
-      yield linesOf(whole.slice(from, end)).map(shown);
+      yield linesOf(whole.slice(from, end));
     }
     return;
   }
   const head = linesOf(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
-  if (!isHuge && head.length <= most + minFoldedLines) return yield head.map(shown);
+  if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
   const tail = isHuge ? linesOf(clean(text.slice(-maxLayoutLength))) : head;
   const note = indent + paint("faint", formatFoldNote(text));
-  yield [...head.slice(0, most - tailLines).map(shown), note, ...tail.slice(-tailLines).map(shown)];
+  yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
-/** Widest indent that the rest of a folded line keeps: deeper ones would leave no room on a narrow terminal. */
+/** Widest indent that the rest of a folded line keeps, so that space is left for text. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string): string => {
-  const own = /^ */.exec(line)?.[0] ?? "";
-  return own.length <= maxKeptIndent ? own : "";
+  const spaces = /^ */.exec(line)?.[0] ?? "";
+  return spaces.length <= maxKeptIndent ? spaces : "";
 };
 
 const formatFoldNote = (text: string): string => {
@@ -199,31 +193,6 @@ const formatFoldNote = (text: string): string => {
   return `… folded: ${groupDigits(String(text.length))} characters${on} (--full)`;
 };
 
-/** Digits in groups of three: `1,873`. Anything but a whole number of a readable length stays as it is. */
+/** Groups the digits of a whole number: `1,873`. Returns other text unchanged. */
 export const groupDigits = (digits: string): string =>
   /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;
-
-/** Sections under one section, if not all are shown: so many of its first and of its last. */
-const maxSections = 40;
-const edgeSections = 15;
-
-/** Sections without those in the middle of too many of a level under one; a note is in their place. */
-const omitMiddleSections = (sections: readonly Section[], level: 2 | 3): readonly Section[] => {
-  /** How many sections of the level each section above it has. */
-  const counts: number[] = [];
-  const places = sections.map((section) => {
-    const own = section.level ?? 1;
-    if (own < level || counts.length === 0) counts.push(0);
-    if (own < level) return undefined;
-    const parent = counts.length - 1;
-    if (own === level) counts[parent] = (counts[parent] ?? 0) + 1;
-    return { parent, number: counts[parent] ?? 0 };
-  });
-  return sections.flatMap((section, at) => {
-    const { parent, number } = places[at] ?? { parent: -1, number: 0 };
-    const count = counts[parent] ?? 0;
-    if (count <= maxSections || number <= edgeSections || number > count - edgeSections) return [section];
-    const note = `${count - 2 * edgeSections} more are left out here (--full)`;
-    return number === edgeSections + 1 && section.level === level ? [{ level, note }] : [];
-  });
-};

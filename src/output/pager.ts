@@ -1,4 +1,4 @@
-/** Shows what is longer than the terminal through a pager, as git does. */
+/** Shows output that is longer than the terminal in a pager. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
@@ -6,26 +6,20 @@ import { openSink, type Pieces, type Sink } from "./sink.ts";
 
 interface PagedOutput {
   readonly host: Host;
-  /** What is printed so far, and what is still to come. */
   readonly pieces: Pieces;
-  /** Where it goes if there is no pager. */
+  /** Gets short output, and all output if no pager starts. */
   readonly fallback: Sink;
-  /** Is told the command that can't be started, if a person named it. */
+  /** Called with the command in `PAGER` if it cannot be started. */
   readonly onMissing: (command: string) => void;
 }
 
-/** Prints through the pager once more has come than the terminal has room for. False if the reader left before the end. */
-export const printPaged = async ({
-  host,
-  pieces,
-  fallback: direct,
-  onMissing: missing,
-}: PagedOutput): Promise<boolean> => {
+/** Prints pieces. Starts the pager when they fill the terminal. False if the reader left before the end. */
+export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
   const rest = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   const first: string[] = [];
   const isLong = await fillTerminal(first, rest, host);
-  const pager = isLong ? await startPager(host, missing) : undefined;
-  if (pager === undefined) return await writeAll(direct, first, rest);
+  const pager = isLong ? await startPager(host, onMissing) : undefined;
+  if (pager === undefined) return await writeAll(fallback, first, rest);
   let isComplete = false;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
@@ -60,37 +54,35 @@ const fillTerminal = async (taken: string[], rest: Rest, { terminal }: Host): Pr
   let lines = 0;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
     taken.push(next.value);
-    lines += linesOf(next.value, terminal.columns || 80);
-    // The prompt takes a line of its own.
+    lines += countLines(next.value, terminal.columns || 80);
+    // The prompt takes a line too.
     if (lines >= (terminal.rows || 24)) return true;
   }
   return false;
 };
 
-const escapes = /\u001b\[[0-9;]*m/g;
-
-const linesOf = (text: string, columns: number): number =>
+const countLines = (text: string, columns: number): number =>
   text
     .replace(/\n$/, "")
     .split("\n")
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(escapes, "").length / columns)), 0);
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(/\u001b\[[0-9;]*m/g, "").length / columns)), 0);
 
-/** The pager, running; undefined if there is none, or none is wanted. */
-const startPager = async (host: Host, missing: (command: string) => void): Promise<ChildProcess | undefined> => {
+/** The running pager; undefined if there is none or none is wanted. */
+const startPager = async (host: Host, onMissing: (command: string) => void): Promise<ChildProcess | undefined> => {
   const { PAGER: wanted, TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] =
     wanted === undefined ? ["less"] : (splitCommandLine(wanted, { windows: false }) ?? [wanted]);
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
-    // What is shown comes from a service: the pager must not run commands or write files for it.
+    // In its secure mode, less neither runs commands nor writes files for text from a service.
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
-  const started = await new Promise<boolean>((resolve) => {
+  const isStarted = await new Promise<boolean>((resolve) => {
     pager.once("spawn", () => resolve(true));
     pager.on("error", () => resolve(false));
   });
-  if (started) return pager;
-  if (wanted !== undefined) missing(command);
+  if (isStarted) return pager;
+  if (wanted !== undefined) onMissing(command);
   return undefined;
 };

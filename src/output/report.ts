@@ -18,30 +18,30 @@ export interface Report {
   /** Names of all inputs, in their order. */
   readonly inputs: readonly string[];
   readonly problems: readonly Problem[];
-  /** Mode of the file, as far as the umask leaves it. Default: everybody may read it, because a build system does. */
+  /** Mode of the file, narrowed by the umask. Default: readable by everyone, because a build system reads it. */
   readonly mode?: number;
 }
 
-/** Prints a report for a build system, or writes it to its file. @throws Failure `report-exists`, `report-unwritable` */
+/** Prints a report, or writes it to its file. @throws Failure `report-exists`, `report-unwritable` */
 export const printReport = async (screen: Screen, report: Report): Promise<void> => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
-  // Its own commands are what the GitHub form is for; texts, and JUnit's XML, may contain no others.
-  const clean: TextCleaner = (own) => safe.breakCommands(safe.text(own));
+  // Texts must not contain commands of a build system. The report itself may.
+  const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file, []);
   wrapWriteErrors(file, () => writeFileAtomically(file, [text], mode));
 };
 
-/** Makes sure that a file is free, or a report of rollcall's own, and not an input. @throws Failure `report-exists`, `report-unwritable` */
+/** Checks that a file is missing or a report by rollcall, and not an input. @throws Failure `report-exists`, `report-unwritable` */
 export const requireReportFile = (file: string, inputs: readonly string[]): void =>
   wrapWriteErrors(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isFile()) return;
     const isInput = inputs.some((input) => {
-      const own = statSync(input, { throwIfNoEntry: false });
-      return own?.ino === stats.ino && own.dev === stats.dev;
+      const other = statSync(input, { throwIfNoEntry: false });
+      return other?.ino === stats.ino && other.dev === stats.dev;
     });
     const text = isInput ? "" : readFileSync(file, "utf8");
     const isCommand = (line: string): boolean => line === "" || /^::(?:error|warning) /.test(line);
@@ -59,23 +59,20 @@ const wrapWriteErrors = (file: string, run: () => void): void => {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-/** Errors first: GitHub shows ten of each kind. */
+/** Errors are first, because GitHub shows ten problems of each severity. Escapes are those of GitHub's runner. */
 const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
-  // As GitHub's runner unescapes a command.
-  const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-  const property = (name: string, value: string | number | undefined): readonly string[] =>
-    value === undefined ? [] : [`${name}=${data(String(value)).replaceAll(":", "%3A").replaceAll(",", "%2C")}`];
+  const escapeData = (text: string): string =>
+    text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const escapeValue = (value: string | number): string =>
+    escapeData(String(value)).replaceAll(":", "%3A").replaceAll(",", "%2C");
   return problems
     .toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
     .map((problem) => {
       const { file, line, column, severity, rule } = problem;
-      const properties = [
-        ...property("file", file && clean(file)),
-        ...property("line", line),
-        ...property("col", column),
-        ...property("title", rule),
-      ];
-      return `::${severity} ${properties.join(",")}::${data(clean(problemText(problem)))}\n`;
+      const properties = Object.entries({ file: file && clean(file), line, col: column, title: rule }).flatMap(
+        ([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`),
+      );
+      return `::${severity} ${properties.join(",")}::${escapeData(clean(problemText(problem)))}\n`;
     })
     .join("");
 };
@@ -89,20 +86,18 @@ const problemText = ({ message, advice, others }: Problem): string =>
 
 const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** One suite for each input, and one for problems of none. Each problem is a test; an input without errors passes one. */
+/** A suite for each input, and one for problems without an input. Each problem is a test, and an input without errors a passed test. */
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
-  const suites = [
-    ...names.map((name) =>
-      suiteOf(
-        name,
-        problems.filter(({ file }) => file === name),
-        clean,
-      ),
+  const suites = names.map((name) =>
+    junitSuite(
+      name,
+      problems.filter(({ file }) => file === name),
+      clean,
     ),
-    ...(others.length === 0 ? [] : [suiteOf("all inputs", others, clean)]),
-  ];
+  );
+  if (others.length > 0) suites.push(junitSuite("all inputs", others, clean));
   const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
   return [
     xmlHead,
@@ -113,29 +108,26 @@ const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean
   ].join("\n");
 };
 
-const suiteOf = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
+const junitSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {
   const name = attribute(clean(input));
   const failures = problems.filter(isError).length;
-  const tests = problems.length + (failures > 0 ? 0 : 1);
   const cases = problems.map((problem) => {
     const { rule, line, column, message } = problem;
-    const place = [line, column].filter((part) => part !== undefined).join(":");
+    const position = [line, column].filter((part) => part !== undefined).join(":");
     const text = xmlText(clean(problemText(problem)));
     const body = isError(problem)
       ? `<failure type="${attribute(rule)}" message="${attribute(clean(message))}">${text}</failure>`
       : `<system-out>warning: ${text}</system-out>`;
-    return `    <testcase classname="${name}" name="${attribute(place === "" ? rule : `${rule} at ${place}`)}">${body}</testcase>`;
+    const title = attribute(position === "" ? rule : `${rule} at ${position}`);
+    return `    <testcase classname="${name}" name="${title}">${body}</testcase>`;
   });
-  const lines = [
-    `  <testsuite name="${name}" tests="${tests}" failures="${failures}" errors="0" skipped="0">`,
-    ...(failures > 0 ? [] : [`    <testcase classname="${name}" name="is valid"/>`]),
-    ...cases,
-    "  </testsuite>",
-  ];
-  return { tests, lines };
+  if (failures === 0) cases.unshift(`    <testcase classname="${name}" name="is valid"/>`);
+  const tests = cases.length;
+  const head = `  <testsuite name="${name}" tests="${tests}" failures="${failures}" errors="0" skipped="0">`;
+  return { tests, lines: [head, ...cases, "  </testsuite>"] };
 };
 
-/** Characters that XML 1.0 can't hold, in any spelling. */
+/** Characters that XML 1.0 cannot contain, not even escaped. */
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 const xmlText = (text: string): string =>

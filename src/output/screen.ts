@@ -1,4 +1,4 @@
-/** The screen of one run: the form of its result, its colors, and both streams. */
+/** The output of one run: the format of its result, its colors, and both streams. */
 import { type Failure, type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
@@ -12,24 +12,22 @@ import {
   type ProgressIndicator,
 } from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
-import { openSink, type Pieces } from "./sink.ts";
+import { openSink, type Pieces, type Sink } from "./sink.ts";
 import { hasColor, loadPaint, type Paint } from "./style.ts";
 import type { Format } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
 export type ColorMode = (typeof colorModes)[number];
 
-/** Every form by its name, in the order of `--help`. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfies readonly Format[];
 
-/** The global options that are about the screen, as typed; `color` is false for `--no-color`. */
+/** The global options for output. `color` is false for `--no-color`. */
 export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;
   readonly fields?: string | undefined;
   readonly color?: string | boolean | undefined;
 };
 
-/** What they mean. */
 export interface ScreenOptions {
   /** Default: a table on a terminal, else tsv. */
   readonly format: Format | undefined;
@@ -38,7 +36,7 @@ export interface ScreenOptions {
   readonly quiet: boolean;
   readonly color: ColorMode;
   readonly pager: boolean;
-  /** True if standard error is a line of JSON for everything that is said: `--progress json`. */
+  /** True if each message on standard error is a line of JSON: `--progress json`. */
   readonly hasJsonEvents?: boolean;
 }
 
@@ -46,7 +44,7 @@ export interface ScreenOptions {
 export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => {
   const { json = false, output = json ? "json" : undefined, color } = typed;
   if (json && output !== "json") {
-    throw conflictingOptions({ first: "--json", second: `-o ${output}`, why: "--json is -o json" });
+    throw conflictingOptions({ first: "--json", second: `-o ${output}`, why: "--json means -o json" });
   }
   const fields = typed.fields?.split(",").map((name) => name.trim());
   if (typed.fields !== undefined && fields?.includes("") === true) {
@@ -64,105 +62,99 @@ export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => 
 };
 
 interface PrintOptions {
-  /** Cleaned lines, cleaned JSON, or text that is meant as it is. */
+  /** `lines` and `json` are text that was cleaned. `verbatim` is redacted only. */
   readonly kind: "lines" | "json" | "verbatim";
   /** True if a pager may show it. Default: true. */
   readonly isPaged?: boolean;
 }
 
-/** Columns that the spinner itself takes next to its label. */
+/** Columns of the spinner next to its label. */
 const spinnerColumns = 4;
 
 interface ScreenSetup {
   readonly host: Host;
   readonly options: ScreenOptions;
-  /** Everything typed: a secret in it is never printed, whether or not the word means anything. */
+  /** The arguments of the process. Secrets in them are redacted in all output, even if the arguments are invalid. */
   readonly argv?: readonly string[];
 }
 
-/** Opens the screen of one run. Nothing is written yet. */
-export const openScreen = (opened: ScreenSetup): Screen => new Screen(opened);
+/** Opens the screen of one run. Writes nothing. */
+export const openScreen = (setup: ScreenSetup): Screen => new Screen(setup);
 
-/** The screen of one run. Lists, pages and pictures are printed on it by functions of their own. */
+/** The screen of one run. Other functions print lists, pages and charts on it. */
 export class Screen {
   readonly host: Host;
   readonly format: Format;
-  /** Names given with `--fields`. */
   readonly fields: readonly string[] | undefined;
   readonly options: ScreenOptions;
   readonly safe: Cleaner;
-  /** True if every printing may open a pager: what belongs together is better printed at once. */
+  /** True if each call of `print` may open a pager. */
   readonly canPage: boolean;
-  /** True if programs read both streams: what is only for a person is left out. */
+  /** True if a program reads the output, so that text for people is omitted. */
   readonly isForProgram: boolean;
-  /** True if standard error is a line of JSON for everything that is said. */
+  /** True if each message on standard error is a line of JSON. */
   readonly printsEvents: boolean;
-  /** True if problems are drawn for a person, with their lines. */
+  /** True if problems are drawn with their lines of input. */
   readonly drawsFrames: boolean;
-  /** The word after `--json`, which takes none. */
+  /** The argument after `--json`, which takes no value. */
   readonly argumentAfterJson: string | undefined;
   readonly #isInBuild: boolean;
-  readonly #output: ReturnType<typeof openSink>;
-  readonly #errors: ReturnType<typeof openSink>;
+  readonly #output: Sink;
+  readonly #errors: Sink;
   readonly #errorColor: boolean;
   #errorPaint: Promise<Paint> | undefined;
-  /** All that was said on standard error before. */
+  /** Resolves when everything for standard error was written. */
   #errorQueue: Promise<void> = Promise.resolve();
   #activeSpinner: ProgressIndicator | undefined;
   /** True if a pager was closed before the end. */
   #isPagerClosed = false;
 
-  constructor({ host, options: words, argv = [] }: ScreenSetup) {
+  constructor({ host, options, argv = [] }: ScreenSetup) {
     this.host = host;
-    this.options = words;
-    this.format = words.format ?? (host.terminal.stdout ? "table" : "tsv");
-    this.fields = words.fields;
+    this.options = options;
+    this.format = options.format ?? (host.terminal.stdout ? "table" : "tsv");
+    this.fields = options.fields;
     this.safe = openCleaner(host.env);
-    const addresses = Object.entries(host.env).filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
-    const typed = findSecrets([...argv, ...addresses.map(([, value]) => value ?? "")]);
-    for (const secret of [...typed, ...listSecrets(host.env)]) this.safe.addSecret(secret);
+    const urls = Object.entries(host.env).filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
+    const found = findSecrets([...argv, ...urls.map(([, value]) => value ?? "")]);
+    for (const secret of [...found, ...listSecrets(host.env)]) this.safe.addSecret(secret);
     this.argumentAfterJson = argv.includes("--json") ? argv[argv.indexOf("--json") + 1] : undefined;
-    this.isForProgram = words.format === "json" || words.format === "jsonl";
-    this.printsEvents = words.hasJsonEvents === true;
+    this.isForProgram = options.format === "json" || options.format === "jsonl";
+    this.printsEvents = options.hasJsonEvents === true;
     this.drawsFrames = !this.printsEvents && host.terminal.stderr && !this.isForProgram;
     this.#isInBuild = isBuildSystem(host.env);
-    this.canPage = words.pager && host.terminal.stdout && !this.#isInBuild;
+    this.canPage = options.pager && host.terminal.stdout && !this.#isInBuild;
     this.#output = openSink({ stream: host.stdout, signal: host.signal });
     this.#errors = openSink({ stream: host.stderr });
-    this.#errorColor = hasColor(host, "stderr", words.color);
+    this.#errorColor = hasColor(host, "stderr", options.color);
   }
 
-  /** True if the reader of standard output left: a command that reads can stop, with exit code 0. */
+  /** True if the reader of standard output left. A command that reads can then stop with exit code 0. */
   get isReaderGone(): boolean {
     return this.#output.isReaderGone || this.#isPagerClosed;
   }
 
-  /** Columns of the terminal; without one, those of `COLUMNS`, else as many as it takes. */
+  /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
   get width(): number {
     const { terminal, env } = this.host;
     if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
-    const asked = Number(env.COLUMNS);
-    return Number.isInteger(asked) && asked > 0 ? asked : Number.POSITIVE_INFINITY;
+    const columns = Number(env.COLUMNS);
+    return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
   }
 
-  /** The colors of standard output. */
   readonly paint = (): Promise<Paint> => loadPaint(hasColor(this.host, "stdout", this.options.color));
 
-  /** Writes to standard output, after all that was said on standard error. */
-  readonly print = async (pieces: Pieces, { kind, isPaged: paged = true }: PrintOptions): Promise<void> => {
+  /** Writes to standard output, after everything that was queued for standard error. */
+  readonly print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
     this.#activeSpinner?.stop();
     await this.#errorQueue;
-    const { breakCommands: lines, json, verbatim } = this.safe;
-    const printed = mapPieces(pieces, { lines, json, verbatim }[kind]);
-    if (this.canPage && paged) {
+    const { breakCommands, json, verbatim } = this.safe;
+    const printed = mapPieces(pieces, { lines: breakCommands, json, verbatim }[kind]);
+    if (this.canPage && isPaged) {
       const { printPaged } = await import("./pager.ts");
-      const missing = (pager: string) => this.notice(`the pager ${pager} can't be started: see PAGER`);
-      this.#isPagerClosed ||= !(await printPaged({
-        host: this.host,
-        pieces: printed,
-        fallback: this.#output,
-        onMissing: missing,
-      }));
+      const onMissing = (pager: string) => this.notice(`cannot start the pager ${pager} (set PAGER to another one)`);
+      const output = { host: this.host, pieces: printed, fallback: this.#output, onMissing };
+      this.#isPagerClosed ||= !(await printPaged(output));
       return;
     }
     for await (const piece of printed) {
@@ -171,23 +163,23 @@ export class Screen {
     }
   };
 
-  /** Prints text that is meant as it is (a completion script, a setting's value). */
+  /** Prints rollcall's own text, such as a completion script or the value of a setting. */
   readonly printText = (text: string): Promise<void> => this.print([text], { kind: "verbatim", isPaged: false });
 
-  /** Prints text from outside as it stands, for a program or a file; a terminal gets it made safe. JSON is made safe by escapes. */
+  /** Prints text from outside unchanged in a pipe, and safe on a terminal. In JSON, escapes make it safe everywhere. */
   readonly printVerbatim = async (pieces: readonly string[], kind: "text" | "json"): Promise<void> => {
     if (kind === "json") return await this.print(pieces, { kind, isPaged: false });
     if (!this.host.terminal.stdout) return await this.print(pieces, { kind: "verbatim", isPaged: false });
     await this.print(pieces.map(this.safe.text), { kind: "lines", isPaged: false });
   };
 
-  /** Writes bytes to standard output as they are: somebody asked for them to the byte. */
+  /** Writes bytes to standard output, not even redacted. */
   readonly printBytes = async (bytes: Uint8Array): Promise<void> => {
     await this.#errorQueue;
     await this.#output.write(bytes);
   };
 
-  /** Writes to standard error after all that was said before; that nobody can read it is no reason to fail. */
+  /** Writes to standard error, in the order of the calls. Ignores errors, because nothing else could report them. */
   readonly writeError = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
     this.#errorPaint ??= loadPaint(this.#errorColor);
     const paint = this.#errorPaint;
@@ -199,40 +191,37 @@ export class Screen {
 
   readonly flushErrors = (): Promise<void> => this.#errorQueue;
 
-  /** For the person in front of the screen; left out with `--json` and `--quiet`. */
+  /** Prints a note for a person; omitted with `--json` and `--quiet`. */
   readonly notice = (sentence: string): void => {
     if (!this.isForProgram) this.noticeAlways(sentence);
   };
 
-  /** Says why something is tried again, and for how long at most. */
+  /** Prints why rollcall retries, and for how long at most. */
   readonly noticeRetry = async (why: Failure, maxWaitMs: number): Promise<void> => {
-    const seconds = Math.round(maxWaitMs / 1000);
-    this.notice(`${why.message}: trying again for up to ${seconds} s (--max-wait)`);
+    this.notice(`${why.message}; retrying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`);
   };
 
-  /** A notice that is said with `--json` too. */
+  /** Prints a note, also with `--json`. */
   readonly noticeAlways = (sentence: string): void => {
     if (this.options.quiet) return;
     if (this.printsEvents) this.#writeEvent({ event: "notice", message: sentence });
-    else {
-      void this.writeError(async (paint) => {
-        const line = `note: ${toOneLine(this.safe.text(sentence))}`;
-        const lines = this.drawsFrames
-          ? (await import("./width.ts")).foldSentence(line, this.host.terminal.columns)
-          : [line];
-        return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
-      });
-    }
+    else void this.writeError(async (paint) => await this.#formatNote(sentence, paint));
   };
 
-  /** Left out with `--json`, because the document of the result has it. */
+  readonly #formatNote = async (sentence: string, paint: Paint): Promise<string> => {
+    const line = `note: ${toOneLine(this.safe.text(sentence))}`;
+    const { columns } = this.host.terminal;
+    const lines = this.drawsFrames ? (await import("./width.ts")).foldSentence(line, columns) : [line];
+    return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
+  };
+
+  /** Prints a warning; omitted with `--json`, because the result contains it. */
   readonly warn = (problem: Problem): void => {
     if (this.isForProgram) return;
     if (this.printsEvents) this.#writeEvent({ event: "warning", ...toProblemDocument(problem) });
     else void this.writeError(async (paint) => (await import("./failure.ts")).warningText(this, problem, paint));
   };
 
-  /** A line of `--debug`. */
   readonly trace = (line: string): void => {
     if (this.printsEvents) this.#writeEvent({ event: "debug", message: line });
     else void this.writeError((paint) => `${paint("faint", this.safe.text(line))}\n`);
@@ -243,25 +232,23 @@ export class Screen {
 
   readonly hideSecret = (secret: string): void => this.safe.addSecret(secret);
 
-  /** From now on a signal that came keeps nothing from being printed: the run is over. */
+  /** Prints from now on even if a signal came, because the run is over. */
   readonly ignoreSignal = (): void => this.#output.ignoreSignal();
 
-  /** True if a person waits in front of a terminal that can show a spinner. */
   get #hasSpinner(): boolean {
     return this.drawsFrames && !this.options.quiet && !this.#isInBuild && this.host.env.TERM !== "dumb";
   }
 
-  /** A spinner on standard error, if that is a terminal. */
-  readonly startProgress = (label: string): ProgressIndicator => (this.#hasSpinner ? this.#spinner(label) : noProgress);
+  readonly startProgress = (label: string): ProgressIndicator =>
+    this.#hasSpinner ? this.#openSpinner(label) : noProgress;
 
-  readonly #spinner = (label: string): ProgressIndicator => {
+  readonly #openSpinner = (label: string): ProgressIndicator => {
     this.stopProgress();
     const { host } = this;
     const clean = (text: string) => this.safe.line(text).slice(0, this.#labelColumns);
-    // A spinner counts the lines it clears by the columns: of none, it would never have cleared them all.
-    this.#activeSpinner = host.terminal.sizeless
-      ? noProgress
-      : openSpinner({ host, label, color: this.#errorColor, clean });
+    const options = { host, label, color: this.#errorColor, clean };
+    // Without a size, the spinner could not clear its lines.
+    this.#activeSpinner = host.terminal.sizeless ? noProgress : openSpinner(options);
     return this.#activeSpinner;
   };
 
@@ -269,22 +256,20 @@ export class Screen {
     return Math.max(0, this.host.terminal.columns - spinnerColumns);
   }
 
-  /** Ends the spinner, before something else is written in its place. */
   readonly stopProgress = (): void => this.#activeSpinner?.stop();
 
-  /** Progress of a long run. Default: a bar on a terminal, lines in a build, nothing elsewhere. */
-  readonly startMeter = (asked: MeterFormat | undefined): Meter => {
+  /** Starts the progress of a long run. Default: a bar on a terminal, lines in a build, otherwise nothing. */
+  readonly startMeter = (wanted: MeterFormat | undefined): Meter => {
     const inLines = this.#isInBuild && !this.isForProgram && !this.options.quiet;
-    const form = asked ?? (this.#hasSpinner ? "bar" : inLines ? "lines" : "none");
+    const format = wanted ?? (this.#hasSpinner ? "bar" : inLines ? "lines" : "none");
+    const { json, text: clean } = this.safe;
     return openMeter({
-      format: form,
+      format,
       elapsed: this.host.elapsed,
       columns: this.#labelColumns,
-      spinner: this.#spinner,
+      spinner: this.#openSpinner,
       line: (text) =>
-        void this.writeError((paint) =>
-          form === "json" ? `${this.safe.json(text)}\n` : `${paint("faint", this.safe.text(text))}\n`,
-        ),
+        void this.writeError((paint) => `${format === "json" ? json(text) : paint("faint", clean(text))}\n`),
     });
   };
 }

@@ -1,4 +1,4 @@
-/** The secrets of a run, which are redacted in all that is written, however they are spelled there. */
+/** Redacts the secrets of a run in every encoding: escaped, percent, HTML, hex, base64, folded, truncated. */
 
 import { decodePercent } from "../host.ts";
 import { endOfString } from "../json/raw-json.ts";
@@ -6,38 +6,37 @@ import { parseJson } from "../json/walk.ts";
 
 const redacted = "***";
 
-/** Shorter secrets hide nothing, and redacting them would shred what is printed. */
+/** Shorter secrets are not redacted, because they occur by chance. */
 const minLength = 4;
 
-/** A shorter secret may be the name of a JSON member, such as `data`. */
+/** A shorter secret may equal the name of a JSON member, such as `data`. */
 const minLengthInNames = 8;
 
-/** A shorter piece of base64 is found in innocent text, since case does not count. */
+/** A shorter piece of base64 occurs by chance, because the search ignores case. */
 const minBase64Length = 6;
 
-/** Letters that a search begins with: the others are compared only if all of these were found. */
+/** Letters that one pattern searches for. The others are compared if these were found. */
 const headLength = 4;
 
 interface Secrets {
   add(secret: string): void;
-  /** Redacts the secrets known so far, in whichever spelling. */
   redact(text: string): string;
-  /** The same only inside the strings of JSON. */
+  /** Redacts inside the strings of JSON only. */
   redactJson(json: string): string;
 }
 
-/** A secret, or what an encoding makes of it, letter by letter. */
+/** A secret, or an encoding of it. */
 interface SecretSpelling {
   readonly letters: readonly string[];
   readonly head: RegExp;
-  /** True if the end of a piece of base64 after it belongs to it. */
+  /** True if the rest of the base64 text after it is redacted too. */
   readonly isBase64: boolean;
   readonly inNames: boolean;
 }
 
 export const openSecrets = (): Secrets => {
   const known = new Map<string, SecretSpelling>();
-  // Longest first, so that a secret that holds another leaves nothing of itself.
+  // Longest first, because a secret may contain another one.
   let spellings: readonly SecretSpelling[] = [];
   return {
     add(secret) {
@@ -54,7 +53,7 @@ export const openSecrets = (): Secrets => {
   };
 };
 
-/** The secret itself, its lines, and each of them as hex and as base64, alone or inside a longer text such as a header. */
+/** The secret and its lines, each also as hex and as base64, alone or inside a longer text such as a header. */
 const spellingsOf = (secret: string): readonly (readonly [string, SecretSpelling])[] => {
   const trimmed = secret.trim();
   return [trimmed, ...trimmed.split(/[\r\n]+/).map((line) => line.trim())].flatMap((text) => {
@@ -71,7 +70,7 @@ const spellingsOf = (secret: string): readonly (readonly [string, SecretSpelling
   });
 };
 
-/** The letters of base64 that hold nothing but these bytes, after so many others of a group of three. */
+/** The base64 letters that encode only these bytes if `before` bytes of a group of three precede them. */
 const encodeInside = (bytes: Uint8Array, before: number): string => {
   const all = Buffer.concat([Buffer.alloc(before), bytes]);
   return all.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
@@ -79,14 +78,13 @@ const encodeInside = (bytes: Uint8Array, before: number): string => {
 
 const spellingOf = (text: string, inNames: boolean): SecretSpelling => {
   const letters = Array.from(text);
-  // The longest writing of a letter first.
   const patterns = letters
     .slice(0, headLength)
     .map((letter) => `(?:${[...letterPatterns(letter)].reverse().join("|")})`);
   return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64: false };
 };
 
-/** Between two letters of a text that was folded, in JSON too. */
+/** A line break in folded text, also in JSON. */
 const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";
 const lineBreakPattern = new RegExp(lineBreak, "iuy");
 
@@ -100,7 +98,7 @@ const entityNames: Readonly<Record<string, string>> = {
   "'": "apos|#39",
 };
 
-/** The ways a letter is written: as it is or behind backslashes, and as `\u`, percent and HTML have it. */
+/** Patterns of a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
 const letterPatterns = (letter: string): readonly string[] => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
@@ -126,16 +124,15 @@ const patternsOf = (letter: string): readonly RegExp[] => {
   return known;
 };
 
-/** The end of a sticky pattern that begins here. */
 const matchEnd = (pattern: RegExp, text: string, from: number): number | undefined => {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** The place at which a text was cut, inside an escape maybe: half of a secret may be left. */
+/** The end of truncated text, possibly inside an escape. The start of a secret may precede it. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** The places at which letters that begin here may end: a backslash can be a letter, or its escape. A text that was cut ends them. */
+/** All possible ends of the letters, because a backslash can be a letter or an escape. A truncation ends them too. */
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -172,7 +169,6 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpellin
   return copied === 0 ? text : kept + text.slice(copied);
 };
 
-/** Replaces inside the strings of valid JSON only. */
 const replaceInStrings = (json: string, change: (text: string, isName: boolean) => string): string => {
   const parts: string[] = [];
   let copied = 0;
@@ -182,7 +178,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
-      // If a secret begins inside an escape, the rest of that is not an escape.
+      // A secret that begins inside an escape leaves half of the escape.
       const isWhole = parseJson(`"${changed}"`) !== undefined;
       parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
       copied = end;
@@ -192,7 +188,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Passwords in addresses, also in malformed ones, and values of options with the names of secrets. */
+/** Finds passwords in URLs, also malformed ones, and values of options with names of secrets. */
 export const findSecrets = (args: readonly string[]): readonly string[] =>
   args.flatMap((word) => {
     const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];
@@ -200,10 +196,10 @@ export const findSecrets = (args: readonly string[]): readonly string[] =>
     return found.flatMap((secret) => [secret, decodePercent(secret)]);
   });
 
-/** The possible passwords of an address, however many slashes it has: all between a colon and the last @. */
+/** All texts between a colon and the last @ of a URL, which may have any number of slashes. */
 const findPasswords = (word: string): readonly string[] => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
-  // A valid address without a user and a port has its @ in its path.
+  // In a valid URL without user and port, the @ is in the path.
   if (url !== undefined && `${url.username}${url.password}${url.port}` === "") return [];
   const user = /(?:[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)@/is.exec(word)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));

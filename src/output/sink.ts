@@ -1,27 +1,25 @@
-/** A stream that waits for its reader, ends quietly when the reader left, and says when it can't be written. */
+/** A stream to a reader: waits while the reader is slow, and stops without an error if the reader left. */
 import type { Writable } from "node:stream";
 import { getErrorCode } from "../files.ts";
 import { outputFailed } from "./failures.ts";
 
-/** Text in pieces. */
 export type Pieces = Iterable<string> | AsyncIterable<string>;
 
 export interface Sink {
-  /** Resolves once it was handed over, or nobody reads any more. @throws Failure `output-failed`, the signal's reason */
+  /** Resolves when the text was handed over or the reader left. @throws Failure `output-failed`; the signal's reason */
   write(text: string | Uint8Array): Promise<void>;
-  /** True if the reader closed its end. */
   readonly isReaderGone: boolean;
-  /** From now on a signal that came is no reason not to write. */
+  /** Writes from now on even if the signal aborted. */
   ignoreSignal(): void;
 }
 
-/** Characters of one write: few enough that a slow reader holds up little memory. */
+/** Characters of one write, so that a slow reader costs little memory. */
 const pieceLength = 1 << 18;
 
-/** Codes of a reader that left: the other end of a pipe or a socket. A terminal that was closed sends SIGHUP. */
+/** Error codes if the other end of a pipe or socket is closed. A terminal that is closed sends SIGHUP. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
-/** Opens standard output, or a pager's input. Writing stops waiting when `signal` aborts. */
+/** Opens standard output, standard error, or a pager's input. A write ends early if `signal` aborts. */
 export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }): Sink => {
   const { stream } = to;
   let { signal } = to;
@@ -45,7 +43,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
       try {
         stream.write(piece, done);
       } catch (error) {
-        // Devices and files are written in place, and throw in place.
+        // Files and devices are written synchronously.
         done(error);
       }
     });
@@ -67,7 +65,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   };
 };
 
-/** The nearest end at or after `end` that does not cut a surrogate pair. */
+/** The first position from `end` on that does not split a surrogate pair. */
 const roundToCharacter = (text: string, end: number): number => {
   const unit = text.charCodeAt(end - 1);
   return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end;

@@ -1,45 +1,43 @@
-/** What commands hand to the screen: lists with columns, pages with sections. */
+/** What commands print: lists with columns, and pages with sections. */
 import type { Span } from "../json/walk.ts";
 
-/** The forms a result can take (output.md). */
+/** The formats of a result (output.md). */
 export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
-/** A word next to a cell, in a color: people who see no color read it. */
+/** A colored word after a cell's text. */
 export interface CellTag {
   readonly text: string;
-  /** The word next to the first column if the mark's own column does not fit the terminal. Default: none. */
+  /** The word after the first cell if the tag's own column does not fit the terminal. Default: none. */
   readonly textInFirstColumn?: string;
   readonly tone: Tone;
 }
 
-/** One column of a list, and what each form needs of it. */
 export interface Column<Row> {
-  /** Name on the wire, for `--fields`, `--sort`, CSV and JSON, such as `pricing.prompt`. */
+  /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
   readonly name: string;
-  /** Further names that `--fields` and `--sort` take. */
+  /** Other names that `--fields` and `--sort` accept. */
   readonly otherNames?: readonly string[];
-  /** Heading for a person, with its unit; a table breaks it at its line ends. */
+  /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
-  /** The lower, the longer it stays when the terminal is narrow; 0 is never left out. */
+  /** Columns of a high rank are omitted first if the terminal is narrow; 0 is never omitted. */
   readonly rank: number;
-  /** True if it has the names that people type. Default: the first column has. */
+  /** True if its cells are names that people type. Default: true for the first column. */
   readonly isName?: boolean;
-  /** The text for a person, made safe by the screen. `spelled` gives the value's text on the wire, which a double may not hold. */
+  /** The text for a person, not yet safe. `spelled` returns the value as on the wire, which a double may not represent. */
   readonly cell: (row: Row, spelled: () => string) => string;
-  /** The wire's own value: undefined if absent. */
+  /** The value on the wire; undefined if absent. */
   readonly value: (row: Row) => unknown;
-  /** True if CSV has its JSON. */
+  /** True if CSV has the value's JSON. */
   readonly freeForm?: boolean;
-  /** True if it is shown only if some object of the wire has a value of it, unless it is picked. */
+  /** True if the column is omitted when no object has a value for it, unless `--fields` names it. */
   readonly onlyWhereSome?: boolean;
-  /** Next to a row's cell on a terminal, if there is something to look at. */
   readonly mark?: (row: Row) => CellTag | undefined;
 }
 
-/** A column of texts that rollcall makes. Its value is the text by default. */
+/** A column of rollcall's own texts. Default for the value: the text. */
 export const textColumn = <Row>(
   name: string,
   {
@@ -54,19 +52,19 @@ export const textColumn = <Row>(
   },
 ): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value });
 
-/** Objects inside a reply of the service: JSON and CSV are cut from it, so that every spelling is kept. */
+/** The objects in a reply of the service. JSON and CSV are made from its bytes, which keeps the spelling of values. */
 export interface WireObjects {
-  /** The whole reply: valid JSON, UTF-8. */
+  /** The whole reply: valid JSON in UTF-8. */
   readonly bytes: Uint8Array;
-  /** The member of its outermost object that holds the objects: an array of them, or one. */
+  /** The member of the outermost object that contains the objects: an array of objects, or one object. */
   readonly member: string;
-  /** The objects of an array, if their positions in the bytes are known. */
+  /** The objects of the array, if their positions are known. */
   readonly elements?: readonly Span[];
-  /** Positions of the objects that are shown, in their order. Default: all. */
+  /** Positions of the printed objects, in their order. Default: all. */
   readonly kept?: readonly number[];
 }
 
-/** Rows in their order: an array, or a sequence that makes each when it is asked for. */
+/** An array, or a sequence that makes each row on request. */
 export interface RowSequence<Row> {
   readonly length: number;
   at(position: number): Row | undefined;
@@ -75,22 +73,19 @@ export interface RowSequence<Row> {
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: RowSequence<Row>;
-  /** The service's own reply with the objects of the rows, one for one; absent for a list that rollcall made. */
+  /** The service's objects, one for each row. Absent for a list made by rollcall. */
   readonly wire?: WireObjects;
 }
 
-/** A column as the forms need it: by the position of the row. */
+/** A column whose texts depend on the position of the row. */
 export interface ShownColumn<Row> extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "isName" | "mark"> {
-  /** What a person sees. */
   readonly cell: (row: Row, position: number) => string;
-  /** The wire's own value as text. */
   readonly text: (row: Row, position: number) => string;
 }
 
-/** Rows of one piece of output: a pager shows the first of 50,000 at once. */
+/** Rows of one piece of output, so that a pager shows the first rows of a long list immediately. */
 export const rowsPerPiece = 100;
 
-/** Rows with their positions, from one position up to another. */
 export function* enumerateRows<Row>(
   rows: RowSequence<Row>,
   from = 0,
@@ -102,12 +97,11 @@ export function* enumerateRows<Row>(
   }
 }
 
-/** A page for a person: titled sections of labelled lines and blocks. */
 export interface Page {
   readonly sections: Iterable<Section>;
-  /** True for a page after another one: a line across is between them. */
+  /** True if a horizontal line separates the page from the one before. */
   readonly isNext?: boolean;
-  /** False if a terminal gets only the beginning and the end of long texts. A pipe always gets all of it. */
+  /** False if a terminal gets only the start and the end of long texts. A pipe always gets all. */
   readonly isFull?: boolean;
 }
 
@@ -117,18 +111,18 @@ export interface Line {
   readonly tone?: Tone | undefined;
 }
 
-/** A part of a page: a title, then labelled lines, then a block. */
+/** A part of a page: a title, then labelled lines, then a block, then a note. */
 export interface Section {
   readonly title?: string;
-  /** 2 is under the section before it, as a message under "Inputs"; 3 under that, as a call of a tool. Default: 1. */
+  /** Level of the title: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
   readonly level?: 1 | 2 | 3;
   readonly lines?: readonly Line[];
-  /** Text as it was, line by line; folded to the terminal, never in a pipe. */
+  /** Text whose line ends are kept. Folded on a terminal. */
   readonly block?: string;
-  /** True if the block is text from outside: every line of it is behind a mark that no text can make itself. */
+  /** True if the block is text from outside. Each line gets a rail, so that no text looks like rollcall's own. */
   readonly quoted?: boolean;
-  /** Lines of the block that a terminal gets at most, if a page is not `full`. */
+  /** Maximum lines of the block on a terminal if the page is not full. */
   readonly maxBlockLines?: number;
-  /** A sentence of rollcall's own in place of something. */
+  /** rollcall's own sentence in place of omitted content. */
   readonly note?: string;
 }

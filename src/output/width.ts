@@ -1,11 +1,11 @@
-/** Measures, cuts and folds text by the columns it takes on a terminal. */
+/** Measures, truncates and folds text by the columns that it takes on a terminal. */
 import stringWidth from "string-width";
 
-/** Letters and marks of Latin, Greek and Cyrillic text: nothing that is wide, narrow or made of several. */
+/** Latin, Greek and Cyrillic letters and marks, each one column wide. */
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
-/** Beyond this many code units a line is longer than any terminal is wide: the rest is not worth measuring. */
+/** Code units that are measured, more than any terminal is wide. */
 const maxMeasured = 4096;
 
 /** Columns that a line takes on a terminal. */
@@ -16,7 +16,7 @@ export const measureWidth = (line: string): number => {
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Measuring takes microseconds, and a text of megabytes is made of few graphemes: the first of them are remembered. */
+/** A cache, because measuring takes microseconds, and a long text repeats few graphemes. */
 const graphemeWidths = new Map<string, number>();
 const maxGraphemeWidths = 8192;
 
@@ -28,11 +28,11 @@ const widthOfGrapheme = (grapheme: string): number => {
   return width;
 };
 
-/** Code units that are looked at for some columns: no honest grapheme is longer than a few for each. */
+/** Code units that are searched for some columns. A grapheme is rarely longer than a few. */
 const maxUnits = (columns: number): number => columns * 8 + 64;
 
-/** The beginning of a line that takes at most `width` columns. */
-export const takeStart = (line: string, width: number): string => {
+/** The start of a line, at most `width` columns. */
+const takeStart = (line: string, width: number): string => {
   const start = line.slice(0, maxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
   let taken = 0;
@@ -45,11 +45,10 @@ export const takeStart = (line: string, width: number): string => {
   return start.slice(0, end);
 };
 
-/** The end of a line that takes at most `width` columns. */
-export const takeEnd = (line: string, width: number): string => {
+/** The end of a line, at most `width` columns. */
+const takeEnd = (line: string, width: number): string => {
   const end = line.slice(Math.max(0, line.length - maxUnits(width)));
-  if (singleWidthText.test(end)) return width < 1 ? "" : end.slice(-width);
-  // What the piece begins with may be the half of a character.
+  // The first grapheme may be the half of a character.
   const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
   let taken = 0;
   let start = end.length;
@@ -61,21 +60,27 @@ export const takeEnd = (line: string, width: number): string => {
   return end.slice(start);
 };
 
-/** A line cut to `width` columns, with a mark if something is missing. */
+/** Truncates a line at its end to `width` columns, with a mark if something is omitted. */
 export const truncate = (line: string, width: number, mark = "…"): string => {
   if (measureWidth(line) <= width) return line;
-  return width < 1 ? "" : takeStart(line, Math.max(0, width - mark.length)) + mark;
+  return takeStart(line, Math.max(0, width - mark.length)) + mark.slice(0, Math.max(0, width));
 };
 
-/** A line folded to `width` columns, at spaces if it has some. */
+/** Truncates a line at its start. */
+export const truncateStart = (line: string, width: number, mark: string): string => {
+  if (measureWidth(line) <= width) return line;
+  return mark.slice(0, Math.max(0, width)) + takeEnd(line, width - mark.length);
+};
+
+/** Folds a line to `width` columns, at spaces if possible. */
 export const foldLine = (line: string, width: number): readonly string[] => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
-    // A line of megabytes is not measured again for each of its folds.
+    // Measures only the start of a line of megabytes.
     const rest = line.slice(at, at + maxUnits(width));
-    const fits = takeStart(rest, width) || firstGrapheme(rest);
+    const fits = takeStart(rest, width) || (graphemes.segment(rest).containing(0)?.segment ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];
-    // A space that just does not fit ends the line as well as one inside.
+    // A space right after the last column ends the line too.
     const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");
     const atSpace = space > 0 && fits.slice(0, space).trim() !== "";
     lines.push(atSpace ? fits.slice(0, space).trimEnd() : fits);
@@ -83,27 +88,22 @@ export const foldLine = (line: string, width: number): readonly string[] => {
   }
 };
 
-const firstGrapheme = (line: string): string => {
-  for (const { segment } of graphemes.segment(line)) return segment;
-  return line;
-};
+/** Indent of all lines of a sentence but the first, and the minimum width of the text after it. */
+const sentenceIndent = 2;
+const minIndentedWidth = 8;
 
-/** The indent of the lines after the first of a sentence, and the columns that a line must have next to it. */
-const indentOfRest = 2;
-const minBeside = 8;
-
-/** Stands for a space at which nothing is folded. */
+/** Replaces a space at which a line must not be folded. */
 const noBreak = "\ue001";
 
-/** A sentence folded to `width` columns, all but its first line indented; a command in it stays whole if it fits on a line. */
+/** Folds a sentence to `width` columns with a hanging indent. A command in backticks stays whole if it fits on a line. */
 export const foldSentence = (text: string, width: number): readonly string[] => {
-  const room = Math.max(1, width - indentOfRest);
-  const kept = text.replace(/`[^`]+`/g, (command) =>
-    measureWidth(command) <= room ? command.replaceAll(" ", noBreak) : command,
+  const inner = Math.max(1, width - sentenceIndent);
+  const unbroken = text.replace(/`[^`]+`/g, (command) =>
+    measureWidth(command) <= inner ? command.replaceAll(" ", noBreak) : command,
   );
-  const [first = "", ...rest] = foldLine(kept, Math.max(1, width));
-  const isNarrow = width <= indentOfRest + minBeside;
-  const more = rest.length === 0 || isNarrow ? rest : foldLine(kept.slice(first.length).trimStart(), room);
-  const indent = isNarrow ? "" : " ".repeat(indentOfRest);
+  const [first = "", ...rest] = foldLine(unbroken, Math.max(1, width));
+  const isNarrow = width <= sentenceIndent + minIndentedWidth;
+  const more = rest.length === 0 || isNarrow ? rest : foldLine(unbroken.slice(first.length).trimStart(), inner);
+  const indent = isNarrow ? "" : " ".repeat(sentenceIndent);
   return [first, ...more.map((line) => indent + line)].map((line) => line.replaceAll(noBreak, " "));
 };

@@ -1,4 +1,4 @@
-/** The objects in a reply of the service, and their values by dotted names: each as it was written. */
+/** The objects in a reply of the service, and their values by dotted names. Keeps the spelling of values. */
 import { invalidOptionValue } from "../failures.ts";
 import { composeArray, composeMembers } from "../json/compose.ts";
 import { endOfString, isAbsent, parseRawJson, type RawJson, type RawMember } from "../json/raw-json.ts";
@@ -6,14 +6,14 @@ import { listElementSpans, openBracket, type Span, skipWhite, sliceText, walkMem
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** Objects in bytes. Each is read when somebody asks for its values: those of a long list would not all fit. */
+/** Objects in bytes. Each object is parsed on request, because the parsed values of a long list need much memory. */
 export interface WireRows {
   readonly count: number;
   /** @throws RangeError if there is no such row */
   at(position: number): RawJson;
 }
 
-/** Opens rows; the last one that was read is kept, since its columns are asked for one after the other. */
+/** Opens rows. Keeps the last parsed row, because its columns are requested one after the other. */
 export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows => {
   let last: { readonly position: number; readonly value: RawJson } | undefined;
   return {
@@ -27,7 +27,7 @@ export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows =>
   };
 };
 
-/** Opens the objects of a reply, and the members around them. Of a member that appears twice the last counts. */
+/** Opens the objects of a reply. If a key is repeated, its last member counts. */
 export const openWire = ({ bytes, member, elements, kept }: WireObjects) => {
   const own = [...walkMembers(bytes, skipWhite(bytes, 0))];
   const objectsMember = own.findLast(({ key }) => key === member);
@@ -39,17 +39,16 @@ export const openWire = ({ bytes, member, elements, kept }: WireObjects) => {
         ? (elements ?? listElementSpans(bytes, objectsMember.value))
         : [objectsMember.value];
   return {
-    /** The members of the document, that of the objects once. */
     otherMembers: own.filter((one) => one === objectsMember || one.key !== member),
     holder: objectsMember,
     isList,
-    /** Also those that are not shown: they tell which fields there are. */
+    /** All objects, also those not printed, for the names of fields. */
     all: openRows(bytes, all),
     shown: openRows(bytes, kept === undefined ? all : kept.flatMap((position) => all[position] ?? [])),
   };
 };
 
-/** The values of a dotted name: keys of objects, through the items of lists; a key that has dots itself is found too. */
+/** Finds the values of a dotted name, also in the items of lists. A key may contain dots itself. */
 export const findValues = (value: RawJson, name: string): readonly RawJson[] | undefined => {
   const member = findMember(value, name);
   if (member === undefined || member.key === name) return member && [member.value];
@@ -59,7 +58,7 @@ export const findValues = (value: RawJson, name: string): readonly RawJson[] | u
   return found.length === 0 ? undefined : found;
 };
 
-/** The member that a dotted name leads to: that of the whole name, else that of its shortest beginning up to a dot. */
+/** Finds the member with the whole name as its key, otherwise with the shortest prefix of it that ends at a dot. */
 const findMember = ({ members }: RawJson, name: string): RawMember | undefined => {
   const called = (own: string) => members.findLast(({ key }) => key === own);
   const whole = called(name);
@@ -71,7 +70,7 @@ const findMember = ({ members }: RawJson, name: string): RawMember | undefined =
   return undefined;
 };
 
-/** The text of values in one cell, joined with `;`: texts as they are, numbers as they were spelled. */
+/** Formats values for one cell, joined with `;`. Numbers keep their spelling. */
 export const formatValues = (values: readonly RawJson[]): string =>
   values
     .map((value) => {
@@ -80,7 +79,7 @@ export const formatValues = (values: readonly RawJson[]): string =>
     })
     .join(";");
 
-/** The JSON of values in one cell, on one line; null is nothing. */
+/** Formats values for one cell as JSON on one line. Null is empty. */
 export const formatValuesAsJson = (values: readonly RawJson[]): string =>
   values.flatMap((value) => (isAbsent(value) ? [] : compactJson(value.json))).join(";");
 
@@ -89,18 +88,16 @@ const plainText = (value: RawJson): string => {
   return isAbsent(value) ? "" : value.text;
 };
 
-/** The one value of an object that has only one, such as the country of a datacenter. */
+/** The value of an object with a single member, such as the country of a datacenter. */
 const onlyValue = (value: RawJson): RawJson => {
   const [only, ...others] = value.members;
   return only === undefined || others.length > 0 ? value : only.value;
 };
 
 interface SpelledObject {
-  /** Its own keys, each once. */
   readonly keys: readonly string[];
-  /** The text of a dotted name, as a cell has it. */
   text(name: string): string;
-  /** The value of a dotted name: a text as it is, anything else as JSON on one line. */
+  /** The value of a dotted name: a plain text, or JSON on one line. */
   json(name: string): string;
 }
 
@@ -113,7 +110,7 @@ export const readSpelledObject = (bytes: Uint8Array, span: Span): SpelledObject 
   };
 };
 
-/** The JSON of an object with only the values of dotted names, in their order; undefined for a value without members. */
+/** The JSON of an object with only the named values, in the order of the names; undefined for a value without members. */
 export const pickFields = (value: RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
@@ -138,7 +135,6 @@ export const pickFields = (value: RawJson, names: readonly string[]): string | u
 
 const [space, quote] = [0x20, 0x22];
 
-/** JSON without the white space outside of its strings. */
 export const compactJson = (json: string): string => {
   const parts: string[] = [];
   let copied = 0;
@@ -156,8 +152,8 @@ export const compactJson = (json: string): string => {
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "otherNames">;
 
 /**
- * The column that a person means: by its name, by its heading with or without the second line, or by the last part of its
- * name; in any case, with `_`, `-` and blanks alike.
+ * Finds a column by its name, its heading with or without the second line, or the last part of its name. Ignores case,
+ * and the difference between `_`, `-` and spaces.
  */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
   const normalize = (name = ""): string =>
@@ -177,7 +173,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   return columns.find(({ name }) => name === typed) ?? found.find((column) => column !== undefined);
 };
 
-/** A field's name on the wire: the keys of the objects go before the names of columns. @throws Failure `invalid-option-value` */
+/** Resolves a field to its name on the wire. Keys of objects override names of columns. @throws Failure `invalid-option-value` */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows: WireRows | undefined): string => {
   if (columns.some((one) => name === one.name || name.startsWith(`${one.name}.`))) return name;
   const count = rows?.count ?? 0;
@@ -186,13 +182,13 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   }
   const meant = findColumn(name, columns);
   if (meant !== undefined) return meant.name;
-  // Without a column or an object nobody knows what names there are.
+  // Without a column or an object, the names are unknown.
   if (columns.length === 0 && rows !== undefined && count === 0) return name;
   const known = columns.map((column) => column.name);
   throw invalidOptionValue({
     option: "--fields",
     value: name,
-    wanted: known.length === 0 ? "the names that the objects have" : `such names as ${known.slice(0, 5).join(", ")}`,
+    wanted: known.length === 0 ? "names of the objects' keys" : `names such as ${known.slice(0, 5).join(", ")}`,
     suggestion: findNearest(name, known),
   });
 };

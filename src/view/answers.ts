@@ -1,7 +1,6 @@
-/** The answers of the server, or of a page in a file, that the page draws: both sides are compiled with these types. */
+/** The answers of the server, or of an exported page. The server and the page are compiled with these types. */
 import type { Query, Range } from "./query.ts";
 
-/** What the page can ask for, by name. */
 export interface AnswerTypes {
   readonly state: PageState;
   readonly charts: Charts;
@@ -12,12 +11,12 @@ export interface AnswerTypes {
   readonly trajectory: string;
 }
 
-/** Answers a query. Undefined if there is no such thing. */
+/** Functions that answer a query. Undefined if the requested thing does not exist. */
 export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
 };
 
-/** The progress of reading, in bytes of the input, then in groups. */
+/** Progress in bytes of the input (`reading`) or in groups (`measuring`). */
 export interface Progress {
   readonly phase: "opening" | "reading" | "measuring" | "read";
   readonly done: number;
@@ -28,20 +27,20 @@ export interface PageState {
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
-  /** Columns that only some inputs have values for, of those that this one has. */
+  /** Optional columns with values in this input. */
   readonly recorded?: readonly ("tokens" | "cost" | "split")[];
-  /** For a page in a file: when it was written, and how many groups it has. */
+  /** Only in an exported page: its time and its number of groups. */
   readonly written?: { readonly at: string; readonly groups: number };
 }
 
 export interface Summary {
   readonly files: readonly string[];
-  /** Number of files that groups begin in, if there are several. */
+  /** Number of files that groups begin in; 0 for one file. */
   readonly runs: number;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
-  /** Groups that something is learned from. */
+  /** Number of trainable groups. */
   readonly withSignal: number;
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
   readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
@@ -67,40 +66,34 @@ export interface Dot {
   readonly groups: number;
 }
 
-/** One of several files: a step, or a run. */
+/** One of several files with groups. */
 export interface FileSummary {
   readonly file: string;
-  /** The name that distinguishes its run; empty if all files are of one run. */
+  /** The part of the path that distinguishes its run; empty if there is one run. */
   readonly run: string;
-  /** The number in its name, or in that of its folder. */
+  /** The number in the name of the file or its folder. */
   readonly step: number | null;
   readonly groups: number;
   readonly withSignal: number;
-  /** The mean of the means of its groups; null if none is measured. */
+  /** The mean of its groups' means; null if no group is measured. */
   readonly mean: number | null;
 }
 
-/** Why nothing is learned from a group. */
-export type UntrainableReason =
-  | "not valid"
-  | "no trajectories"
-  | "a group of one"
-  | "equal rewards"
-  | "no sampled turn";
+export type UntrainableReason = "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn";
 
 export interface GroupRows {
-  /** Groups that are selected, and all groups. */
+  /** Numbers of selected groups, and of all groups. */
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly GroupRow[];
-  /** The progress of a search, from 0 to 1, and how many groups it found; null without a search. */
+  /** The progress of a search from 0 to 1, and its number of groups; null without a search. */
   readonly searched: { readonly share: number; readonly found: number } | null;
 }
 
-/** A group in the table. Numbers are null until they are measured, for an invalid group, and if nothing is recorded. */
+/** A group in the table. Numbers are null if they are not measured yet, not recorded, or the group is invalid. */
 export interface GroupRow {
   readonly group: number;
-  /** The first words of its prompt. */
+  /** The start of its prompt. */
   readonly words: string;
   readonly size: number;
   readonly mean: number | null;
@@ -111,7 +104,7 @@ export interface GroupRow {
   readonly problems: number;
   readonly tokens: number | null;
   readonly cost: number | null;
-  /** The split that it was logged to, in the local service. */
+  /** The split of a group that was logged to the local service. */
   readonly split: string | null;
 }
 
@@ -122,11 +115,11 @@ export interface SourcePosition {
 
 export interface Findings {
   readonly findings: readonly Finding[];
-  /** Number of problems that are not in the list. */
+  /** Number of further problems. */
   readonly others: number;
 }
 
-/** A problem, and what it is about if that is known. */
+/** A problem, with its group, trajectory and message if known. */
 export interface Finding {
   readonly rule: string;
   readonly severity: "error" | "warning";
@@ -139,7 +132,7 @@ export interface Finding {
   readonly message_at: number | null;
 }
 
-/** A trajectory of a group. One of the local service has the id of its call instead of a line. */
+/** A trajectory of a group. From the local service, it has the id of its call instead of a position. */
 export interface TrajectorySummary {
   readonly place: SourcePosition | null;
   readonly call: string | null;
@@ -152,31 +145,30 @@ export interface TrajectorySummary {
 export interface GroupDetail {
   readonly group: number;
   readonly of: number;
-  /** Its position in the table, and the groups next to it there. */
+  /** Its position in the table, and the adjacent groups there. */
   readonly at: number | null;
   readonly before: number | null;
   readonly after: number | null;
   readonly place: SourcePosition | null;
-  /** How it was logged to the local service. */
   readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
   readonly valid: boolean;
-  /** False if it is not JSON; its bytes are then shown as its only trajectory. */
+  /** False if it is not JSON. Its bytes are then its only trajectory. */
   readonly isReadable: boolean;
   readonly untrainable: UntrainableReason | null;
   readonly members: readonly TrajectorySummary[];
-  /** Number of messages that all trajectories begin with. */
+  /** Number of identical first messages of all trajectories. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The command that logs this group, or reads its calls; null if it came from standard input. */
+  /** The command that logs this group, or reads its calls; null for standard input. */
   readonly command: string | null;
 }
 
-/** The data of a page in a file, except its groups. */
+/** The data of an exported page, except its groups. */
 export interface PageData {
   readonly state: PageState;
   readonly charts: Charts;
   readonly findings: Findings;
-  /** Rows, and what they are filtered by. */
+  /** Rows, with the values that filter them. */
   readonly rows: readonly {
     readonly row: GroupRow;
     readonly file: string;
@@ -185,7 +177,7 @@ export interface PageData {
   }[];
 }
 
-/** A group of a page in a file, in a block of its own. */
+/** A group of an exported page. */
 export interface GroupData {
   readonly detail: GroupDetail;
   readonly trajectories: readonly string[];

@@ -1,4 +1,4 @@
-/** The server of the page: the page itself for everybody, and the answers for whoever has the token. */
+/** The server of the page. The page is public, but its data needs the token. */
 import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
@@ -9,11 +9,11 @@ import { parseQuery, type Query } from "./query.ts";
 
 interface AppOptions {
   readonly token: string;
-  /** Returns an answer; undefined if there is no such thing, or nothing was read yet. */
+  /** Returns an answer; undefined if the requested thing does not exist yet. */
   readonly answer: (name: keyof Answers, query: Query) => unknown;
-  /** Called whenever somebody with the token asks. */
+  /** Called at each request with the token. */
   readonly onRequest: () => void;
-  /** Called whenever the page is loaded. */
+  /** Called when the page is loaded. */
   readonly onPageLoad: () => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
     if (!isAuthorized(req.header("authorization"), "bearer", token)) {
-      return refuse(401, "the token is missing or wrong: open the address that rollcall view printed");
+      return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
     }
     onAsked();
     return await next();
@@ -62,12 +62,10 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
   for (const name of answers) {
     app.get(`/api/${name}`, async ({ req }) => {
       const query = parseQuery(req.query("query") ?? "");
-      if (query === undefined) return refuse(400, "no such selection");
+      if (query === undefined) return refuse(400, "invalid query");
       const value = await answer(name, query);
-      if (value === undefined) {
-        return refuse(404, name === "group" || name === "trajectory" ? `there is no such ${name} here` : "Not Found");
-      }
-      // A trajectory is text, as in the file: it may be no JSON.
+      if (value === undefined) return refuse(404, `no such ${name}`);
+      // A trajectory is sent as in the file, where it may be invalid JSON.
       return typeof value === "string"
         ? respond(value, "text/plain; charset=utf-8")
         : respond(JSON.stringify(value), "application/json");
@@ -78,7 +76,7 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
   return app;
 };
 
-/** True if a browser opens the page in a tab of its own, as the file does that the browser is started with. */
+/** True if a link opens the page in a tab, such as the private file that starts the browser. */
 const isNewTab = (sent: IncomingHttpHeaders): boolean =>
   sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 
@@ -90,8 +88,8 @@ const refuse = (status: number, detail: string): Response =>
 
 const refuseFailure = (thrown: unknown): Response => {
   if (isFailure(thrown, "input-changed")) {
-    return refuse(409, `${thrown.details.subject} changed since it was read: reload the page`);
+    return refuse(409, `${thrown.details.subject} changed since it was read; reload the page`);
   }
   if (isFailure(thrown, "invalid-filter")) return refuse(400, thrown.details.subject ?? thrown.message);
-  return refuse(500, `this could not be read: ${toFailure(thrown).kind}`);
+  return refuse(500, `cannot read the input (${toFailure(thrown).kind})`);
 };

@@ -3,12 +3,12 @@ import type { Bar, Dot } from "./answers.ts";
 import type { Measures } from "./measures.ts";
 import { relativePosition } from "./select.ts";
 
-/** Bars of a histogram, different values that have one each, and cells of the plot in each direction. */
+/** Bars of a histogram, distinct values with a bar each, and cells of the plot in each direction. */
 const barCount = 24;
 const maxValues = 16;
 const cells = { mean: 36, spread: 16 };
 
-/** Returns bars of rewards, from the least to the most. What is not finite has none. */
+/** Returns bars of finite rewards in ascending order. */
 export const computeBars = (rewards: Float64Array): readonly Bar[] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
@@ -27,7 +27,7 @@ const countBars = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
   for (const reward of rewards) {
     if (!Number.isFinite(reward)) continue;
     let at = cellOf(reward, axis);
-    // The edges decide, however a share is rounded.
+    // Corrects rounding, so that the edges decide.
     while (at > 0 && reward < edge(at)) at--;
     while (at < axis.cells - 1 && reward >= edge(at + 1)) at++;
     counts[at] = (counts[at] ?? 0) + 1;
@@ -38,7 +38,7 @@ const countBars = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
   }));
 };
 
-/** Returns a dot for the measured groups of each cell. */
+/** Returns a dot for each cell with measured groups. */
 export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] => {
   const axes = { mean: axisOf(mean, cells.mean), spread: axisOf(spread, cells.spread) };
   const dots = new Map<number, Dot>();
@@ -56,7 +56,7 @@ export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] =
   return [...dots.values()];
 };
 
-/** Numbers from the least to the most, in cells of equal width. */
+/** A range of numbers in cells of equal width. */
 interface Axis {
   readonly least: number;
   readonly most: number;
@@ -76,11 +76,10 @@ const axisOf = (values: Float64Array, cells: number): Axis => {
 const cellOf = (value: number, { least, most, cells }: Axis): number =>
   most === least ? 0 : Math.min(cells - 1, Math.floor(relativePosition(value, least, most) * cells));
 
-/** Where the cells begin, and where the last one ends. */
 const edgesOf = ({ least, most, cells }: Axis): readonly number[] =>
   Array.from({ length: cells + 1 }, (_, at) => {
     if (at === 0 || at === cells) return at === 0 ? least : most;
-    // The width of the widest range, and its multiples, are not finite.
+    // The width of the widest range, and its multiples, are infinite.
     if (!Number.isFinite((most - least) * cells)) return 2 * (least / 2 + ((most / 2 - least / 2) / cells) * at);
     return Math.min(most, least + ((most - least) * at) / cells);
   });

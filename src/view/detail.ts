@@ -1,4 +1,4 @@
-/** A group: its trajectories with their rewards, what they have in common, and the command that logs it. */
+/** Reads a group: its trajectories, their common messages, and the command that logs it. */
 import { type Dataset, locateGroup, readGroupTrajectories } from "../groups/index.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
@@ -8,13 +8,13 @@ import { findUntrainableReason } from "./measures.ts";
 
 export interface ViewInput {
   readonly reading: Dataset;
-  /** What was asked for, as the command that logs it asks: the files, `--where`, and other options. */
+  /** The arguments of the command that logs a group. */
   readonly inputOptions: {
     readonly files: readonly string[];
     readonly options: readonly string[];
     readonly where: string | undefined;
   };
-  /** How each group was logged, if it is from the local service. */
+  /** For each group of the local service. */
   readonly logged?: readonly LoggedGroup[] | undefined;
 }
 
@@ -23,11 +23,11 @@ export interface LoggedGroup {
   readonly split: string;
   /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** In the order of its trajectories. */
+  /** In the order of the trajectories. */
   readonly callIds: readonly string[];
 }
 
-/** Reads a group. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const readGroupDetail = async (
   shown: ViewInput,
   group: number,
@@ -70,7 +70,7 @@ const measuresOf = (root: JsonValue | undefined): Pick<TrajectorySummary, "rewar
   };
 };
 
-/** How many messages all trajectories begin with, byte for byte. */
+/** Counts the first messages that have equal bytes in all trajectories. */
 const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: JsonValue | undefined }[]): number => {
   const messages = all.map(({ bytes, root }) =>
     elementsOf(memberAt(root, "messages_and_choices")).map((message) => {
@@ -84,7 +84,7 @@ const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: JsonVal
   return end < 0 ? first.length : end;
 };
 
-/** Returns what logs a group alone, by its number in the input; null for standard input, which is gone. */
+/** Returns the command that logs a group alone; null for standard input, which cannot be read again. */
 const commandOf = ({ reading, inputOptions: asked, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -93,7 +93,7 @@ const commandOf = ({ reading, inputOptions: asked, logged }: ViewInput, group: n
   if (files.includes("-")) return null;
   const isIt = `group.number == ${(reading.originalGroup?.(group) ?? group) + 1}`;
   const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
-  // Nobody has such a model and split: people type others.
+  // The user replaces the model, and the split if the input has none.
   const split = reading.split ?? "train";
   return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
 };

@@ -1,4 +1,4 @@
-/** The document of the page, and the page as one file with its data: it asks nobody, and what was read stays text. */
+/** The HTML document of the page, and its export to one file with all data, which makes no request. */
 
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
@@ -13,7 +13,7 @@ import type { ViewSession } from "./session.ts";
 
 export { pageScript, pageStyle };
 
-/** Returns the document without its first line. */
+/** Formats the document without its first line. */
 export const formatDocument = ({
   head,
   body,
@@ -30,19 +30,19 @@ export const formatDocument = ({
 ${head}
 </head>
 <body>
-<noscript>This page shows what rollcall reads, and needs JavaScript for that.</noscript>
+<noscript>This page needs JavaScript.</noscript>
 ${body}
 </body>
 </html>
 `;
 
-/** The Content-Security-Policy of the page: its own script and style, and nothing else unless it is named. */
+/** Formats the Content-Security-Policy, which allows only the page's own script and style. */
 export const formatPolicy = (script: string, style: string, more: readonly string[] = []): string => {
   const all = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...all, "base-uri 'none'", "form-action 'none'", ...more].join("; ");
 };
 
-/** Limits of a page in a file: a browser shows it at once, and it can be sent by mail. */
+/** Limits of an exported page, so that a browser opens it quickly and it can be sent by mail. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
 export interface ExportedPage {
@@ -55,18 +55,18 @@ export interface ExportedPage {
 export interface ExportOptions {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Redacts JSON that contains what was read. */
+  /** Makes JSON safe and redacts it. */
   readonly safe: (json: string) => string;
   readonly signal: AbortSignal;
 }
 
-/** Makes the page of a measured session, with the first groups that fit. @throws Failure `input-changed`; the signal's reason */
+/** Makes the page of a measured session with the first groups that fit. @throws Failure `input-changed`; the signal's reason */
 export const buildPage = async (session: ViewSession, { at, safe, signal }: ExportOptions): Promise<ExportedPage> => {
   const [state, charts] = [await session.state(allGroups), await session.charts(allGroups)];
   if (state?.summary === undefined || charts === undefined) throw new Error("nothing was read");
   const findings = session.findings(exportLimits.findings);
   const block = (id: string, value: PageData | GroupData): string =>
-    // A script that is not run ends at its end tag, and no `<` is left.
+    // Without `<`, no text can end its script element.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
   const rows: PageData["rows"][number][] = [];
@@ -87,7 +87,7 @@ export const buildPage = async (session: ViewSession, { at, safe, signal }: Expo
   const written: PageState = { ...state, written: { at: new Date(at).toISOString(), groups: rows.length } };
   const { groups, trajectories } = state.summary;
   return {
-    pieces: buildPieces([block("held", { state: written, charts, findings, rows }), ...blocks]),
+    pieces: buildPieces([block("data", { state: written, charts, findings, rows }), ...blocks]),
     groups: { read: groups.read, written: rows.length },
     trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },
   };
@@ -109,11 +109,11 @@ const trajectoriesOf = async (session: ViewSession, { group, members }: GroupDet
   return all;
 };
 
-/** The document, with blocks of data before its script. */
+/** The document with blocks of data before its script. */
 const buildPieces = (blocks: readonly string[]): readonly string[] => {
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
-  const blocksPlaceholder = "<!-- what was read -->";
+  const blocksPlaceholder = "<!-- data -->";
   const head = [
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="referrer" content="no-referrer">',
@@ -128,10 +128,10 @@ const buildPieces = (blocks: readonly string[]): readonly string[] => {
 
 const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The beginning of every page that rollcall wrote, and may write again. */
+/** The start of pages by rollcall, which it may overwrite. */
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Makes sure that a page may be written to a file. @throws Failure `invalid-option-value`, `page-exists`, `page-unwritable` */
+/** Checks that a page may be written to a file. @throws Failure `invalid-option-value`, `page-exists`, `page-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
     const wanted = "the name of a file, such as page.html";
@@ -140,13 +140,13 @@ export const requirePageFile = (file: string): void => {
   wrapFileErrors(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats === undefined || (stats.isFile() && isRollcallPage(file))) return;
-    const message = `${file} is there already, and is no page that rollcall wrote`;
-    throw new Failure("usage", "page-exists", message, { hint: "name another file, or take that one away" });
+    const message = `${file} already exists and is not a page written by rollcall`;
+    throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
   });
 };
 
 /**
- * Writes a document, which is given without its first line. The umask narrows `mode`. Returns its size in bytes.
+ * Writes a document, of which `pieces` lack the first line. The umask narrows `mode`. Returns the size in bytes.
  * @throws Failure `page-exists`, `page-unwritable`
  */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
@@ -171,8 +171,8 @@ const wrapFileErrors = (file: string, run: () => void): void => {
     run();
   } catch (thrown) {
     if (thrown instanceof Failure || getErrorCode(thrown) === "unknown") throw thrown;
-    const message = `the page can't be written to ${file} (${getErrorCode(thrown)})`;
-    const hint = "name a file in a folder that is there and can be written: --html page.html";
+    const message = `cannot write the page to ${file} (${getErrorCode(thrown)})`;
+    const hint = "choose a file in a writable folder with --html";
     throw new Failure("storage", "page-unwritable", message, { hint });
   }
 };

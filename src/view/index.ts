@@ -1,4 +1,4 @@
-/** The page in a browser: its server on this machine, and the page as a file. */
+/** The browser page: its server on this machine, and its export to a file. */
 import { randomBytes } from "node:crypto";
 import type { Host } from "../host.ts";
 import { listen } from "../service/index.ts";
@@ -22,23 +22,23 @@ interface ViewerOptions {
   readonly host: Host;
   /** The port of 127.0.0.1; 0 is any free one. */
   readonly port: number;
-  /** Called with a line about each exchange. */
+  /** Called with a line for each request. */
   readonly trace: ((line: string) => void) | undefined;
 }
 
-/** A page that is served. Must be closed. */
+/** A served page. Must be closed. */
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** An address has the text and the expression that are searched for: nine bytes a character, in any script. */
+/** A URL contains the text and the expression of a search, at most nine bytes per character. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 
-/** Serves the page, which shows progress until something is shown. @throws Failure `cannot-listen` */
+/** Serves the page, which shows progress until the input was read. @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
-  /** Undefined while a session is shown. */
+  /** Undefined if a session is shown. */
   let progress: Progress | undefined = openingProgress;
   let session: ViewSession | undefined;
   let measured: Promise<void> = Promise.resolve();
@@ -56,15 +56,15 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const { elapsed } = host;
   const server = await listen({ app, server: "the page", address: "127.0.0.1", port, maxHeaderBytes, trace, elapsed });
   return {
-    /** The page's address, with the token that opens it after `#`: no browser sends that, and no trace has it. */
+    /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,
-    /** Resolves once somebody with the token asked for something: the page is open. */
+    /** Resolves at the first request with the token, when the page is open. */
     asked: firstRequest,
-    /** Has the page show the progress of reading, in bytes. */
+    /** Shows progress in bytes. */
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    /** Shows a reading, and closes the one before. Resolves once all was measured. @throws Failure `input-changed` */
+    /** Shows an input and closes the previous one. Resolves when all groups are measured. @throws Failure `input-changed` */
     async show(shown: ViewInput): Promise<void> {
       // The server may have ended while the input was read.
       if (ending.signal.aborted) return await shown.reading.close();
@@ -78,7 +78,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
         if (!ending.signal.aborted) throw thrown;
       });
     },
-    /** Resolves once the page is loaded again and the input has changed. From then on the page shows progress. */
+    /** Resolves when the page is reloaded and the input has changed. The page then shows progress. */
     waitForReload: async (hasChanged: () => boolean | Promise<boolean>): Promise<void> =>
       await new Promise((resolve) => {
         onLoaded = async () => {
@@ -88,7 +88,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
           resolve();
         };
       }),
-    /** Answers what is in flight, then closes what is shown. */
+    /** Answers the requests in flight, then closes the input. */
     async close(): Promise<void> {
       ending.abort();
       session?.end();
@@ -99,7 +99,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   };
 };
 
-/** Makes the page of a reading as one file. @throws Failure `input-changed`; the signal's reason */
+/** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (shown: ViewInput, options: ExportOptions): Promise<ExportedPage> => {
   const session = openSession(shown);
   await session.measure(options.signal);

@@ -1,4 +1,4 @@
-/** Measures groups in the background: the numbers that the table is sorted by and the charts are drawn from, in columns. */
+/** Measures groups in the background, for the table and the charts. */
 import { countTokens, readCost } from "../calls/index.ts";
 import { formatDecimal } from "../decimal.ts";
 import {
@@ -14,10 +14,9 @@ import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../json/
 import { sliceText } from "../json/walk.ts";
 import type { UntrainableReason } from "./answers.ts";
 
-/** Columns of groups, in which NaN is what is not measured yet, or has no value. Tokens and cost are sums of what is recorded. */
+/** Columns with a number for each group; NaN if it is not measured yet or has no value. Tokens and cost are sums. */
 export type Measures = ReturnType<typeof createMeasures>;
 
-/** Makes the columns, in which nothing is measured yet. */
 export const createMeasures = (read: IndexedGroups) => {
   const { groups } = read;
   const { count } = groups;
@@ -53,15 +52,15 @@ export const createMeasures = (read: IndexedGroups) => {
   return {
     count,
     ...columns,
-    /** The rewards of all trajectories, group by group. */
+    /** The rewards of all trajectories, by group. */
     rewards,
     rewardsOf: rewardsAt,
     isMeasured: (group: number): boolean => measured[group] === 1,
-    /** Number of groups that were measured. */
+    /** Number of measured groups. */
     done: (): number => measuredCount,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
-      // Rewards that are in the index are drawn before any group is read.
+      // Rewards in the index need no reading.
       for (let group = 0; group < count; group++) {
         if (groups.isValid(group) && groups.isBare(group)) setRewards(group, groups.rewardsOf(group));
       }
@@ -78,22 +77,22 @@ export const createMeasures = (read: IndexedGroups) => {
 const addAmount = (sum = Number.NaN, more: number | undefined): number =>
   more === undefined ? sum : (Number.isNaN(sum) ? 0 : sum) + more;
 
-/** Returns why nothing is learned from a group; undefined if it has signal. */
+/** Returns why a group is not trainable; undefined if it is. */
 export const findUntrainableReason = (read: IndexedGroups, group: number): UntrainableReason | undefined => {
-  if (!read.groups.isValid(group)) return "not valid";
+  if (!read.groups.isValid(group)) return "invalid";
   const trajectories = read.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
-  if (trajectories === 1) return "a group of one";
+  if (trajectories === 1) return "one trajectory";
   if (hasZeroVariance(read, group)) return "equal rewards";
   return hasNoSampledTurn(read, group) ? "no sampled turn" : undefined;
 };
 
-/** Keys of tokens and costs. Most trajectories have none of them, and are not read. */
+/** Keys of tokens and costs. Groups without any of these bytes are not parsed. */
 const usageKey = Buffer.from('"usage"');
 const otherKeys = ["prompt_tokens", "input_tokens", "total_tokens", "cost", "total_cost"].map((key) => `"${key}"`);
 const usageKeys = [usageKey, ...[...otherKeys, '_tokens_total_cost"'].map((key) => Buffer.from(key))];
 
-/** What each trajectory of a group, or one alone, records in its usage, in that of its choices, or in its metrics. */
+/** Returns the tokens and cost of each trajectory of a group, or of a single trajectory. */
 const readUsages = (bytes: Buffer) => {
   const root = usageKeys.some((key) => bytes.includes(key)) ? readRoot(bytes) : undefined;
   if (root === undefined) return [];
@@ -105,7 +104,7 @@ const readUsage = (bytes: Buffer, trajectory: JsonValue) => {
   const read = (place: JsonValue | undefined): readonly RawJson[] =>
     place === undefined ? [] : [parseRawJson(sliceText(bytes, spanOf(place)))];
   const choices = bytes.includes(usageKey) ? elementsOf(memberAt(trajectory, "messages_and_choices")) : [];
-  // The first of these that has a number has all: a sum next to its parts is not added to them.
+  // Only the first of these with a number counts, because another one may repeat it.
   const records = [
     read(memberAt(trajectory, "usage")),
     choices.flatMap((choice) => read(memberAt(choice, "usage"))),

@@ -1,19 +1,18 @@
-/** The query: one object says what the page shows. Its address has it, and the server, or a page in a file, answers it. */
+/** The query, which selects what the page shows. The page's URL contains it. The server or an exported page answers it. */
 import * as z from "zod/mini";
 
-/** Rows of a page of the table. */
+/** Rows of one page of the table. */
 export const rowsPerPage = 100;
 
-/** Characters of a text or an expression that is searched for: every address of the page has them. */
+/** Maximum characters of a searched text or expression, which is part of the URL. */
 export const maxSearchLength = 20_000;
 
-/** The columns that a table of groups can be sorted by. */
 const SortKey = z.enum(["group", "size", "mean", "spread", "least", "most", "trainable", "problems", "tokens", "cost"]);
 export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
 
-/** From one number to another: including both, or below the second one. */
+/** From one number to another, inclusive, or exclusive of the second one. */
 const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
 export type Range = z.output<typeof Range>;
 
@@ -25,33 +24,32 @@ const Query = z.readonly(
   z.object({
     sort: z._default(SortKey, "group"),
     descending: z._default(z.boolean(), false),
-    /** The page of the table, from 1. */
+    /** Page of the table, from 1. */
     page: z._default(z.int().check(z.positive()), 1),
-    /** Groups with a trajectory whose reward is in the range. */
+    /** Groups with a reward in the range. */
     reward: range,
     mean: range,
     spread: range,
     trainable: z.optional(z.boolean()),
-    /** Groups with problems of a rule, or with any problem if it is `any`. */
+    /** Groups with a problem of the rule, or of any rule if it is `any`. */
     rule: text,
     file: text,
-    /** Groups whose bytes contain a text. */
+    /** Groups that contain the text. */
     text,
-    /** Groups with a trajectory for which an expression is true: CEL, as for `--where`. */
+    /** Groups with a trajectory that matches the CEL expression, as `--where` does. */
     where: text,
-    /** Shows the problems of a rule, or all of them if it is `any`. */
+    /** Shows the problems of the rule, or of all rules if it is `any`. */
     problems: text,
-    /** Shows a group, and one of its trajectories. Numbers count from 1, as people count. */
+    /** Shows a group, or one of its trajectories. From 1. */
     group: number,
     trajectory: number,
   }),
 );
 export type Query = z.output<typeof Query>;
 
-/** All groups, in their order. */
 export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
-/** The query as JSON, without what is the default. */
+/** Formats a query as JSON, without default values. */
 export const formatQuery = (query: Query): string =>
   JSON.stringify(query, (key, value) =>
     Object.entries(allGroups).some(([name, defaultValue]) => name === key && defaultValue === value)
@@ -59,7 +57,7 @@ export const formatQuery = (query: Query): string =>
       : value,
   );
 
-/** Parses the JSON of a query; undefined if it is invalid. An empty text is all groups. */
+/** Parses the JSON of a query; undefined if invalid. An empty text selects all groups. */
 export const parseQuery = (json: string): Query | undefined => {
   try {
     return Query.safeParse(JSON.parse(json || "{}")).data;
@@ -68,13 +66,13 @@ export const parseQuery = (json: string): Query | undefined => {
   }
 };
 
-/** What the page shows: of what is named, the innermost. */
+/** Returns the innermost view that the query names. */
 export const selectView = ({ trajectory, group, problems }: Query): "trajectory" | "group" | "problems" | "groups" => {
   if (group !== undefined) return trajectory === undefined ? "group" : "trajectory";
   return problems === undefined ? "groups" : "problems";
 };
 
-/** The query of the view above; undefined for the table. */
+/** Returns the query of the parent view; undefined for the table. */
 export const parentQuery = (query: Query): Query | undefined => {
   const view = selectView(query);
   if (view === "groups") return undefined;

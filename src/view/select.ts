@@ -1,10 +1,9 @@
-/** Selects and sorts groups by a query: for the server, and in a page in a file. */
+/** Selects and sorts groups by a query, for the server and for an exported page. */
 import type { Query, Range, SortKey } from "./query.ts";
 
 /** The facts that groups are selected and sorted by. */
 export interface GroupColumns {
   readonly count: number;
-  /** A number, or NaN if a group has none. */
   value(key: Exclude<SortKey, "group">, group: number): number;
   rewardsOf(group: number): Iterable<number>;
   /** The rules that the group breaks. */
@@ -26,7 +25,7 @@ export const selectGroups = (columns: GroupColumns, query: Query, isMatch: (grou
   return selected.sort((a, b) => compareNumbers(columns.value(sort, a), columns.value(sort, b), sign) || a - b);
 };
 
-/** Compares numbers; NaN comes last, in both directions. */
+/** Compares numbers. NaN is last in both directions. */
 const compareNumbers = (a: number, b: number, sign: number): number => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return (a - b) * sign;
@@ -44,7 +43,7 @@ const isSelected = (columns: GroupColumns, query: Query, group: number): boolean
   );
 };
 
-/** The groups before and after a group in an order, and its position there; if it is not there, as in the order of the input. */
+/** The position of a group in an order, and the adjacent groups. If it is not in the order, those in the input. */
 export const findNeighbors = (order: Uint32Array, group: number, count: number) => {
   const at = order.indexOf(group);
   const [before, after] = at < 0 ? [group - 1, group + 1] : [order[at - 1] ?? -1, order[at + 1] ?? count];
@@ -54,7 +53,7 @@ export const findNeighbors = (order: Uint32Array, group: number, count: number) 
 const isWithin = (value: number, [from, to, end]: Range): boolean =>
   value >= from && (end === undefined ? value <= to : value < to);
 
-/** The position of a number between two others, from 0 to 1; 0.5 if they are equal. */
+/** The position of a number between two others, from 0 to 1; 0.5 if these are equal. */
 export const relativePosition = (value: number, from: number, to: number): number => {
   const width = to - from;
   if (width === 0) return 0.5;

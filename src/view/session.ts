@@ -1,4 +1,4 @@
-/** The answers about one reading: rows, groups and trajectories are read from the input when they are asked for. */
+/** Answers queries about one input. Reads rows, groups and trajectories from the input on request. */
 
 import type { Problem } from "../failure.ts";
 import {
@@ -22,7 +22,7 @@ import { allGroups, type Query, rowsPerPage } from "./query.ts";
 import { type GroupFiles, indexFiles, summarizeFiles } from "./runs.ts";
 import { findNeighbors, type GroupColumns, selectGroups } from "./select.ts";
 
-/** Names of files, and problems, that a page gets. */
+/** Maximum names of files, and problems, in an answer. */
 const maxFiles = 200;
 const maxFindings = 500;
 
@@ -55,7 +55,7 @@ export const openSession = (shown: ViewInput) => {
     const search = searches.for(query);
     const searched = search?.readProgress() ?? null;
     const selection = { ...query, page: 1, group: undefined, trajectory: undefined, problems: undefined };
-    // Whoever turns pages, or steps through groups, asks for the same order again.
+    // Turning pages and stepping through groups need the same order again.
     const key = JSON.stringify([selection, measures.done(), searched?.found]);
     if (last?.key !== key) {
       last = { key, order: selectGroups(columns, query, (group) => search === undefined || search.has(group)) };
@@ -83,7 +83,7 @@ export const openSession = (shown: ViewInput) => {
       split: logged?.[group]?.split ?? null,
     };
   };
-  /** The position of the group that a query shows; undefined if there is none. */
+  /** The position of a query's group; undefined if it does not exist. */
   const groupOf = ({ group = 0 }: Query): number | undefined => (group > 0 && group <= count ? group - 1 : undefined);
   const answers: Answers = {
     state: async () => {
@@ -117,7 +117,7 @@ export const openSession = (shown: ViewInput) => {
         try {
           return findNeighbors(order(query).order, group, count);
         } catch {
-          // An expression of an address that is invalid selects no groups.
+          // The expression in the URL is invalid.
           return findNeighbors(order(allGroups).order, group, count);
         }
       };
@@ -133,14 +133,12 @@ export const openSession = (shown: ViewInput) => {
   return {
     ...answers,
     reading,
-    /** The problems, up to a number. */
     findings: (max: number): Findings => findings.list(undefined, max),
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
       await measures.measure(signal);
       isMeasured = true;
     },
-    /** Ends its searches. */
     end: searches.end,
   };
 };
@@ -154,7 +152,7 @@ const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summar
     if (findUntrainableReason(reading, group) === undefined) withSignal++;
   }
   return {
-    // Several files of another tool are read as one.
+    // Several files of another tool are one source.
     files: (names.length > read.length ? names : read).slice(0, maxFiles),
     runs: names.length < 2 ? 0 : names.length,
     groups,
@@ -168,7 +166,7 @@ const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summar
   };
 };
 
-/** Problems by what they are about: a group's row counts its own, and a message has them next to it. */
+/** Indexes problems by group. */
 const indexFindings = (reading: Dataset) => {
   const { problems, sources } = reading;
   const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(reading, problem));
@@ -181,7 +179,7 @@ const indexFindings = (reading: Dataset) => {
   }
   return {
     of: (group: number): readonly Finding[] => byGroup.get(group) ?? [],
-    /** The first problems, of a rule or of all. */
+    /** The first problems of a rule, or of all rules. */
     list: (rule: string | undefined, max: number): Findings => {
       const wanted = rule === undefined ? all : all.filter((finding) => finding.rule === rule);
       return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + unlisted };
@@ -196,13 +194,13 @@ const toFinding = (reading: Dataset, problem: Problem): Finding => {
   return { rule, severity, message, advice, place, group, trajectory, message_at };
 };
 
-/** Bytes of a group in which its first words are searched for before all of it is read. */
+/** Bytes of a group that are searched for its prompt before the whole group is read. */
 const beginningBytes = 2 ** 16;
 
-/** Characters of a prompt that a row shows. */
+/** Maximum characters of the prompt in a row. */
 const maxCharacters = 200;
 
-/** The first words of a group's prompt. @throws Failure `input-changed` */
+/** Reads the start of a group's prompt. @throws Failure `input-changed` */
 const readPromptStart = async (reading: Dataset, group: number): Promise<string> => {
   const early = parsePromptStart(await readGroupStart(reading, group, beginningBytes));
   if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";
@@ -210,7 +208,7 @@ const readPromptStart = async (reading: Dataset, group: number): Promise<string>
   return first === undefined ? "" : (parsePromptStart(first.bytes) ?? "");
 };
 
-/** The words of the first user's message, or of the first message; undefined if the bytes end before it does. */
+/** Parses the first user message, or the first message; undefined if the bytes end before its end. */
 const parsePromptStart = (bytes: Buffer): string | undefined => {
   const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
   const all = own.get("trajectories");
@@ -235,7 +233,7 @@ const joinText = (content: unknown): string => {
   return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
 };
 
-/** A text on one line; a pair of UTF-16 units is not cut. */
+/** Shortens a text to one line, without splitting a surrogate pair. */
 const shorten = (text: string): string => {
   const line = text
     .slice(0, maxCharacters * 4)
@@ -244,24 +242,24 @@ const shorten = (text: string): string => {
   return [...line].slice(0, maxCharacters).join("");
 };
 
-/** Searches that are kept, one for each of so many tabs. */
+/** Maximum searches that run at once, for several tabs. */
 const maxSearches = 4;
 
-/** A search that nobody asks for ends after this time: a page asks several times a second. */
+/** A search ends after this time without a request. A page sends several per second. */
 const searchTimeoutMs = 2000;
 
-/** Searches in the background: the page asks for what each has found so far. One that nobody asks for any more ends. */
+/** Searches in the background. The page polls their progress. */
 const openSearches = (reading: Dataset, rewardsKnown: KnownRewards) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
-    /** Returns the search for a text or an expression, which starts with this; undefined if nothing is searched for. */
+    /** Returns a search, which starts at the first call; undefined if the query has none. */
     for({ text, where }: SearchQuery) {
       if (text === undefined && where === undefined) return undefined;
       const key = JSON.stringify([text, where]);
       const known = searches.get(key);
       const isRunning = known?.ending.signal.aborted === false;
       const search = isRunning ? known : startSearch(reading, { text, where }, rewardsKnown);
-      // The last one that was asked for is last in the map.
+      // The most recent search is last in the map.
       searches.delete(key);
       searches.set(key, search);
       const [oldest = ""] = searches.keys();
@@ -286,7 +284,7 @@ const startSearch = (reading: Dataset, sought: SearchQuery, rewardsKnown: KnownR
   const run = async (): Promise<void> => {
     const found = (group: number) => void groups.add(group);
     const progress = (done: number): void => {
-      // Not all groups are found before the search has ended.
+      // 1 means that the search has ended.
       share = Math.min(done, 0.999);
     };
     try {
@@ -305,7 +303,7 @@ const startSearch = (reading: Dataset, sought: SearchQuery, rewardsKnown: KnownR
   void run();
   return {
     has: (group: number): boolean => groups.has(group),
-    /** Returns its progress. @throws its failure: `invalid-filter`, `input-changed` */
+    /** @throws its failure: `invalid-filter`, `input-changed` */
     readProgress(): NonNullable<GroupRows["searched"]> {
       if (failure !== undefined) throw failure.thrown;
       clearTimeout(timer);

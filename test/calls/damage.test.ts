@@ -62,7 +62,7 @@ const printed = async (
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
-  const printer = await openCallPrinter({ screen, asked: { ...asked, content }, markdown });
+  const printer = await openCallPrinter({ screen, options: { ...asked, content }, markdown });
   await printer.print(one);
   await printer.end({ hasSeveral: false });
   return host.printed();

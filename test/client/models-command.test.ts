@@ -69,7 +69,7 @@ describe("rollcall models", () => {
     const { host } = new URL(url);
     expect([code, stderr]).toEqual([
       0,
-      `note: ${host}: the connection ended before the answer was whole, 3 times: trying again for up to 20 s (--max-wait)\n`,
+      `note: ${host}: the connection ended before the answer was whole, 3 times; retrying for up to 20 s (--max-wait)\n`,
     ]);
   });
 

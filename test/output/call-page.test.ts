@@ -93,13 +93,13 @@ describe("the head of a call's page", () => {
     ["2025-11-01T09:14:22.402117999Z", "2025-11-01T09:14:23.918640001Z", "1.516523 s"],
     ["2025-11-01T09:14:22", "2025-11-01T09:16:27.4", "2 min 05 s"],
     ["2025-11-01 09:14:22Z", "2025-11-02 10:15:22Z", "25 h 01 min 00 s"],
-    ["2025-11-01T09:14:23Z", "2025-11-01T09:14:22Z", "not known: it ended before it started"],
-  ])("shows the time from %s to %s as %s", async (started_at, ended_at, took) => {
-    expect(labelled(await first({ started_at, ended_at }), "took")).toBe(took);
+    ["2025-11-01T09:14:23Z", "2025-11-01T09:14:22Z", "unknown (the call ended before it started)"],
+  ])("shows the time from %s to %s as %s", async (started_at, ended_at, duration) => {
+    expect(labelled(await first({ started_at, ended_at }), "duration")).toBe(duration);
   });
 
   it.each(["soon", 1761988463])("shows no time for the end %j", async (ended_at) => {
-    expect(labelled(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "took")).toBeUndefined();
+    expect(labelled(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "duration")).toBeUndefined();
   });
 
   it("shows tokens by model, and takes them from the output if the summary has none", async () => {
@@ -120,7 +120,7 @@ describe("the head of a call's page", () => {
     const text = await page(call, { ...nothing, costs: true });
     expect(labelled(text, "cost")).toBe("$0.3 = $0.1 prompt + $0.2 completion  a");
     expect(text).toContain("$0.00000010000000000001 = $0.0000001 prompt + $0.00000000000000000001 completion  b\n");
-    expect(text).toContain("$0.30000010000000000001 in all\n");
+    expect(text).toContain("$0.30000010000000000001 total\n");
     expect(await page(call)).not.toContain("cost");
   });
 
@@ -129,7 +129,7 @@ describe("the head of a call's page", () => {
     const euros = { prompt_tokens_total_cost: 2, prompt_tokens_cost_unit: "EUR" };
     const text = await first({ summary: { costs: { a: dollars, b: euros } } }, { ...nothing, costs: true });
     expect(text).toContain("2 EUR");
-    expect(text).not.toContain("in all");
+    expect(text).not.toContain(" total\n");
   });
 
   it("reads costs below the deployment's vendor prefix", async () => {
@@ -149,13 +149,13 @@ describe("the head of a call's page", () => {
     expect(await first(call)).not.toContain("cost");
   });
 
-  it("shows missing costs and sizes as not given, not as 0", async () => {
+  it("shows missing costs and sizes as not provided, not as 0", async () => {
     const text = await first({ parent_id: "p", storage_size_bytes: null, total_storage_size_bytes: null }, everything);
-    expect(labelled(text, "cost")).toBe("not given by the service");
-    expect(labelled(text, "size")).toBe("not given by the service");
-    expect(labelled(text, "total size")).toBe("not known: this is not a root call");
+    expect(labelled(text, "cost")).toBe("not provided by the service");
+    expect(labelled(text, "size")).toBe("not provided by the service");
+    expect(labelled(text, "total size")).toBe("unknown (this is not a root call)");
     const root = await first({ parent_id: null, total_storage_size_bytes: null }, everything);
-    expect(labelled(root, "total size")).toBe("not given by the service");
+    expect(labelled(root, "total size")).toBe("not provided by the service");
   });
 
   it("keeps every digit of a size", async () => {

@@ -26,7 +26,7 @@ export const printed = async (
 ): Promise<string> => {
   const host = testHost();
   const screen = openScreen({ host, options: parseScreenOptions(typed) });
-  const printer = await openCallPrinter({ screen, asked });
+  const printer = await openCallPrinter({ screen, options: asked });
   for (const call of calls) await printer.print(parseRawJson(call));
   await printer.end({ hasSeveral: calls.length > 1 });
   return host.printed();

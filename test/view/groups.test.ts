@@ -87,7 +87,7 @@ describe("the API of the page for groups", () => {
     expect(rows).toEqual([
       expect.objectContaining({ group: 0, words: "2 + 2?", size: 3, mean: 0.5, least: 0, most: 1, untrainable: null }),
       expect.objectContaining({ group: 1, words: "say hi", size: 2, spread: 0, untrainable: "equal rewards" }),
-      expect.objectContaining({ group: 2, size: 1, mean: 3, untrainable: "a group of one" }),
+      expect.objectContaining({ group: 2, size: 1, mean: 3, untrainable: "one trajectory" }),
     ]);
   });
 

@@ -54,7 +54,7 @@ describe("rollcall view --html", () => {
       expect(ran).toMatchObject({
         code: 2,
         stdout: "",
-        stderr: expect.stringContaining("no page that rollcall wrote"),
+        stderr: expect.stringContaining("is not a page written by rollcall"),
       });
       expect(statSync(file).mtimeMs).toBe(before);
     }
@@ -89,7 +89,7 @@ describe("rollcall view --html", () => {
     const page = readFileSync((await written([input])).file, "utf8");
     const blocks = Array.from(page.matchAll(/^<script type="application\/json" id="([^"]*)">(.*)<\/script>$/gm));
     expect(blocks.map(([, id, json = ""]) => [id, json.includes("<")])).toEqual([
-      ["held", false],
+      ["data", false],
       ["group-0", false],
     ]);
     expect(JSON.parse(JSON.parse(blocks[1]?.[2] ?? "").trajectories[1]).messages_and_choices[0].content).toBe(hostile);
@@ -133,7 +133,7 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     expect(await page.locator(".count").innerText()).toBe("20 of 20 groups");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("12 of 20 groups");
-    await page.getByRole("searchbox", { name: "search for a text" }).fill("change my return flight");
+    await page.getByRole("searchbox", { name: "search text" }).fill("change my return flight");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 20 groups");
     await page.locator(".rows td.words a").first().click();
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
@@ -154,9 +154,9 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
     const { file } = await written([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
     const { page, troubles } = await opened(file);
-    await page.getByText("--where left out 2 trajectories; this page holds 1 of the 2 groups").waitFor();
+    await page.getByText("--where filtered out 2 trajectories, this page contains 1 of 2 groups").waitFor();
     await page.evaluate(`location.hash = "${addressOf({ group: 2 })}"`);
-    await page.getByText("this page does not hold that group").waitFor();
+    await page.getByText("this page does not contain the group").waitFor();
     expect(troubles).toEqual([]);
   });
 

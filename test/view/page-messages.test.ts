@@ -77,7 +77,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("shows an unreadable line as invalid, and not as a trajectory", async () => {
     const { page, viewing: served, troubles } = await shown([fileOf("bad.jsonl", `${groupLine([0, 1])}\n{bad\n`)]);
     await page.goto(`${served.url}/${addressOf({ group: 2 })}`);
-    await page.getByRole("heading", { name: "a line that can't be read · not valid" }).waitFor();
+    await page.getByRole("heading", { name: "unreadable line · invalid" }).waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
     expect(troubles).toEqual([]);
@@ -106,12 +106,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }));
     const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
-    await page.getByText("the same 2 messages to begin with").waitFor();
+    await page.getByText("2 messages at the start of all trajectories").waitFor();
     await page.locator(".column .parts").nth(2).waitFor();
     expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
-      "nothing follows what all of them have",
-      "they part here",
-      "they part here",
+      "ends here",
+      "differs from here on",
+      "differs from here on",
     ]);
     expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
   });
@@ -145,13 +145,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
-    await message(2).getByText("its tokens don't spell the text").waitFor();
+    await message(2).getByText("not tinted, because the tokens do not match the text").waitFor();
     expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
     expect(await message(3).locator(".tokens span").allTextContents()).toEqual(["hi", " ", "🎉", "!"]);
     expect(await message(4).locator("pre.tokens").allTextContents()).toEqual(["2 and 2", "four"]);
     expect(await message(5).locator(".tokens").count()).toBe(0);
     expect(await message(5).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
-    await message(6).getByText("of its 4,002 tokens, the first 4,000 are tinted").waitFor();
+    await message(6).getByText("the first 4,000 of 4,002 tokens are tinted").waitFor();
     await message(6).getByRole("button", { name: "show all" }).click();
     expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
     expect(await message(6).locator("span.p1").count()).toBe(4000);

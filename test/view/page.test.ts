@@ -15,7 +15,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("shows the groups, and removes the token from the address", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     await expect.poll(async () => await hash(page)).toBe("#/");
-    expect(await page.getByRole("region", { name: "what was read" }).innerText()).toMatch(/20 groups[\s\S]*80 traj/);
+    expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(/20 groups[\s\S]*80 traj/);
     expect(await page.locator("tbody tr[data-at]").count()).toBe(20);
     expect(await page.locator("tbody tr[data-at] td.words").first().innerText()).toContain("Hi! I'm looking to book");
     // A tab that is opened later knows the token too.
@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("searchbox", { name: "where" }).fill("reward >");
     await page.keyboard.press("Enter");
     await page.locator(".count .trouble").waitFor();
-    expect(await page.locator(".count").innerText()).toMatch(/^no groups are shown: \S/);
+    expect(await page.locator(".count").innerText()).toMatch(/^no groups: \S/);
     expect(await page.locator("tbody tr[data-at]").count()).toBe(0);
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
@@ -308,14 +308,14 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await where.fill(long(20_001));
     await where.press("Enter");
     const said = await page.evaluate("document.querySelector('input:invalid').validationMessage");
-    expect(said).toBe("at most 20,000 characters: these are 20,001");
+    expect(said).toBe("at most 20,000 characters, found 20,001");
     expect(await count.innerText()).toBe("0 of 20 groups");
   });
 
   it("says that there are no groups for a file of blank lines, and shows no figures", async () => {
     const served = await viewing([fileOf("blank.jsonl", "\n\n\n")]);
     const { page } = await shownPage(served, {}, served.address, "main h1");
-    await page.getByText("what was read holds no groups").waitFor();
+    await page.getByText("the input contains no groups").waitFor();
     const text = await page.locator("main").innerText();
     expect(text).toContain("blank.jsonl");
     expect(text).not.toMatch(/±|0 of 0/);
@@ -334,7 +334,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.locator(".rows td.words a").first().waitFor();
     await expect.poll(async () => await hash(page)).toBe("#/");
     await page.goto(`${again.url}/${addressOf({ group: 99 })}`);
-    await page.getByText("there is no such group here").waitFor();
+    await page.getByText("no such group").waitFor();
   });
 
   it("says if rollcall view has ended", async () => {

@@ -126,7 +126,7 @@ const manyCalls = 3;
 
 const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
   const markdown = typed.as === "markdown";
-  const printer = openCallPrinter({ screen, asked: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
+  const printer = openCallPrinter({ screen, options: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
   let count = 0;
   return {
     add: async ({ call, reply }) => {

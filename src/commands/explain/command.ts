@@ -2,7 +2,7 @@
 import { command, text, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { findNearest } from "../../nearest.ts";
-import { drawnText, printDocument, printPage, type Section } from "../../output/index.ts";
+import { printDocument, printPage, renderProblem, type Section } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -46,7 +46,7 @@ export const explain = command({
 
 /** The example of a rule, as a terminal shows it; null for a code. */
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
-  example === undefined ? null : await drawnText(screen, await example(), indent);
+  example === undefined ? null : await renderProblem(screen, await example(), indent);
 
 /** Columns that a page leaves before a block. */
 const blockIndent = 2;

@@ -1,4 +1,4 @@
-/** The page of a traced call: what matters first, then what went in and came out, then every other field (interface 2.4). */
+/** The page of a traced call: facts, inputs, output, then all other fields (interface 2.4). */
 import {
   addCosts,
   type Cost,
@@ -35,36 +35,35 @@ import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
 import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
 
-/** What of a traced call was asked for: cost and sizes are shown only then. */
 export interface CallViewOptions {
   readonly costs: boolean;
   readonly storageSize: boolean;
   readonly totalStorageSize: boolean;
-  /** True if a terminal gets long texts whole. Default: false. */
+  /** True if a terminal gets complete long texts. Default: false. */
   readonly full?: boolean;
-  /** True if what people and models wrote is shown. Default: true. */
+  /** True if texts of people and models are shown. Default: true. */
   readonly content?: boolean;
-  /** The deployment's own word, in front of `_user_id`, `_run_id` and in the summary (interface 2.4). */
+  /** The deployment's prefix of `_user_id`, `_run_id` and others (interface 2.4). */
   readonly vendorPrefix: string;
 }
 
 /**
- * The sections of a call's page, each made when it is asked for: all texts of a long call are never there at once. Nothing in
- * them is made safe yet. @param call its facts, if its content is not shown
+ * The sections of a call's page, not yet safe to print. Each is made on request, so that not all texts are in memory.
+ * @param call the call without content if content is not shown
  */
-export function* callSections(shown: RawJson, call: RawJson, asked: CallViewOptions): Generator<Section, void> {
+export function* callSections(shown: RawJson, call: RawJson, options: CallViewOptions): Generator<Section, void> {
   const [inputs, output] = [readInputs(shown), readOutput(shown)];
-  yield { title: `Call ${findCallName(shown) ?? "without a name"}`, lines: firstLines(call, asked) };
-  yield* treeSection("Exception", findValue(shown, "exception"), maxExceptionLines);
+  yield { title: `Call ${findCallName(shown) ?? "without a name"}`, lines: firstLines(call, options) };
+  yield* treeSection("Exception", findValue(shown, "exception"), { maxBlockLines: maxExceptionLines });
   yield* conversationSections("Inputs", inputs);
   yield* conversationSections("Output", output);
   if (inputs.items !== undefined) yield* treeSection("Other inputs", inputs.rest);
   if (output.items !== undefined) yield* treeSection("Other output", output.rest);
-  yield* lineSection("Details", detailLines(shown, asked));
+  yield* lineSection("Details", detailLines(shown, options));
   yield* treeSection("Attributes", findValue(shown, "attributes"));
-  yield* treeSection("Summary", summaryOf(shown, asked));
-  yield* treeSection("Other", otherFields(shown, asked));
-  if (asked.content === false) yield* lineSection("Left out (--no-content)", omittedLines(shown));
+  yield* treeSection("Summary", summaryOf(shown, options));
+  yield* treeSection("Other", otherFields(shown, options));
+  if (options.content === false) yield* lineSection("Omitted (--no-content)", omittedLines(shown));
 }
 
 function* conversationSections(
@@ -76,18 +75,16 @@ function* conversationSections(
   for (const turn of toTurns(items)) yield* turnSections(turn, items.length === 1);
 }
 
-/** Lines of a traceback that are shown if not all are: what was called first matters less than what broke. */
+/** Maximum lines of a traceback on a bounded page. */
 const maxExceptionLines = 120;
 
-const treeSection = (title: string, value: RawJson | undefined, most?: number): readonly Section[] =>
-  value === undefined
-    ? []
-    : [{ title, block: formatTree(value), quoted: true, ...(most === undefined ? {} : { maxBlockLines: most }) }];
+const treeSection = (title: string, value: RawJson | undefined, options: Section = {}): readonly Section[] =>
+  value === undefined ? [] : [{ title, block: formatTree(value), quoted: true, ...options }];
 
 const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
-/** Lines under one label, which only the first has. */
+/** Lines under one label. Only the first line has it. */
 const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
@@ -96,7 +93,6 @@ const fieldLines = (call: RawJson, label: string, field: string): readonly Line[
   return value === undefined ? [] : [{ label, text: formatInline(value) }];
 };
 
-/** The sections of fields: by their names on the wire, whatever they hold. */
 export const fieldSections = (call: RawJson, fields: readonly string[]): readonly Section[] => {
   const found = fields.map((name) => ({ name, values: findValues(call, name) ?? [] }));
   const treeIn = ({ values: [value, ...others] }: { readonly values: readonly RawJson[] }) =>
@@ -120,7 +116,7 @@ const firstLines = (
   return [
     { label: "status", text: `${state}${odd}`, tone: tones[state] },
     ...(reward?.kind === "number" || reward?.kind === "word" ? linesUnder("reward", [formatInline(reward)]) : []),
-    ...linesUnder("took", durationTexts(findDurationMicros(call))),
+    ...linesUnder("duration", durationTexts(findDurationMicros(call))),
     ...linesUnder("model", modelTexts(findModels(call, vendorPrefix))),
     ...linesUnder("tokens", tokenTexts(call)),
     ...(costs ? linesUnder("cost", costTexts(readCosts(call, vendorPrefix))) : []),
@@ -133,10 +129,10 @@ const firstLines = (
   ];
 };
 
-/** From start to end, exact to the microsecond below a minute. */
+/** The duration, exact to the microsecond below a minute. */
 const durationTexts = (micros: number | undefined): readonly string[] => {
   if (micros === undefined) return [];
-  if (micros < 0) return ["not known: it ended before it started"];
+  if (micros < 0) return ["unknown (the call ended before it started)"];
   if (micros < 1_000_000) return [`${micros / 1000} ms`];
   if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
   const seconds = Math.round(micros / 1_000_000);
@@ -146,7 +142,6 @@ const durationTexts = (micros: number | undefined): readonly string[] => {
   return [`${before} ${two(seconds % 60)} s`];
 };
 
-/** Models of a call that one line names; the others are counted. */
 const maxModels = 5;
 
 const modelTexts = (models: readonly string[]): readonly string[] => {
@@ -162,34 +157,33 @@ const tokenTexts = (call: RawJson): readonly string[] =>
     return `${parts.join(", ")}${model === undefined ? "" : `  ${model}`}`;
   });
 
-/** Costs, a line a model, and their sum. */
 const costTexts = (costs: readonly Cost[]): readonly string[] => {
-  if (costs.length === 0) return ["not given by the service"];
+  if (costs.length === 0) return ["not provided by the service"];
   const all = costs.length > 1 ? addCosts(costs) : undefined;
-  return [...costs.map(costText), ...(all === undefined ? [] : [`$${all} in all`])];
+  return [...costs.map(costText), ...(all === undefined ? [] : [`$${all} total`])];
 };
 
 const costText = ({ model, parts, unit, total }: Cost): string => {
   const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
-  // An amount has no exponent; one that is not a decimal number stays as it is spelled.
+  // Amounts are shown without exponents. A value that is not a decimal number keeps its spelling.
   const exact = (amount: string): string => (/[eE]/.test(amount) ? (shiftDecimal(amount, 0) ?? amount) : amount);
   const shown = parts.map(({ what, amount }) => `${money(exact(amount))} ${what}`).join(" + ");
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${shown}  ${model}`;
 };
 
-/** A size that was asked for. Assumed: the total is null on calls that are not a root. */
+/** Assumed: the total is null on calls that are not a root. */
 const formatSizeField = (call: RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
   const size = findValue(call, field);
   if (size === undefined) {
     const isBelow = field === "total_storage_size_bytes" && findValue(call, "parent_id") !== undefined;
-    return isBelow ? "not known: this is not a root call" : "not given by the service";
+    return isBelow ? "unknown (this is not a root call)" : "not provided by the service";
   }
   if (size.kind !== "number") return formatInline(size);
   const exactly = `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
   return /^\d{5,}$/.test(size.text) ? `${exactly} (${formatSize(Number(size.text))})` : exactly;
 };
 
-/** Fields and their labels; `vendor_` stands for the deployment's own word. */
+/** Labels of fields. `vendor_` is replaced by the setting vendor_prefix. */
 const detailLabels = Object.entries({
   display_name: "display name",
   op_name: "operation",
@@ -243,19 +237,16 @@ const omittedLines = (call: RawJson): readonly Line[] =>
     text: formatSize(Number(formatInline(value))),
   }));
 
-/** True for what of a choice is in its title; the rest, such as token probabilities, is under its message. */
+/** True for members of a choice that its title has. Others, such as log probabilities, are below the message. */
 const isTitleMember = ({ key, value }: RawMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
-/** A turn: what was said first is under its title, everything else under titles of its own. */
-const turnSections = (
-  { role, name, toolCallId: answers, around, parts }: Turn,
-  isAlone: boolean,
-): readonly Section[] => {
+/** The sections of a turn. Its first text is below the title of the turn, other parts have their own titles. */
+const turnSections = ({ role, name, toolCallId, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
   const also = around.filter((member) => !isTitleMember(member));
   const short = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const about = [
-    ...[name, answers].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
+    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
     ...short.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
   ].join(", ");
   const shown = parts.flatMap(partSections);
@@ -269,15 +260,13 @@ const turnSections = (
   ];
 };
 
-/** A name, or an id, in the middle of rollcall's own words: what could be taken for more than one is in quotes. */
+/** Quotes a name or id that could be mistaken for rollcall's own text. */
 const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
 
 const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
 
-/** What was said: it has no title. */
 const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, quoted: true });
 
-/** Texts that follow each other are one. */
 const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   const all: Section[] = [];
   for (const part of parts) {
@@ -288,7 +277,7 @@ const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   return all;
 };
 
-/** A part, and the result of a call. The title may say all. */
+/** The sections of a part. A tool call includes its result. */
 const partSections = (part: Part): Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
   if (part.kind === "said") return [textSection(formatTree(part.value))];
@@ -297,11 +286,12 @@ const partSections = (part: Part): Section[] => {
   if (part.kind === "no call") return [titled("→ not a call", formatTree(part.value))];
   if (part.kind === "also") return [titled("also", formatTree(composeObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
-  const { name, id, callArguments: given, result } = part;
-  const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
+  const { name, id, callArguments, result } = part;
+  const parsed =
+    callArguments?.kind === "text" ? (tryParseRawJson(callArguments.text) ?? callArguments) : callArguments;
   const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
-  const call = titled(`→ ${name === undefined ? "a tool without a name" : quoteName(name)}${formatId(id)}`);
-  // The name of the tool that answered is said only if it is another one.
+  const call = titled(`→ ${name === undefined ? "unnamed tool" : quoteName(name)}${formatId(id)}`);
+  // The result repeats the tool's name only if it is another tool.
   const of = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
   return [
     text === "{}" || text === "" ? call : { ...call, block: text, quoted: true },
@@ -309,7 +299,7 @@ const partSections = (part: Part): Section[] => {
   ];
 };
 
-/** Parts as one text, each that has a title under it. */
+/** Joins parts to one text, with their titles in brackets. */
 const flattenParts = (parts: readonly Part[]): string =>
   parts
     .flatMap(partSections)
@@ -319,9 +309,9 @@ const flattenParts = (parts: readonly Part[]): string =>
     ])
     .join("\n");
 
-/** An image, a sound or a file: by its type and size, or its address. */
-const mediaText = ({ mediaType: what, url: address, data, name, format }: Media): string => {
-  if (address !== undefined) return `${what}: ${describeBinary(address)?.slice(1, -1) ?? quoteName(address)}`;
-  if (data === undefined) return `${what}: ${quoteName(name ?? "")}`;
-  return `${what}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
+/** Describes an image, a sound or a file by its type and size, or its URL. */
+const mediaText = ({ mediaType, url, data, name, format }: Media): string => {
+  if (url !== undefined) return `${mediaType}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
+  if (data === undefined) return `${mediaType}: ${quoteName(name ?? "")}`;
+  return `${mediaType}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
 };

@@ -1,4 +1,4 @@
-/** Traced calls in each form: a page, Markdown, the service's own JSON, or rows of the wire's names; and their summary. */
+/** Prints traced calls as pages, Markdown, the service's own JSON or CSV, and prints summaries of calls. */
 import {
   type CallCount,
   type CallGroup,
@@ -16,19 +16,19 @@ import type { Column, Page, Section } from "../views.ts";
 import { resolveField } from "../wire.ts";
 import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 
-/** Prints traced calls in the form asked for, in the order given, as soon as the form allows it. */
+/** Prints traced calls in their order, as early as the format allows. */
 interface CallPrinter {
-  /** @param reply the document that holds the call under `call`: that of one call keeps what else it says */
+  /** @param reply the document with the call under `call`. If only one call is printed, its other members are kept */
   print(call: RawJson, reply?: Uint8Array): Promise<void>;
-  /** Prints what had to wait for the last call. `several` ids make the JSON `{"calls":[…]}`; after a choice it may be empty. */
+  /** Prints the rest. With `hasSeveral`, JSON is `{"calls":[…]}`. With `canBeEmpty`, a document without calls is printed too. */
   end(about: { readonly hasSeveral: boolean; readonly canBeEmpty?: boolean }): Promise<void>;
-  /** Prints what a person can use of what waited, if something else ends the run. */
+  /** Prints complete pages that are pending, if a failure ends the run. */
   printPending?(): Promise<void>;
 }
 
 interface CallPrinterOptions {
   readonly screen: Screen;
-  readonly asked: CallViewOptions;
+  readonly options: CallViewOptions;
   readonly markdown?: boolean;
 }
 
@@ -37,13 +37,12 @@ export const openCallPrinter = (printing: CallPrinterOptions): CallPrinter => {
   if (printing.markdown === true) return markdownPrinter(printing);
   if (format === "table" || format === "tsv") return pagePrinter(printing);
   const printer = format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
-  const { content, vendorPrefix } = printing.asked;
+  const { content, vendorPrefix } = printing.options;
   if (content !== false) return printer;
   return { ...printer, print: async (call) => await printer.print(omitContent(call, vendorPrefix)) };
 };
 
-/** All calls in one document, once the last is there: half a document is not one. */
-const documentPrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
+const documentPrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
   const calls: RawJson[] = [];
   let only: Uint8Array | undefined;
   return {
@@ -55,29 +54,31 @@ const documentPrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => 
       if (calls.length === 0 && !mayBeEmpty) return;
       const all = () => Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`);
       const wire = several || only === undefined ? { bytes: all(), member: "calls" } : { bytes: only, member: "call" };
-      await printList(screen, { columns: columnsOf(asked), rows: calls, wire });
+      await printList(screen, { columns: columnsOf(options), rows: calls, wire });
     },
   };
 };
 
-/** A document that holds a call and nothing else. */
 const replyOf = ({ json }: RawJson): Uint8Array => Buffer.from(`{"call":${json}}`);
 
-const linePrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => ({
+const linePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => ({
   print: async (call, reply = replyOf(call)) =>
-    await printList(screen, { columns: columnsOf(asked), rows: [call], wire: { bytes: reply, member: "call" } }),
+    await printList(screen, { columns: columnsOf(options), rows: [call], wire: { bytes: reply, member: "call" } }),
   end: async () => undefined,
 });
 
-/** A page a call, as it comes: alone in a pipe or a file, all of them through one pager if one may open. */
-const pagePrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
-  const full = asked.full === true;
+/** Prints a page for each call immediately. On a terminal, all pages share one pager. */
+const pagePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
   let printed = 0;
   let pager: ReturnType<typeof openPagedCalls> | undefined;
   const end = async () => await pager?.end();
   return {
     print: async (call) => {
-      const page = { sections: sectionsOf(call, screen.fields, asked), isFull: full, isNext: printed++ > 0 };
+      const page = {
+        sections: sectionsOf(call, screen.fields, options),
+        isFull: options.full === true,
+        isNext: printed++ > 0,
+      };
       if (!screen.canPage) return await printPage(screen, page);
       pager ??= openPagedCalls(screen);
       await pager.show(page);
@@ -88,12 +89,11 @@ const pagePrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
 };
 
 const openPagedCalls = (screen: Screen) => {
-  // Nothing is kept in between: a call is read when the one before it was taken.
+  // The stream has no buffer, so a call is read when the previous one was taken.
   const { readable, writable } = new TransformStream<Page, Page>();
   const [pages, writer] = [readable.values(), writable.getWriter()];
   const shown = deferRejection(printPages(screen, pages).finally(async () => await pages.return?.()));
   return {
-    /** Resolves when the page was taken, or the reader left. */
     show: async (page: Page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
     end: async () => {
       void deferRejection(writer.close());
@@ -102,12 +102,12 @@ const openPagedCalls = (screen: Screen) => {
   };
 };
 
-/** A document a call, in whatever form: it is for a person, in a file. */
-const markdownPrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => {
+/** Prints a Markdown document for each call in any format. */
+const markdownPrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
   let printed = 0;
   return {
     print: async (call) => {
-      const pieces = pageMarkdown(sectionsOf(call, screen.fields, asked), screen.safe.text);
+      const pieces = pageMarkdown(sectionsOf(call, screen.fields, options), screen.safe.text);
       if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", isPaged: false });
       await screen.print(pieces, { kind: "lines", isPaged: false });
     },
@@ -118,14 +118,14 @@ const markdownPrinter = ({ screen, asked }: CallPrinterOptions): CallPrinter => 
 const sectionsOf = (
   call: RawJson,
   fields: readonly string[] | undefined,
-  asked: CallViewOptions,
+  options: CallViewOptions,
 ): Iterable<Section> => {
-  const { content, vendorPrefix } = asked;
+  const { content, vendorPrefix } = options;
   const shown = content === false ? omitContent(call, vendorPrefix) : call;
   if (fields === undefined) {
-    return callSections(shown, content === false ? omitContentKeepFacts(call, vendorPrefix) : call, asked);
+    return callSections(shown, content === false ? omitContentKeepFacts(call, vendorPrefix) : call, options);
   }
-  const columns = columnsOf({ ...asked, storageSize: true, totalStorageSize: true });
+  const columns = columnsOf({ ...options, storageSize: true, totalStorageSize: true });
   const rows = { count: 1, at: () => shown };
   return fieldSections(
     shown,
@@ -133,7 +133,7 @@ const sectionsOf = (
   );
 };
 
-/** The fields of a call in the order of interface 2.4; `vendor_` stands for the deployment's own word. */
+/** The fields of a call in the order of interface 2.4. `vendor_` is replaced by the setting vendor_prefix. */
 export const callFields = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
   ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
@@ -143,10 +143,9 @@ export const callFields = [
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
-/** The reward of a logged trajectory, which `--as trajectory` takes by default: the last column, if calls have one. */
+/** The reward of a logged trajectory, the default for `--as trajectory`. It is the last column, if a call has a reward. */
 const rewardField = "attributes.reward";
 
-/** Sizes only if they were asked for. */
 const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>
   [...callFields, rewardField]
     .filter((name) => storageSize || name !== "storage_size_bytes")
@@ -157,7 +156,7 @@ const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOpti
       return { name, heading: name, rank: 0, ...about, cell: () => "", value: () => undefined };
     });
 
-/** The Markdown of a page in pieces, each of which begins where a line does or with a line end. */
+/** The Markdown of a page in pieces. Each piece begins at the start of a line, or with a line end. */
 function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
   let isFirst = true;
   for (const section of sections) {
@@ -182,33 +181,30 @@ function* sectionMarkdown(section: Section, clean: (text: string) => string): Ge
   if (note !== undefined) yield [escapeMarkdown(note)];
 }
 
-/** What Markdown, or the HTML in it, could take for something else than text. */
+/** Escapes characters with a meaning in Markdown or HTML. */
 const escapeMarkdown = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
-/** A fence that is longer than any inside, around the text as it is. */
 const fenceText = (text: string): readonly string[] => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
 };
 
-/** A summary, and what of it is shown. */
 interface CallSummaryView {
   readonly summary: CallSummary;
-  /** True if costs were asked for: otherwise there is no column of them. */
   readonly costs: boolean;
-  /** Ids of which there was no call. */
+  /** Number of ids without a call. */
   readonly missing: number;
 }
 
-/** Prints a summary: a row for each operation and model, and one for all; or one JSON document. */
+/** Prints a row for each operation and model and a total, or one JSON document. */
 export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
   const { all, groups } = view.summary;
   if (screen.format === "json" || screen.format === "jsonl") {
     return await printRaw(screen, Buffer.from(summaryJson(view)), "groups");
   }
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
-  // Scripts that read csv add up for themselves.
+  // CSV has no total, because scripts would count it twice.
   const total = { ...all, op: "all calls", model: "" };
   await printList(screen, { columns, rows: screen.format === "csv" ? groups : [...groups, total] });
 };
@@ -218,7 +214,7 @@ type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "isName" | "valu
 const right = { align: "right" } as const;
 const decimal = { align: "decimal" } as const;
 
-/** Every column, in an order that is a promise (output.md). */
+/** The order of the columns is a promise (output.md). */
 const summaryColumns = Object.entries<SummaryColumn>({
   op: { rank: 0, value: ({ op }) => op },
   model: { rank: 0, isName: true, value: ({ model }) => model },
@@ -241,7 +237,7 @@ const summaryColumns = Object.entries<SummaryColumn>({
   }),
 );
 
-/** `{"summary":{…},"groups":[{"op","model",…}]}`, with sums and amounts as numbers that are spelled exactly. */
+/** `{"summary":{…},"groups":[{"op","model",…}]}`, with exact decimals. */
 const summaryJson = ({ summary: { all, groups }, costs, missing }: CallSummaryView): string => {
   const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
   const rows = groups.map((one) => `{"op":${name(one.op)},"model":${name(one.model)},${countJson(one, costs)}}`);

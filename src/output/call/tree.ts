@@ -1,19 +1,18 @@
-/** A JSON value as an indented tree; base64 in it is named by its type and its size. */
+/** Formats a JSON value as an indented tree. Base64 data is replaced by its type and size. */
 import { formatDeep, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
 import { groupDigits } from "../page.ts";
 
-/** Widest list of plain values that stays on one line. */
+/** Maximum characters of a list of plain values on one line. */
 const maxListWidth = 72;
 
 const step = "  ";
 
-/** A value as lines: members under each other, texts of several lines as they were, two spaces a level. */
 export const formatTree = (value: RawJson): string =>
   value.kind === "text"
     ? (describeBinary(value.text) ?? value.text)
     : (formatBeside(value, maxIndentedLevels) ?? formatBelow(value));
 
-/** A value on lines of its own, behind an indent unless they are empty: a long text is indented once, however deep it is. */
+/** Formats a value on its own lines. A long text is indented once, at any depth. */
 const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): string => {
   if (value.kind !== "object" && value.kind !== "list") {
     return indent === "" ? scalarText(value) : scalarText(value).replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
@@ -30,7 +29,7 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
   return [...members, ...items].join("\n");
 };
 
-/** The text of a value next to its label; undefined for one that needs lines of its own. */
+/** Formats a value next to its label; undefined if it needs its own lines. */
 const formatBeside = (value: RawJson, levels: number): string | undefined => {
   const isTree = value.kind === "object" || value.kind === "list";
   if (isTree && levels === 0) return formatDeep(value);
@@ -49,7 +48,7 @@ const listText = (items: readonly RawJson[]): string | undefined => {
   return line.includes("\n") || line.length > maxListWidth ? undefined : line;
 };
 
-/** A text has no quotes, unless it would be taken for something else. */
+/** Quotes a text only if it looks like another value. */
 const scalarText = ({ kind, text }: RawJson): string => {
   if (kind !== "text") return text;
   return describeBinary(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);
@@ -62,23 +61,21 @@ const needsQuotes = (text: string): boolean =>
 
 const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
 
-/** Shorter texts are as short as their description. */
 const minBinaryLength = 64;
 
-/** The description of a `data:` address that holds base64; undefined for any other text. */
+/** Describes a `data:` URL with base64; undefined for other text. */
 export const describeBinary = (text: string): string | undefined => {
   if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
   return head === null ? undefined : `[${head[1] ?? "data"}, ${formatSize(decodedSize(text.slice(head[0].length)))}]`;
 };
 
-/** Bytes that a base64 text stands for. */
 export const decodedSize = (text: string): number => {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return Math.floor(((text.length - padding) * 3) / 4);
 };
 
-/** A size a person can compare, exact below 10,000 bytes. */
+/** Formats a size, exactly below 10,000 bytes. */
 export const formatSize = (bytes: number): string => {
   if (bytes < 10_000) return `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}`;
   const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -1,4 +1,4 @@
-/** The charts: bars of rewards, dots of groups by mean and spread, and a line for each run. A click filters the table. */
+/** The charts: rewards as bars, groups as dots, and a line for each run. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import type { Bar, Dot, FileSummary } from "../answers.ts";
 import { formatQuery, type Query, type Range } from "../query.ts";
@@ -9,7 +9,7 @@ import { linkTo } from "./navigation.ts";
 interface ChartProps {
   readonly name: string;
   readonly caption: string;
-  /** The texts below it: at its start, in the middle, and at its end. */
+  /** The texts at the start, in the middle and at the end of the axis. */
   readonly axis: readonly ComponentChildren[];
   readonly children: ComponentChildren;
 }
@@ -17,7 +17,7 @@ interface ChartProps {
 const Chart = ({ name, caption, axis, children }: ChartProps) => (
   <figure>
     <figcaption>{caption}</figcaption>
-    {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain a drawing; its marks are links, so it is a group and no picture */}
+    {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain a drawing, and a picture cannot contain links */}
     <svg role="group" aria-label={name}>
       {children}
     </svg>
@@ -36,13 +36,13 @@ interface FilterLinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A mark that filters the table by what it stands for, or removes that filter. */
+/** A shape that adds or removes a filter of the table. */
 const FilterLink = ({ name, query, filter, children }: FilterLinkProps) => {
   const isActive = formatQuery({ ...query, ...filter }) === formatQuery(query);
   const cleared: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
-  const address = linkTo({ ...query, page: 1, ...(isActive ? cleared : filter) });
+  const url = linkTo({ ...query, page: 1, ...(isActive ? cleared : filter) });
   return (
-    <a href={address} aria-label={name} class={isActive ? "on" : ""}>
+    <a href={url} aria-label={name} class={isActive ? "on" : ""}>
       <title>{name}</title>
       {children}
     </a>
@@ -54,11 +54,11 @@ interface ChartState {
   readonly isMeasured: boolean;
 }
 
-/** Positions in a chart: dots stay round, and are inside of it. */
+/** Positions in percent, with a margin so that dots are inside the chart. */
 const toX = (share: number): string => `${2 + share * 96}%`;
 const toY = (share: number): string => `${93 - share * 86}%`;
 
-/** How many trajectories have which reward. */
+/** The number of trajectories by reward. */
 export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly bars: readonly Bar[] }) => {
   const most = Math.max(1, ...bars.map(({ count }) => count));
   const width = 100 / Math.max(1, bars.length);
@@ -82,7 +82,7 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
   );
 };
 
-/** Which groups have signal: their mean to the right, their spread up. */
+/** Groups by the mean (x) and the spread (y) of their rewards. */
 export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly dots: readonly Dot[] }) => {
   const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
@@ -110,13 +110,13 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
   );
 };
 
-/** Runs that are named. */
+/** Maximum runs in the legend. */
 const maxNamedRuns = 12;
 
-/** The color of a run: hues a golden angle apart stay different, however many there are. */
+/** The color of a run. Hues a golden angle apart differ for any number of runs. */
 const colorOf = (run: number) => ({ class: "run", style: { "--hue": `${208 + run * 137.5}` } });
 
-/** How the mean reward changes from file to file: over the steps of each run, or from run to run. */
+/** The mean reward of each file, with a line for each run over its steps. */
 export const RunChart = ({ files, of, query }: { files: readonly FileSummary[]; of: number; query: Query }) => {
   const means = files.flatMap(({ mean }) => mean ?? []);
   const [least, most] = [Math.min(...means), Math.max(...means)];

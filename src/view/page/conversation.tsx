@@ -1,4 +1,4 @@
-/** A conversation: who said what, calls with their results next to them. Long texts and reasoning are folded. */
+/** A conversation, with tool results next to their calls. Long texts and reasoning are folded. */
 import { useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import { findValue, formatIndented, itemsOf, tryParseRawJson } from "../../json/raw-json.ts";
@@ -7,15 +7,13 @@ import { formatCount } from "./format.ts";
 import { ProblemList } from "./problems.tsx";
 import { TintedText, TintLimitNote, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
-/** A trajectory as the page shows it. */
 interface ParsedTrajectory {
-  /** Its conversation, or a part of it. */
+  /** The turns from one position up to another. */
   readonly turns: (from: number, to?: number) => readonly Turn[];
-  /** Its other members. */
   readonly others: readonly { readonly name: string; readonly text: string }[];
 }
 
-/** Parses the JSON of a trajectory; undefined if it is not one. */
+/** Parses the JSON of a trajectory; undefined if it is not a JSON object. */
 export const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
   const value = tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
@@ -27,23 +25,30 @@ export const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
   };
 };
 
-/** Characters of a text that are shown at first. */
-const maxCharacters = 2000;
-
-/** A text; of a long one its beginning, until the rest is asked for. */
-export const LongText = ({ text, tokens = [] }: { readonly text: string; readonly tokens?: readonly Token[] }) => {
+/** A text. A long text is truncated until the user expands it. */
+export const LongText = ({
+  text,
+  tokens = [],
+  kind = tokens.length > 0 ? "tokens" : "",
+  maxCharacters = 2000,
+}: {
+  readonly text: string;
+  readonly tokens?: readonly Token[];
+  readonly kind?: string;
+  readonly maxCharacters?: number;
+}) => {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > maxCharacters * 1.2;
   const shown = isLong && !isWhole ? text.slice(0, maxCharacters) : text;
   return (
     <>
-      <pre class={tokens.length > 0 ? "tokens" : undefined}>
+      <pre class={kind}>
         <TintedText text={shown} tokens={tokens} />
         {shown.length < text.length && "…"}
       </pre>
       <TintLimitNote count={tokens.length} />
       {isLong && (
-        <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+        <button type="button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
         </button>
       )}
@@ -82,7 +87,7 @@ export const Conversation = ({
 
 const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
-/** Enter on a message opens what is folded in it, or folds it. */
+/** Enter on a message unfolds or folds its details. */
 const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
   const folded = [...event.currentTarget.querySelectorAll("details")];
@@ -107,7 +112,7 @@ const Message = ({ turn, role, isTinted }: { turn: Turn; role: string; isTinted:
       </p>
       <Parts parts={parts} tokens={byPart} />
       {tokens.length > 0 && byPart === undefined && (
-        <p class="quiet">its tokens don't spell the text, which has no tint for that</p>
+        <p class="quiet">not tinted, because the tokens do not match the text</p>
       )}
       {others.length > 0 && <Parts parts={[{ kind: "also", members: others }]} />}
     </>
@@ -119,7 +124,6 @@ const Parts = ({
   tokens,
 }: {
   readonly parts: readonly Part[];
-  /** The tokens of each part, if they are known. */
   readonly tokens?: ReadonlyMap<Part, readonly Token[]> | undefined;
 }) => (
   <>
@@ -141,14 +145,14 @@ const PartView = ({ part, tokens }: { readonly part: Part; readonly tokens: read
     case "also":
       return (
         <FoldedText
-          title="also"
+          title="other fields"
           text={part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n")}
         />
       );
     case "media": {
       const picture = imageSource(part);
-      if (picture !== undefined) return <img src={picture} alt="of the message" />;
-      return <LongText text={`${part.mediaType}: ${part.url ?? part.name ?? part.format ?? "of no known kind"}`} />;
+      if (picture !== undefined) return <img src={picture} alt="in the message" />;
+      return <LongText text={`${part.mediaType}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`} />;
     }
     case "thought":
       return (
@@ -159,9 +163,9 @@ const PartView = ({ part, tokens }: { readonly part: Part; readonly tokens: read
   }
 };
 
-/** A picture in the data; nothing is loaded from an address. */
-const imageSource = ({ url: address, data, format }: Media): string | undefined => {
-  const source = address ?? `data:${format};base64,${data}`;
+/** The source of an image that the data contains. No URL is loaded. */
+const imageSource = ({ url, data, format }: Media): string | undefined => {
+  const source = url ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
   return isShown ? source : undefined;
 };
@@ -173,8 +177,9 @@ const FoldedText = ({ title, ...shown }: { title: string; text: string; tokens?:
   </details>
 );
 
-const Call = ({ call: { name, callArguments: given, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
-  const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
+const Call = ({ call: { name, callArguments, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
+  const parsed =
+    callArguments?.kind === "text" ? (tryParseRawJson(callArguments.text) ?? callArguments) : callArguments;
   return (
     <div class="call">
       <div>

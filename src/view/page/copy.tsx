@@ -1,8 +1,7 @@
-/** Texts that can be copied: the position of a trajectory, a command. */
+/** Texts with a copy button. */
 import { useState } from "preact/hooks";
 import type { GroupDetail, SourcePosition } from "../answers.ts";
 
-/** A button that copies a text. */
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
   const [done, setDone] = useState(false);
   const copy = async (): Promise<void> => {
@@ -24,7 +23,7 @@ const CopyableText = ({ text, name }: { readonly text: string; readonly name: st
   </span>
 );
 
-/** The line of a file, or the id of a call. */
+/** The position in a file, or the id of a call. */
 export const Position = ({
   place,
   call = null,
@@ -36,12 +35,11 @@ export const Position = ({
   return call === null ? null : <CopyableText text={call} name="the id of the call" />;
 };
 
-/** The command that logs a group, or reads its calls. */
 export const Command = ({ detail: { command, logged } }: { readonly detail: GroupDetail }) => (
   <>
     <h2>{logged === null ? "log this group" : "read its calls"}</h2>
     {command === null ? (
-      <p>it came from standard input, which can't be read again: what is written to a file has a command here</p>
+      <p>no command, because standard input cannot be read again</p>
     ) : (
       <CopyableText text={command} name="the command" />
     )}

@@ -1,4 +1,4 @@
-/** The answers of a page in a file, from its own data. */
+/** Answers from the data of an exported page. */
 import { listSpellings } from "../../json/spellings.ts";
 import type { Answers, GroupData, PageData } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
@@ -7,7 +7,7 @@ import { findNeighbors, type GroupColumns, selectGroups } from "../select.ts";
 const textOf = (id: string): string | undefined => document.getElementById(id)?.textContent ?? undefined;
 
 const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, rows }: PageData): Answers => {
-  // The page draws over its document: its blocks are taken out of it first.
+  // Read now, because the page replaces the content of the document.
   const blocks = new Map(rows.map(({ row: { group } }) => [group, textOf(`group-${group}`) ?? ""]));
   const groupOf = (group = 0): GroupData | undefined => {
     const text = blocks.get(group - 1);
@@ -61,7 +61,7 @@ const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, ro
   };
 };
 
-const data = textOf("held");
+const data = textOf("data");
 
-/** Undefined for a page that is served. */
+/** Undefined for a served page. */
 export const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSON.parse(data));

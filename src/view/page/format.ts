@@ -1,12 +1,11 @@
-/** Numbers and sizes for people. */
+/** Formats numbers and sizes for people. */
 import type { Range } from "../query.ts";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/** A count. */
 export const formatCount = (value: number): string => grouped.format(value);
 
-/** A reward, or another measure; a dash if there is none. */
+/** Formats a reward or another measure. A missing one is a dash. */
 export const formatMeasure = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) return value.toExponential(2);
@@ -20,11 +19,9 @@ export const formatRange = ([from, to, end]: Range): string =>
 
 export const formatPercent = (done: number, of: number): string => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
 
-/** A count with its noun. */
 export const counted = (count: number, noun: string): string =>
   `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 
-/** A size in bytes. */
 export const formatSize = (bytes: number): string => {
   if (bytes < 1000) return `${bytes} B`;
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;

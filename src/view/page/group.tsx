@@ -1,4 +1,4 @@
-/** A group: its trajectories next to each other, the best and the worst first, after what they have in common. */
+/** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
@@ -12,15 +12,14 @@ import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-/** Trajectories that are read immediately; the others when they are asked for. */
+/** Trajectories that are read immediately. Others are read on request. */
 const maxInitiallyShown = 4;
 
-/** A trajectory, and its position in the group. */
 interface RankedTrajectory extends TrajectorySummary {
   readonly at: number;
 }
 
-/** The best trajectory first, then the worst one, then the others from the best down. */
+/** Ranks the best trajectory first, then the worst, then the others from the best down. */
 const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedTrajectory[] => {
   const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
@@ -32,7 +31,7 @@ export const Group = ({ query }: { readonly query: Query }) => {
   const { group = 1 } = query;
   const { value, error: trouble } = useAnswer("group", query);
   rememberGroup(group);
-  /** Keys come faster than groups are read: steps that are still to go. */
+  /** Steps by keys that were pressed before the previous group was read. */
   const pendingSteps = useRef(0);
   const go = (): void => {
     if (value === undefined || pendingSteps.current === 0) return;
@@ -66,7 +65,7 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
         <a href={linkTo({ ...query, group: undefined })}>groups</a> › group {group + 1} of {of}
       </p>
       <h1>
-        {isReadable ? counted(members.length, "trajectory") : "a line that can't be read"}
+        {isReadable ? counted(members.length, "trajectory") : "unreadable line"}
         {untrainable !== null && <span class="quiet"> · {untrainable}</span>}
       </h1>
       <Position place={place} />
@@ -122,7 +121,7 @@ const columnsOf = (
   ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedTrajectory) => <code>{call}</code> }]),
 ];
 
-/** What all trajectories begin with: read once, and folded. */
+/** The common first messages of all trajectories, folded. */
 const CommonMessages = ({
   query,
   at,
@@ -136,7 +135,7 @@ const CommonMessages = ({
   const turns = value === undefined ? [] : (parseTrajectory(value)?.turns(0, common) ?? []);
   return (
     <details class="common">
-      <summary>the same {counted(common, "message")} to begin with</summary>
+      <summary>{counted(common, "message")} at the start of all trajectories</summary>
       <Conversation turns={turns} />
     </details>
   );
@@ -168,9 +167,9 @@ const TrajectoryColumn = ({
         </button>
       )}
       {trouble !== undefined && <p role="alert">{trouble}</p>}
-      {value !== undefined && trajectory === undefined && <p>this is no trajectory that can be shown</p>}
+      {value !== undefined && trajectory === undefined && <p>cannot show this trajectory</p>}
       {trajectory !== undefined && common > 0 && (
-        <p class="parts">{common === messages ? "nothing follows what all of them have" : "they part here"}</p>
+        <p class="parts">{common === messages ? "ends here" : "differs from here on"}</p>
       )}
       {trajectory !== undefined && (
         <Conversation

@@ -1,4 +1,4 @@
-/** The first page: what was read, the charts, and the table of groups. */
+/** The first view: the summary, the charts, and the table of groups. */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { GroupRow, PageState, Summary } from "../answers.ts";
 import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from "../query.ts";
@@ -23,7 +23,7 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
       <SummaryFacts summary={summary} query={query} />
       <FilteredOut summary={summary} groupsInPage={state.written?.groups ?? groups.read} />
       {groups.read === 0 ? (
-        <p class="quiet">what was read holds no groups</p>
+        <p class="quiet">the input contains no groups</p>
       ) : (
         <div class="overview">
           <div class="charts">
@@ -44,7 +44,7 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
 const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly TableColumn<GroupRow>[] => {
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
-    // Numbers are sorted from the largest one first.
+    // Numbers are sorted in descending order first.
     const descending = isOn ? !query.descending : key !== "group";
     const order = query.descending ? ("descending" as const) : ("ascending" as const);
     const sortAddress = linkTo({ ...query, sort: key, descending, page: 1 });
@@ -71,10 +71,9 @@ const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly
   ];
 };
 
-/** The table as it was left: whoever comes back finds it there. `group` is the one that was opened last. */
+/** The state of the table that is restored on return. `group` was opened last. */
 const lastTable = { table: "", top: 0, group: 0 };
 
-/** Remembers that a group is shown. */
 export const rememberGroup = (group: number): void => {
   lastTable.group = group;
 };
@@ -89,7 +88,7 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
   const { selected = 0, searched = null, rows = [] } = found ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  /** The key that turned the page, whose row has the focus once it is drawn. */
+  /** The direction of the key that turned the page, until the new page gets the focus. */
   const turned = useRef<1 | -1 | undefined>(undefined);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const turnPage = (by: 1 | -1): void => {
@@ -120,7 +119,7 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
     <section aria-label="groups">
       <p class="count" role="status">
         {found !== undefined && `${formatCount(selected)} of ${formatCount(found.of)} groups`}
-        {found === undefined && (trouble === undefined ? "reading…" : "no groups are shown:")}
+        {found === undefined && (trouble === undefined ? "reading…" : "no groups:")}
         {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
         {trouble !== undefined && <b class="trouble"> {trouble}</b>}
       </p>
@@ -156,7 +155,7 @@ const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly 
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const [first = "nothing", ...others] = files;
   const valid = ({ read, rejected }: Summary["groups"], noun: string): string =>
-    rejected === 0 ? counted(read, noun) : `${counted(read, noun)}, ${formatCount(rejected)} of them not valid`;
+    rejected === 0 ? counted(read, noun) : `${counted(read, noun)}, ${formatCount(rejected)} invalid`;
   const facts = [
     ["groups", valid(groups, "group")],
     ["trajectories", valid(trajectories, "trajectory")],
@@ -166,7 +165,7 @@ const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly 
       : []),
   ];
   return (
-    <section class="facts" aria-label="what was read">
+    <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
         {first}
         {others.length > 0 && <span class="quiet"> and {counted(others.length, "other file")}</span>}
@@ -200,15 +199,15 @@ const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly 
 
 const FilteredOut = ({ summary, groupsInPage: held }: { readonly summary: Summary; readonly groupsInPage: number }) => {
   const left = summary.leftOut.map(({ by, trajectories, groups }) => {
-    const wholly = groups === 0 ? "" : `, ${counted(groups, "group")} as a whole`;
-    return `--${by} left out ${counted(trajectories, "trajectory")}${wholly}`;
+    const complete = groups === 0 ? "" : ` and ${counted(groups, "group")}`;
+    return `--${by} filtered out ${counted(trajectories, "trajectory")}${complete}`;
   });
   const { read } = summary.groups;
-  if (held < read) left.push(`this page holds ${formatCount(held)} of the ${counted(read, "group")}`);
-  return left.length === 0 ? null : <p class="quiet">{left.join("; ")}</p>;
+  if (held < read) left.push(`this page contains ${formatCount(held)} of ${counted(read, "group")}`);
+  return left.length === 0 ? null : <p class="quiet">{left.join(", ")}</p>;
 };
 
-/** The filters. A page in a file has none for an expression, which is evaluated when the page is written. */
+/** The filters. An exported page has no filter by an expression. */
 const Filters = ({ query, hasWhere: withWhere }: { query: Query; hasWhere: boolean }) => {
   const { reward, mean, spread, trainable, rule, file, text, where } = query;
   const link = (name: string, changed: Partial<Query>, isOn = true) => (
@@ -223,14 +222,14 @@ const Filters = ({ query, hasWhere: withWhere }: { query: Query; hasWhere: boole
       {link("not trainable", { trainable: trainable === false ? undefined : false }, trainable === false)}
       {link("with problems", { rule: rule === "any" ? undefined : "any" }, rule === "any")}
       <SearchField
-        label="search for a text"
+        label="search text"
         keyName="/"
         sought={text}
         search={(typed) => search({ text: typed || undefined })}
       />
       {withWhere && (
         <SearchField
-          label="where: CEL, such as reward > 0.5"
+          label="where (CEL), such as reward > 0.5"
           isExpression
           sought={where}
           search={(typed) => search({ where: typed || undefined })}

@@ -1,12 +1,12 @@
-/** The keys of the page, and the list of them. */
+/** The keys of the page, and their list. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { selectView } from "../query.ts";
 
-/** Runs actions by key, except while somebody types. */
+/** Runs actions by key, except in a text field. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
   const current = useRef(actions);
   current.current = actions;
-  // With the drawing, not a frame later: a key that is pressed as soon as something is seen is meant for it.
+  // A layout effect, so that a key pressed right after the drawing has its effect.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -27,19 +27,18 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
 
 type View = ReturnType<typeof selectView>;
 
-/** Keys, with the views that have them; all views have the others. */
+/** Keys, and the views that have them. Default: all views. */
 const keyBindings: readonly (readonly [keys: readonly string[], does: string, views?: readonly View[]])[] = [
-  [["j", "k"], "the next, or the one before", ["groups", "group", "trajectory"]],
-  [["Enter"], "open it", ["groups", "group"]],
-  [["Enter"], "unfold the message, or fold it", ["trajectory"]],
-  [["n", "p"], "the next group or trajectory, or the one before", ["group", "trajectory"]],
+  [["j", "k"], "next or previous", ["groups", "group", "trajectory"]],
+  [["Enter"], "open", ["groups", "group"]],
+  [["Enter"], "unfold or fold the message", ["trajectory"]],
+  [["n", "p"], "next or previous group or trajectory", ["group", "trajectory"]],
   [["/"], "search", ["groups"]],
-  [["Escape"], "back up"],
-  [["r"], "the raw JSON", ["trajectory"]],
-  [["?"], "this list"],
+  [["Escape"], "back to the parent view"],
+  [["r"], "show the JSON", ["trajectory"]],
+  [["?"], "show the keys"],
 ];
 
-/** The list of keys. */
 export const KeyHelp = ({ view, onClose }: { readonly view: View; readonly onClose: () => void }) => (
   <section class="help" aria-label="keys">
     <dl>
@@ -62,7 +61,7 @@ export const KeyHelp = ({ view, onClose }: { readonly view: View; readonly onClo
   </section>
 );
 
-/** Moves the focus in a list, from the element that has it. False if there is no next element. */
+/** Moves the focus in a list. False if the list ends. */
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
   const all = [...(list?.querySelectorAll<HTMLElement>(selector) ?? [])];
   const at = all.findIndex((one) => one.contains(document.activeElement));

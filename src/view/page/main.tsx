@@ -1,4 +1,4 @@
-/** The page: its header, the view of its query, and the keys that lead from one view to another. */
+/** The page: its header, and the view of its query. */
 import { render } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
@@ -63,7 +63,7 @@ const View = ({ query, state }: { readonly query: Query; readonly state: PageSta
   return view === "problems" ? <ProblemsView query={query} /> : <Groups query={query} state={state} />;
 };
 
-/** The name of a view; undefined for the first one. */
+/** The title of a view; undefined for the first view. */
 const titleOf = (query: Query): string | undefined => {
   const { group, trajectory } = query;
   const view = selectView(query);
@@ -88,9 +88,9 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
   );
 };
 
-// The page's policy forbids compiling text.
+// The page's policy forbids to compile code.
 z.config({ jitless: true });
 storeToken();
-// An address that is pasted over that of an earlier run loads nothing itself.
+// A pasted URL that differs only in its hash loads nothing.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

@@ -1,14 +1,13 @@
-/** The query in the page's address: every view has one, which can be shared and gone back to. */
+/** The query in the page's URL, so that every view can be shared and is in the history. */
 import { useEffect, useState } from "preact/hooks";
 import { allGroups, formatQuery, parentQuery, parseQuery, type Query } from "../query.ts";
 
-/** Returns the address of a query. */
 export const linkTo = (query: Query): string => {
   const json = formatQuery(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-/** Returns the query of the address; of an invalid address, all groups. */
+/** Parses the query in the URL. An invalid one selects all groups. */
 const parseHash = (hash: string): Query => {
   try {
     return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
@@ -19,19 +18,19 @@ const parseHash = (hash: string): Query => {
 
 const navigate = (query: Query): void => location.assign(linkTo(query));
 
-/** Goes to a query in the place of the current one: the history keeps what was before. */
+/** Shows a query and replaces the current one in the history. */
 export const replaceQuery = (query: Query): void => {
   history.replaceState(null, "", linkTo(query));
   dispatchEvent(new HashChangeEvent("hashchange"));
 };
 
-/** Goes to the view above. */
+/** Shows the parent view. */
 export const navigateUp = (query: Query): void => {
   const above = parentQuery(query);
   if (above !== undefined) navigate(above);
 };
 
-/** Returns the query of the address, whenever it changes. */
+/** Returns the query of the current URL. */
 export const useQuery = (): Query => {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

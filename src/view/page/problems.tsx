@@ -1,11 +1,11 @@
-/** Problems as `rollcall check` reports them: in a list, or next to what they are about. */
+/** Problems of the input, as `rollcall check` reports them. */
 import type { Finding } from "../answers.ts";
 import type { Query } from "../query.ts";
 import { formatCount } from "./format.ts";
 import { linkTo } from "./navigation.ts";
 import { useAnswer } from "./use-answer.ts";
 
-/** Problems one below the other, with links to what they are about if a query is given. */
+/** A list of problems. With a query, they link to their group or trajectory. */
 export const ProblemList = ({ findings, query }: { readonly findings: readonly Finding[]; readonly query?: Query }) => (
   <>
     {findings.map(({ severity, rule, message, advice, place, group, trajectory }, at) => {
@@ -23,11 +23,11 @@ export const ProblemList = ({ findings, query }: { readonly findings: readonly F
   </>
 );
 
-/** What is in the place of an answer that is not there: why, or that it is awaited. */
+/** Replaces a missing answer. */
 export const PendingAnswer = ({ trouble }: { trouble: string | undefined }) =>
   trouble === undefined ? <p class="quiet">reading…</p> : <p role="alert">{trouble}</p>;
 
-/** The view of all problems, or those of a rule. */
+/** The view of the problems of one rule, or of all rules. */
 export const ProblemsView = ({ query }: { readonly query: Query }) => {
   const { problems: rule } = query;
   const { value, error: trouble } = useAnswer("problems", query);
@@ -37,9 +37,9 @@ export const ProblemsView = ({ query }: { readonly query: Query }) => {
     <section>
       <h1>problems{rule === "any" ? "" : ` of the rule ${rule}`}</h1>
       {rule !== "any" && <a href={linkTo({ ...query, problems: "any" })}>all rules</a>}
-      {findings.length === 0 && <p>nothing is wrong</p>}
+      {findings.length === 0 && <p>no problems</p>}
       <ProblemList findings={findings} query={query} />
-      {others > 0 && <p class="quiet">{formatCount(others)} more are not listed</p>}
+      {others > 0 && <p class="quiet">{formatCount(others)} more problems are not listed</p>}
     </section>
   );
 };

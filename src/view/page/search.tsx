@@ -1,10 +1,10 @@
-/** A field that searches: its text is in the address, so that it can be shared and gone back to. */
+/** A search field, whose text is in the URL. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { maxSearchLength } from "../query.ts";
 import { formatCount } from "./format.ts";
 import { useKeys } from "./keys.tsx";
 
-/** A text is searched for after a pause; an expression after Enter, because its beginning is invalid. */
+/** A search for text starts after this pause. An expression needs Enter, because its start is invalid. */
 const searchDelayMs = 250;
 
 export const SearchField = ({
@@ -26,7 +26,7 @@ export const SearchField = ({
   useEffect(() => setValue(searchedText), [searchedText]);
   const submit = (): void => {
     const isLong = value.length > maxSearchLength;
-    const refusal = `at most ${formatCount(maxSearchLength)} characters: these are ${formatCount(value.length)}`;
+    const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
     field.current?.setCustomValidity(isLong ? refusal : "");
     if (isLong) field.current?.reportValidity();
     else if (value !== searchedText) onSearch(value);

@@ -1,14 +1,13 @@
-/** A table: one page of its rows. */
+/** One page of a table. */
 import type { ComponentChildren, RefObject } from "preact";
 
-/** A column of a table. */
 export interface TableColumn<Row> {
   readonly name: string;
   readonly class?: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** The address at which the table is sorted by the column; undefined if it cannot be sorted by it. */
+  /** The URL that sorts the table by the column. Default: not sortable. */
   readonly sortLink?: string | undefined;
-  /** The order, if the table is sorted by the column. */
+  /** The order if the table is sorted by the column. */
   readonly order?: "ascending" | "descending" | undefined;
 }
 
@@ -25,7 +24,7 @@ export const Table = <Row,>({
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly body: RefObject<HTMLTableSectionElement | null>;
-  /** Position of the first row among all rows, and the number of all. */
+  /** Position of the first row, and number of all rows. */
   readonly first?: number;
   readonly count?: number;
   readonly classOf?: (row: Row) => string;

@@ -1,4 +1,4 @@
-/** Sampled tokens: the text that they spell, and how likely the model considered each. */
+/** Tints sampled tokens by their log probabilities. */
 import type { Part, Turn } from "../../calls/conversation.ts";
 import { digitsAt, findValue, formatIndented, itemsOf, textAt } from "../../json/raw-json.ts";
 import { formatCount } from "./format.ts";
@@ -8,7 +8,7 @@ export interface Token {
   readonly logprob: number;
 }
 
-/** A token as it was recorded. Some are a part of a character, which only their bytes show. */
+/** A recorded token. If it is a part of a character, only its bytes are exact. */
 interface RecordedToken extends Token {
   readonly bytes: readonly number[];
 }
@@ -18,10 +18,10 @@ interface PartText {
   readonly text: string;
 }
 
-/** Tokens of a text that are tinted. */
+/** Maximum tinted tokens of a text. */
 const maxTokens = 4000;
 
-/** Returns the tokens of a turn that have log probabilities. */
+/** Returns the tokens of a turn with log probabilities. */
 export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedToken[] => {
   const logprobs = around.find(({ key }) => key === "logprobs")?.value;
   return itemsOf(findValue(logprobs, "content")).flatMap((one) => {
@@ -31,7 +31,7 @@ export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedTok
   });
 };
 
-/** Returns the tokens of each text of a turn; undefined if they do not spell its content, alone or after the reasoning. */
+/** Returns the tokens of each text of a turn; undefined if they match neither its content nor its reasoning and content. */
 export const tokensByPart = (
   parts: readonly Part[],
   tokens: readonly RecordedToken[],
@@ -48,14 +48,14 @@ export const tokensByPart = (
   return undefined;
 };
 
-/** Tokens with what each adds to a text; undefined if neither their texts nor their bytes are that text. */
+/** Returns tokens with their parts of a text; undefined if neither their texts nor their bytes match it. */
 const alignTokens = (tokens: readonly RecordedToken[], text: string): readonly Token[] | undefined => {
   if (tokens.map((token) => token.text).join("") === text) return tokens;
   if (tokens.some(({ bytes }) => bytes.length === 0 || bytes.some((byte) => !(byte >= 0 && byte <= 255)))) {
     return undefined;
   }
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  // A character belongs to the token that ends it.
+  // A character belongs to the token with its last byte.
   const decoded = tokens.map(({ logprob, bytes }) => ({
     logprob,
     text: decoder.decode(Uint8Array.from(bytes), { stream: true }),
@@ -63,7 +63,7 @@ const alignTokens = (tokens: readonly RecordedToken[], text: string): readonly T
   return decoded.map((token) => token.text).join("") + decoder.decode() === text ? decoded : undefined;
 };
 
-/** Divides tokens among the texts that they spell; undefined if one crosses the end of a text. */
+/** Divides tokens among adjacent texts; undefined if a token crosses the end of a text. */
 const divideTokens = (
   texts: readonly PartText[],
   tokens: readonly Token[],
@@ -80,7 +80,7 @@ const divideTokens = (
   return byPart;
 };
 
-/** A text, or its beginning, with its first tokens tinted: the less likely, the darker. */
+/** A text or its start, with tinted tokens. Less likely tokens are darker. */
 export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
   let end = 0;
   const spans: (Token & { readonly from: number })[] = [];
@@ -109,13 +109,13 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
   );
 };
 
-/** The note of a text that has too many tokens for all to be tinted. */
+/** The note on a text of which not all tokens are tinted. */
 export const TintLimitNote = ({ count }: { readonly count: number }) =>
   count > maxTokens ? (
     <p class="quiet">
-      of its {formatCount(count)} tokens, the first {formatCount(maxTokens)} are tinted
+      the first {formatCount(maxTokens)} of {formatCount(count)} tokens are tinted
     </p>
   ) : null;
 
-/** From 0, certain, to 5: less likely than one in a hundred. */
+/** From 0 (certain) to 5 (a probability below 1.2%). */
 const depthOf = (logprob: number): number => Math.min(5, Math.max(0, Math.round(-logprob)));

@@ -1,10 +1,10 @@
-/** A trajectory: its conversation or its JSON, its values, and its problems. */
+/** A trajectory: its conversation or its JSON, its metrics, and its problems. */
 import { useRef, useState } from "preact/hooks";
 import type { GroupDetail } from "../answers.ts";
 import type { Query } from "../query.ts";
 import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
-import { formatMeasure, formatSize } from "./format.ts";
+import { formatMeasure } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
@@ -89,7 +89,9 @@ const TrajectoryView = ({
       <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
       <div ref={list}>
         {isRaw || parsed === undefined ? (
-          <RawJson json={json} />
+          <section aria-label="raw JSON">
+            <LongText text={json} kind="raw" maxCharacters={maxRawLength} />
+          </section>
         ) : (
           <Conversation turns={turns} findings={findings} isTinted={isTinted} />
         )}
@@ -103,20 +105,5 @@ const TrajectoryView = ({
         ))}
       <Command detail={detail} />
     </article>
-  );
-};
-
-const RawJson = ({ json }: { readonly json: string }) => {
-  const [isWhole, setWhole] = useState(false);
-  const isCut = json.length > maxRawLength && !isWhole;
-  return (
-    <section aria-label="raw JSON">
-      <pre class="raw">{isCut ? json.slice(0, maxRawLength) : json}</pre>
-      {isCut && (
-        <button type="button" class="more" onClick={() => setWhole(true)}>
-          show all {formatSize(json.length)}
-        </button>
-      )}
-    </section>
   );
 };

@@ -1,4 +1,4 @@
-/** Asks for answers: the server, with the token that the address brought, or the data of a page in a file. */
+/** Fetches answers from the server, with the token from the URL, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import type { AnswerTypes } from "../answers.ts";
 import { formatQuery, type Query } from "../query.ts";
@@ -6,7 +6,7 @@ import { embeddedAnswers } from "./embedded-data.ts";
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the address to where later tabs find it too. A copied address is then without it. True if there was one. */
+/** Moves the token from the URL to the local storage, so that later tabs have it and copied URLs do not. True if the URL had one. */
 export const storeToken = (): boolean => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers !== undefined) return false;
@@ -20,7 +20,7 @@ type Name = keyof AnswerTypes;
 const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal): Promise<AnswerTypes[Of]> => {
   if (embeddedAnswers === undefined) return await fetchFromServer(name, query, signal);
   const value = await embeddedAnswers[name](query);
-  if (value === undefined) throw new Error("this page does not hold that group");
+  if (value === undefined) throw new Error("this page does not contain the group");
   return value;
 };
 
@@ -32,29 +32,29 @@ const fetchFromServer = async <Of extends Name>(
   const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
   const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
-    throw new Error("rollcall view has ended: start it again to go on");
+    throw new Error("rollcall view has ended; start it again");
   });
   if (!response.ok) {
     const { detail }: { readonly detail: string } = await response.json();
     throw new Error(detail);
   }
-  // Both sides are built together, from the same types.
+  // The server is built with the same types.
   const value: AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
   return value;
 };
 
-/** How often the page asks again for what is not complete. */
+/** Interval of requests until an answer is complete. */
 const pollIntervalMs = 250;
 
 interface AnswerState<Value> {
-  /** Undefined until it was answered, and after a failure. */
+  /** Undefined while it is loading, and after an error. */
   readonly value: Value | undefined;
-  /** The answer to this query, or to the one before until this one is answered. */
+  /** The value, or the value of the previous query while it is loading. */
   readonly latest: Value | undefined;
   readonly error: string | undefined;
 }
 
-/** Asks whenever the query or the edition changes, and again until the answer is complete. Asks nothing if there is no query. */
+/** Fetches the answer to a query if the query or the edition changes, and again until the answer is complete. */
 export const useAnswer = <Of extends Name>(
   name: Of,
   query: Query | undefined,

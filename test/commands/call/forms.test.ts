@@ -110,8 +110,8 @@ describe("rollcall call read --no-content", () => {
     const call = { ...sample("call.exception"), display_name: "secret name", acme: { note: "secret", n: 1 } };
     const { read } = await service([found("a", call), found("a", call)]);
     const page = await read(["a", "--no-content"]);
-    expect(page.stdout).toContain("status  failed");
-    expect(page.stdout).toContain("Left out (--no-content)");
+    expect(page.stdout).toContain("status    failed");
+    expect(page.stdout).toContain("Omitted (--no-content)");
     const document = await read(["a", "--no-content", "--json"]);
     for (const { stdout } of [page, document]) {
       expect(stdout).not.toMatch(/secret|Traceback|Airline Agent|python-sdk/);

@@ -103,7 +103,6 @@ describe("rollcall call read", () => {
     const { env } = await service([found("a", call), found("a", call)]);
     const folded = await onTerminal("call read a --no-pager", env);
     expect(folded.lines).toContain("    … folded: 4,389 characters on 500 lines (--full)");
-    expect(folded.lines).toContain("  … 70 more are left out here (--full)");
     expect(folded.lines).toContain("    │ line 499");
     expect(folded.lines).not.toContain("    │ line 250");
     const full = await onTerminal("call read a --no-pager --full", env);

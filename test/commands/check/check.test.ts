@@ -98,7 +98,7 @@ describe("rollcall check", () => {
       const { code, stderr } = await check([bad, "--report", `junit=${file}`]);
       expect({ code, stderr }).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("no report that rollcall wrote"),
+        stderr: expect.stringContaining("is not a report written by rollcall"),
       });
       expect(readFileSync(file ?? "", "utf8")).toBe(before);
     }

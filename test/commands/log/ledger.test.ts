@@ -90,7 +90,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       });
     });
     expect(said).toBe(
-      "note: 127.0.0.1:1: nothing listens there (ECONNREFUSED): trying again for up to 300 s (--max-wait)\n",
+      "note: 127.0.0.1:1: nothing listens there (ECONNREFUSED); retrying for up to 300 s (--max-wait)\n",
     );
     child.kill("SIGINT");
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);

@@ -6,7 +6,7 @@ import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../sr
 import { selectProblems } from "../../../src/commands/inputs/problems.ts";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/groups/index.ts";
-import { drawnText, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
+import { openScreen, parseScreenOptions, renderProblem } from "../../../src/output/index.ts";
 import { testHost } from "../../support/host.ts";
 
 /** A rule whose example is read. */
@@ -68,4 +68,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
 
 /** What a person is told of a problem on a terminal. */
 export const told = async (problem: Problem, columns = 80): Promise<string> =>
-  await drawnText(openScreen({ host: testHost({ terminal: { columns } }), options: parseScreenOptions({}) }), problem);
+  await renderProblem(
+    openScreen({ host: testHost({ terminal: { columns } }), options: parseScreenOptions({}) }),
+    problem,
+  );
