@@ -205,6 +205,15 @@ describe("a selection of trajectories", () => {
     }
   });
 
+  it.each([
+    "metadata.text.matches('^(a+)+$')",
+    "messages.all(a, messages.all(b, messages.all(c, messages.all(d, a.role == d.role))))",
+  ])("ends with 2 after two seconds if an expression takes longer: %s", async (where) => {
+    const slow = `{"messages_and_choices":[${'{"role":"user","content":"q"},'.repeat(3000)}{"role":"user","content":"q"}],"reward":1,"metadata":{"text":"${"a".repeat(60)}!"}}`;
+    const { code, stderr } = await runRollcall(["check", fileOf(slow), "--where", where]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("it takes longer than 2 s")]);
+  });
+
   it("still reports and rejects invalid groups", async () => {
     const file = fileOf(`${lines[0]}\n{"trajectories":[{"reward":1}]}\n${lines[1]}\n`);
     const stopped = await runRollcall(["check", file, "--where", "reward > 0.5", "--json"]);

@@ -1,8 +1,10 @@
 /** Decides which groups and trajectories are kept: by CEL, rewards, chance or shard. Finds groups for a page. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { createContext, Script } from "node:vm";
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { formatLine } from "../../check/rules/positions.ts";
+import { Failure } from "../../failure.ts";
 import { inputChanged } from "../../input/index.ts";
 import { listSpellings } from "../../json/spellings.ts";
 import { elementsOf, memberAt, readRoot } from "../../json/table.ts";
@@ -71,8 +73,7 @@ export const selectGroups = async (
     else if (!isSampled || !isOfShard(group)) leave(isSampled ? "shard" : "sample", count, 1);
     else if (see === undefined) kept.push(group);
     else {
-      const { trajectories, isWanted } = await see(group);
-      const wanted = trajectories.map((_, at) => at).filter(isWanted);
+      const { trajectories, wanted } = await see(group);
       leave("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
       const byReward = wanted.toSorted((a, b) => getReward(trajectories[b]) - getReward(trajectories[a]) || a - b);
       const positions = byReward.slice(0, best).sort((a, b) => a - b);
@@ -129,8 +130,7 @@ export const searchGroups = async (
   const isWanted = async (group: number): Promise<boolean> => {
     if (see === undefined) return true;
     if (!groups.isValid(group)) return false;
-    const { trajectories, isWanted } = await see(group);
-    return trajectories.some((_, at) => isWanted(at));
+    return (await see(group)).wanted.length > 0;
   };
   const hasText = openTextSearch(reading, text);
   for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
@@ -174,32 +174,60 @@ const plainFields = ["start_time", "initial_policy_version", "final_policy_versi
 /** An expression over one trajectory; asks for its place to report an error. @throws Failure `invalid-filter` */
 type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
+/** Runs something for an expression. @throws Failure `invalid-filter` instead of any other error */
+const tried = <Result>(text: string, run: () => Result, place?: () => string): Result => {
+  try {
+    return run();
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown;
+    const [wrong = ""] = (thrown instanceof Error ? thrown.message : "it can't be evaluated").split("\n", 1);
+    throw invalidFilter(text, wrong, place?.());
+  }
+};
+
+/** Matches expressions whose time can grow faster than the trajectory: regular expressions and nested macros. */
+const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
+
+/** Longest evaluation for a group, in addition to a millisecond for each trajectory. */
+const maxEvaluationMs = 2000;
+
+const sandbox: { run?: () => void } = createContext({});
+const script = new Script("run()");
+
+/** Runs a function that V8 stops after a time, because nothing else ends a regular expression. It costs 70 µs. */
+const runBounded = (run: () => void, timeout: number): void => {
+  sandbox.run = run;
+  try {
+    script.runInContext(sandbox, { timeout });
+  } catch (thrown) {
+    throw thrown instanceof Failure
+      ? thrown
+      : new EvaluationError(`it takes longer than ${Math.floor(timeout / 1000)} s`);
+  }
+};
+
 /** Parses an expression. @throws Failure `invalid-filter` */
 export const parseFilter = (text: string): TrajectoryFilter => {
-  const tried = <Result>(run: () => Result, place?: () => string): Result => {
-    try {
-      return run();
-    } catch (thrown) {
-      const [wrong = ""] = (thrown instanceof Error ? thrown.message : "it can't be evaluated").split("\n", 1);
-      throw invalidFilter(text, wrong, place?.());
-    }
-  };
   const environment = new Environment({ limits: { maxDepth: 100 } });
   for (const name of ["reward", "messages", "group", ...listFields, ...plainFields]) {
     environment.registerVariable(name, "dyn");
   }
-  const expression = tried(() => {
+  const expression = tried(text, () => {
     const parsed = environment.parse(text);
     const { valid, error } = parsed.check();
     if (!valid) throw error;
     return parsed;
   });
   return (trajectory, group, place) =>
-    tried(() => {
-      const value: unknown = expression(toVariables(trajectory, group));
-      if (typeof value === "boolean") return value;
-      throw new EvaluationError("it gives no true or false");
-    }, place);
+    tried(
+      text,
+      () => {
+        const value: unknown = expression(toVariables(trajectory, group));
+        if (typeof value === "boolean") return value;
+        throw new EvaluationError("it gives no true or false");
+      },
+      place,
+    );
 };
 
 const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
@@ -223,8 +251,8 @@ export type KnownRewards = (group: number) => Float64Array | undefined;
 /** What is seen of a group: of its trajectories the members that the expression names. */
 interface FilteredGroup {
   readonly trajectories: readonly JsonObject[];
-  /** True if the expression is true of the trajectory at a position. @throws Failure `invalid-filter` */
-  readonly isWanted: (at: number) => boolean;
+  /** Positions of the trajectories that the expression is true of. */
+  readonly wanted: readonly number[];
 }
 
 /** Matches what an expression says of a group if it may be about its exceptions. */
@@ -232,7 +260,7 @@ const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 
 /**
  * Opens an expression over the valid groups of a reading, one after the other; without one, all are wanted.
- * @throws Failure `invalid-filter`; the function: `input-changed`
+ * @throws Failure `invalid-filter`; the function: `invalid-filter`, `input-changed`
  */
 const openFilter = (
   reading: IndexedGroups,
@@ -261,7 +289,8 @@ const openFilter = (
   };
   return async (group) => {
     const { trajectories, exceptions } = await read(group);
-    if (isTrue === undefined) return { trajectories, isWanted: () => true };
+    const positions = trajectories.map((_, at) => at);
+    if (isTrue === undefined) return { trajectories, wanted: positions };
     const { mean, deviation, least, most } = computeMoments(trajectories.map(getReward).filter(Number.isFinite));
     const facts = {
       number: group + 1,
@@ -273,7 +302,13 @@ const openFilter = (
       reward_max: most,
     };
     const place = () => formatLine(locateGroup(reading, group));
-    return { trajectories, isWanted: (at) => isTrue(trajectories[at] ?? {}, facts, place) };
+    let wanted: readonly number[] = [];
+    const evaluate = () => {
+      wanted = positions.filter((at) => isTrue(trajectories[at] ?? {}, facts, place));
+    };
+    if (!canBeSlow.test(where ?? "")) evaluate();
+    else tried(where ?? "", () => runBounded(evaluate, maxEvaluationMs + trajectories.length), place);
+    return { trajectories, wanted };
   };
 };
 
