@@ -1,13 +1,12 @@
-/** Tells if input files were written to since they were read. */
+/** Detects changes of input files. */
 import type { Host } from "../host.ts";
 import { expandPatterns } from "./expand-names.ts";
 import { listFolder, tryStat } from "./folder.ts";
 import { isRemote } from "./remote-urls.ts";
 
 /**
- * Returns a function that is true if one of the named files, or of those in named folders, has another size or time now, or
- * a file was added. Addresses, and files that are missing or empty now, count as unchanged. So does everything next to
- * standard input, which cannot be read again.
+ * Returns a function that is true if the size or time of a file changed, or a folder has a new file. URLs, and files that are
+ * missing or empty now, count as unchanged. So does everything if standard input is an input, because it cannot be read again.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;

@@ -1,10 +1,10 @@
-/** The columns of a row of a Parquet file as JSON. */
+/** Converts the columns of a row of a Parquet file to JSON. */
 import { isObject } from "../json/walk.ts";
 
-/** What columns say, by their names. */
+/** The values of columns by their names. */
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** A text of a column that is decoded when somebody asks what it says. */
+/** A text of a column, which is decoded on demand. */
 export class LazyText {
   readonly bytes: Buffer;
   #text: string | undefined;
@@ -20,7 +20,7 @@ export class LazyText {
   }
 }
 
-/** A value of a column, or a row, as JSON, whole numbers with all of their digits; undefined of null, which stands in each row for what it does not have. */
+/** Converts a value or a row to JSON, with all digits of 64-bit integers. Returns undefined for null, which each row has for missing values. */
 export const columnToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "bigint") return String(value);
@@ -29,7 +29,7 @@ export const columnToJson = (value: unknown): string | undefined => {
   if (value instanceof Date) return JSON.stringify(value);
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));
   if (ArrayBuffer.isView(value)) return columnToJson(Array.from(Object.values(value)));
-  if (Array.isArray(value)) return `[${value.map((one: unknown) => columnToJson(one) ?? "null").join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item: unknown) => columnToJson(item) ?? "null").join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).flatMap(([key, member]) => {
     const json = columnToJson(member);
@@ -41,7 +41,7 @@ export const columnToJson = (value: unknown): string | undefined => {
 const numberToJson = (value: number): string =>
   Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
 
-/** A row as JSON in which long texts of some columns are empty; and these texts by their columns. */
+/** Converts a row to JSON without the long texts of some columns, and returns these texts by column. */
 export const extractTexts = (
   columns: Columns,
   names: readonly string[],

@@ -1,13 +1,13 @@
-/** Computes columns for people. Reads back in the source, and only if somebody asks. */
+/** Computes the columns that messages show, by reading the line again. */
 import { bomLength, maxBomLength, newline } from "../json/walk.ts";
 import { type Bytes, type Position, ShrunkSourceError } from "./source.ts";
 
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const stepBytes = 2 ** 16;
 
 /**
- * Returns the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line, because
- * a line can have a million elements. @throws Shrunk
+ * Counts the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line, because
+ * a line can have a million elements. @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position): number => {
   const last = source.lastColumn;
@@ -28,7 +28,7 @@ const findLineStart = (source: Bytes, at: number): number => {
   return at < maxBomLength ? 0 : bomLength(readExactly(source, 0, maxBomLength));
 };
 
-/** UTF-16 units of a text: one per character, two if it has four bytes. */
+/** Counts one unit per character, and two if it has four bytes. */
 const countUnits = (source: Bytes, from: number, to: number): number => {
   let units = 0;
   for (let at = from; at < to; at += stepBytes) {

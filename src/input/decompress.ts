@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Finds the faults that Node's decoders do not report: other bytes after the data, a missing end. */
+/** Decompresses gzip and zstd streams. Also reports what Node's decoders do not: trailing bytes and a missing end. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { CompressedDataError } from "../check/rules/compression.ts";
@@ -6,10 +6,10 @@ import { getErrorCode } from "../files.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** Decompresses all of a stream. Throws PackedBroken, NoZstd, and what the stream throws. */
+/** Decompresses all of a stream. Throws CompressedDataError, ZstdUnsupported, and what the stream throws. */
 type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
 
-/** Returns the function that decompresses data with these first bytes; undefined if they are not those of compressed data. */
+/** Returns the decompressor for data with these first bytes; undefined if the data is not compressed. */
 export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
@@ -17,18 +17,18 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
   return magic === frameMagic || isSkippableFrame(magic) ? unzstd : undefined;
 };
 
-/** Size of the pieces that decoders give, in bytes. */
+/** Bytes per chunk of decoders. */
 const chunkSize = 2 ** 18;
 
 async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<Uint8Array, void> {
-  // An error of the input is thrown by the decoder, too.
+  // The decoder also throws the errors of the input.
   yield* pipeline(compressed, decoder, () => undefined);
 }
 
 async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** Offset after the last byte that is not NUL: tapes pad data with NUL bytes. */
+  /** Offset after the last byte that is not NUL, because tapes pad data with NUL. */
   let contentEnd = 0;
   const measureContent = async function* (): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of compressed) {
@@ -49,11 +49,11 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   if (contentEnd > decoder.bytesWritten) throw new CompressedDataError("gzip", "more");
 }
 
-/** First bytes of a zstd frame, and of a frame without data (its last four bits are free), little-endian. */
+/** Magic numbers of zstd frames, and of frames without data, in which the last four bits are free. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
-/** What the header of a zstd frame says, in bytes. */
+/** The header of a zstd frame, in bytes. */
 interface FrameHeader {
   /** 0 if the window is as large as the content. */
   readonly window: number;
@@ -62,8 +62,8 @@ interface FrameHeader {
 }
 
 /**
- * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and is given the
- * piece. Throws PackedBroken if a block has the reserved type.
+ * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
+ * piece. Throws CompressedDataError if a block has the reserved type.
  */
 export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -87,16 +87,16 @@ export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
   };
 }
 
-/** A size of two bytes is counted from 256. */
+/** The smallest size in two bytes is 256. */
 const contentSize = (field: Buffer): number => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
 
-/** This Node has no decoder for zstd. */
+/** Node has no zstd decoder. */
 export class ZstdUnsupported extends Error {}
 
-/** Decompresses frame by frame: Node's decoder stops after the first frame. */
+/** Decompresses frame by frame, because Node's decoder stops after the first frame. */
 async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   const reader = new PieceReader(compressed);
   for (;;) {
@@ -109,7 +109,7 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
       for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, maxSkippedBytes))).length;
     } else {
-      // Tapes pad data with NUL bytes.
+      // Padding of tapes.
       for (let bytes = start; bytes.length > 0; bytes = await reader.read(maxSkippedBytes)) {
         if (bytes.some((byte) => byte !== 0)) throw new CompressedDataError("zstd", "more");
       }
@@ -118,7 +118,7 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Bytes that are passed over at once. */
+/** Bytes that are skipped at once. */
 const maxSkippedBytes = 2 ** 16;
 
 async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {
@@ -138,12 +138,12 @@ async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<
   }
 }
 
-/** Number of `ZSTD_d_windowLogMax` in zstd's header, and the format's largest window as a power of two (`zstd --long=31`). */
+/** `ZSTD_d_windowLogMax` in zstd's header, and the largest window as a power of two (`zstd --long=31`). */
 const windowLogMax = 100;
 const maxWindowLog = 31;
 
 const openZstdDecoder = (): Transform => {
-  // Node 22.15, 23.8 and newer have it; the types are those of the oldest supported Node.
+  // Node has it since 22.15 and 23.8, and the types do not.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogMax]: maxWindowLog } });
@@ -183,7 +183,7 @@ export class PieceReader {
     for await (const chunk of { [Symbol.asyncIterator]: () => this.#chunks }) yield chunk;
   }
 
-  /** Throws PackedBroken if there are fewer bytes. */
+  /** Throws CompressedDataError if there are fewer bytes. */
   async readExactly(length: number): Promise<Buffer> {
     const bytes = await this.read(length);
     if (bytes.length < length) throw new CompressedDataError("zstd", "cut");

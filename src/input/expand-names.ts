@@ -1,4 +1,4 @@
-/** Finds the files that the arguments of a command line name: patterns, folders, and datasets at an address. */
+/** Finds the files that arguments name: globs, folders, and folders of datasets. */
 import { type Dirent, readdirSync } from "node:fs";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
@@ -6,12 +6,12 @@ import { fileIdentity, listFolder, tryStat } from "./folder.ts";
 import type { Remotes } from "./remote.ts";
 import { isRemote, RemoteNotFound } from "./remote-urls.ts";
 
-/** Returns the names as given, with patterns expanded if the shell does not do that. */
+/** Expands globs on Windows, where the shell does not. */
 export const expandPatterns = (files: readonly string[], { platform }: Host): readonly string[] => {
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
     const found = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
-    // A pattern that matches nothing is reported as missing.
+    // A glob without matches is reported as missing.
     return found.length === 0 ? [name] : found;
   });
 };
@@ -19,20 +19,17 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 interface ExpandOptions {
   readonly problems: Problems;
   readonly remotes: Remotes | undefined;
-  /** False if a folder is an error. */
+  /** True if folders can be inputs. */
   readonly takesFolders: boolean;
 }
 
-/**
- * Replaces folders by their files, and names each file once. Returns the names, the folder of each file that was found in
- * one, and the names of files that have another name among them.
- */
+/** Replaces folders by their files, and drops repeated files. Returns the names, the folder of each file from one, and the repetitions. */
 export const expandFolders = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileIdentity(name));
-  // A file that was named itself is never one of a folder.
+  // A named file does not count as part of a folder.
   const known = new Set(given.map(keyOf));
   const visited = new Set<string>();
   for (const name of given) {
@@ -57,7 +54,7 @@ export const expandFolders = async (given: readonly string[], options: ExpandOpt
   return { names, folders, repeated };
 };
 
-/** The files of a folder, on disk or at an address; undefined if the name is not that of a folder. */
+/** Returns the files of a local or remote folder; undefined if the name is not a folder. */
 const listFiles = async (
   name: string,
   { problems, remotes, takesFolders }: ExpandOptions,
@@ -78,10 +75,9 @@ const listFiles = async (
   }
 };
 
-/** True if a path contains a pattern. */
 export const isGlob = (path: string): boolean => /[*?]/.test(path);
 
-/** Returns the files that match a pattern, sorted. `**` matches any number of folders. */
+/** Returns the files that match a glob, sorted. `**` matches any number of folders. */
 export const expandGlob = (pattern: string): readonly string[] => {
   const segments = pattern.replaceAll("\\", "/").split("/");
   const last = segments.pop() ?? "";
@@ -112,7 +108,7 @@ const listEntries = (folder: string): readonly Dirent[] => {
   }
 };
 
-/** A name that begins with a dot matches only a pattern that begins with a dot. */
+/** Hidden names match only globs that begin with a dot. */
 const toPattern = (segment: string): RegExp => {
   const source = segment
     .replaceAll(/[\\^$.|+()[\]{}]/g, "\\$&")

@@ -1,4 +1,5 @@
 /** Failures of opening and reading inputs. */
+import { createProblem } from "../check/rules/problems.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { formatRoundedSize } from "../sentences.ts";
 
@@ -10,12 +11,12 @@ export const inputMissing = (): Failure =>
 export const duplicateStdin = (): Failure =>
   new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", { hint: "name - once" });
 
-export const inputChanged = (file: string, about: FailureDetails = {}): Failure =>
+export const inputChanged = (file: string): Failure =>
   new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, {
     hint: "rerun the command when no program writes to the file any more",
     subject: file,
     retryable: true,
-    ...about,
+    problems: [createProblem("input-changed", undefined, { file })],
   });
 
 /** The failure for an input that was opened and cannot be read. */

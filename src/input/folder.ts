@@ -1,20 +1,20 @@
-/** Finds the files of a folder that can contain rollouts, and identifies files whatever their names are. */
+/** Lists folders, and identifies files that have several names. */
 import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode } from "../files.ts";
 
 interface Folder {
-  /** Files in it and below it, sorted. */
+  /** Sorted, with those of subfolders. */
   readonly files: readonly string[];
-  /** Folders that cannot be read, with the system's code. */
+  /** Folders that cannot be read, with the error code. */
   readonly unreadable: readonly { readonly file: string; readonly code: string }[];
 }
 
 /** Names of files that can contain rollouts. */
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
-/** Returns the rollout files in and below a folder, without hidden ones; undefined if the name is not that of a folder. */
+/** Returns the rollout files in and below a folder, except hidden files; undefined if the name is not a folder. */
 export const listFolder = (name: string): Folder | undefined => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
@@ -46,7 +46,7 @@ export const listFolder = (name: string): Folder | undefined => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports the folders without any rollouts. `others` are the files without rollouts; `folders` has the folder of each file. */
+/** Reports folders without rollouts. `others` are the files without rollouts, `folders` has the folder of each file. */
 export const reportEmptyFolders = (
   folders: ReadonlyMap<string, string>,
   { others, problems }: { readonly others: readonly string[]; readonly problems: Problems },
@@ -59,14 +59,13 @@ export const reportEmptyFolders = (
   }
 };
 
-/** Returns the identity of a file, which is the same for all its names, symbolic and hard links. */
+/** Returns an identity that is the same for all names of a file, including links. */
 export const fileIdentity = (name: string): string => {
   const facts = tryStat(name);
   // Not every file system numbers its files.
   return facts?.isFile() === true && facts.ino !== 0n ? `${facts.dev}:${facts.ino}` : resolve(name);
 };
 
-/** Returns what the system knows of a path; undefined if it cannot be examined. */
 export const tryStat = (path: string): BigIntStats | undefined => {
   try {
     return statSync(path, { bigint: true });

@@ -1,4 +1,4 @@
-/** Frames bytes into records: lines, a document, and the elements of arrays. */
+/** Reads bytes as lines, as one document, or as the elements of an array. */
 import { PositionCounter } from "../check/rules/positions.ts";
 import { findFault, type JsonReader, type SyntaxFault } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
@@ -18,13 +18,13 @@ import {
 import { countUnitsBefore } from "./columns.ts";
 import { type Bytes, type Position, ShrunkSourceError } from "./source.ts";
 
-/** Bytes that are read at once: enough that reading costs nothing next to parsing, and few enough to stay in the cache. */
+/** Bytes per read: enough that parsing dominates, and few enough for the processor's cache. */
 export const blockBytes = 2 ** 20;
 
-/** Whole lines. */
+/** Complete lines. */
 export interface Lines {
   readonly kind: "lines";
-  /** Valid until the next block is asked for. */
+  /** Valid until the next block is read. */
   readonly bytes: Buffer;
   /** Offset of the first byte in the source. */
   readonly start: number;
@@ -32,26 +32,25 @@ export interface Lines {
   readonly last: boolean;
 }
 
-/** A line that is longer than a block, without its end, or a document that goes over several lines. Whoever takes it reads it. */
+/** The range of a line that is longer than a block, without its end, or of a document of several lines. */
 export interface LongText extends LineRange {
   readonly kind: "long" | "document";
   /** True if these are the last bytes of the source. */
   readonly last: boolean;
 }
 
-/** Records that are read together. */
 export type Frame = Lines | LongText;
 
-/** A range of bytes that begins and ends at a line. */
+/** Bytes from the start of a line to the end of a line. */
 export interface LineRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Yields the records of a source from an offset on: its lines, or one document.
+ * Yields the lines of a source from an offset, or its one document.
  * @param isBegun true if there are lines before the offset
- * @throws Shrunk
+ * @throws ShrunkSourceError
  */
 export async function* readFrames(
   source: Bytes,
@@ -67,8 +66,8 @@ export async function* readFrames(
 }
 
 /**
- * Yields the lines of a range, block by block. The next block is read while one is checked. `memory` has the buffers of an
- * earlier range, which are used again. @throws Shrunk
+ * Yields the lines of a range, block by block, and reads one block ahead. `memory` receives the buffers, for the next range.
+ * @throws ShrunkSourceError
  */
 export async function* readBlocks(
   source: Bytes,
@@ -87,7 +86,6 @@ export async function* readBlocks(
     const last = base + filled >= end;
     const whole = last ? filled : lastNewline(buffer, searched, filled) + 1;
     if (whole > 0) {
-      // The bytes after the last line end begin the next block.
       spare = resizeBuffer(spare, Math.min(blockBytes + filled - whole, end - base - whole));
       buffer.copy(spare, 0, whole, filled);
       read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
@@ -116,19 +114,18 @@ const readAhead = (
 ): Promise<number> => {
   if (last) return Promise.resolve(0);
   const read = source.read(into, at);
-  // A reader that stops early never awaits it.
+  // A caller that stops early never awaits it.
   read.catch(() => undefined);
   return read;
 };
 
-/** Returns a buffer of a size, in the memory of the old one if it fits. */
+/** Returns a buffer of a size, in the memory of `old` if possible. */
 const resizeBuffer = (old: Buffer | undefined, size: number): Buffer => {
   if (old !== undefined && old.buffer.byteLength >= size) return Buffer.from(old.buffer, 0, size);
-  // Blocks differ by the part of a line that is left over. With some spare bytes the next ones fit too.
+  // Blocks differ by an incomplete line. Spare bytes let the next block fit, too.
   return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
 };
 
-/** Bytes of a line of usual length. */
 const spareBytes = 2 ** 17;
 
 const lastNewline = (buffer: Buffer, from: number, to: number): number => {
@@ -136,7 +133,7 @@ const lastNewline = (buffer: Buffer, from: number, to: number): number => {
   return at < 0 ? -1 : from + at;
 };
 
-/** Offset of the next newline; the end if there is none. The bytes before it are not kept. */
+/** Returns the offset of the next newline; the end if there is none. Overwrites the buffer. */
 const findLineEnd = async (
   source: Bytes,
   { buffer, start, end }: LineRange & { readonly buffer: Buffer },
@@ -152,10 +149,10 @@ const findLineEnd = async (
   return end;
 };
 
-/** True if there is nothing but white space. */
+/** True if all bytes are white space. */
 export const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
 
-/** Returns the first lines of a source of this size, or all of it if they begin a document that goes over several lines. */
+/** Returns the first lines of a source, or all of it if they begin a document of several lines. */
 export const toFirstFrame = (block: Lines, size: number): Frame =>
   isDocumentStart(block.bytes) ? { kind: "document", start: block.start, end: size, last: true } : block;
 
@@ -163,7 +160,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (isBlank(bytes)) return false;
   const from = skipWhite(bytes, 0);
   const end = endOfLine(bytes, from);
-  // A value that ends before another one begins is a line: in a document, a comma is between them.
+  // Values without a comma between them are lines.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
   const first = findFault(bytes.subarray(from, end));
   if (first?.fault === "more" && hasLeadingKey(bytes.subarray(from), first.at))
@@ -172,35 +169,33 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (hasOnlyOpeners(bytes.subarray(from, end))) return true;
   const next = skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A line that was cut off stops being JSON at its end, or where the next line begins. A document continues.
+  // A truncated line has its fault at its end or at the next line, a document does not.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
 
-/** True if a text is the beginning of an object without its opening brace. */
+/** True if a text is JSON, or begins as JSON, after an opening brace. */
 const isObjectContent = (bytes: Buffer): boolean => {
   const fault = findFault(Buffer.concat([Buffer.of(openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
 };
 
-/** The last byte before an offset that is not white space. */
 const lastByteBefore = (bytes: Buffer, end: number): number | undefined => bytes[trimmedEnd(bytes, end) - 1];
 
 const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
 const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
 
-/** True if a line only opens objects and arrays. */
 const hasOnlyOpeners = (line: Buffer): boolean =>
   /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;
 
-/** Elements of an array that were read together. Valid until the next ones are asked for. */
+/** Elements of an array, valid until the next batch. */
 interface ElementBatch {
-  /** Their roots are one after the other. */
+  /** The roots of the elements follow each other. */
   readonly text: JsonTable;
   /** Offset of the first byte in the source. */
   readonly start: number;
   readonly places: PositionCounter;
-  /** Bytes up to the end of the last element, its comma included, or to the array's closing bracket. */
+  /** Bytes up to the end of the last element with its comma, or to the closing bracket. */
   readonly length: number;
   /** True if the closing bracket is next. */
   readonly isEnd: boolean;
@@ -209,10 +204,10 @@ interface ElementBatch {
 }
 
 /**
- * Yields the elements of an array from after its bracket on, as many at once as end in a block, up to its closing bracket or
- * a fault.
- * @param isTolerant true if elements that are not JSON are yielded too, as lines that are not JSON are in a table
- * @throws Shrunk; the signal's reason
+ * Yields the elements of an array from after its bracket, in batches of those that end in a block, up to its closing bracket
+ * or a fault.
+ * @param isTolerant true to yield elements that are not JSON, too
+ * @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -246,7 +241,7 @@ export async function* readElements(
   }
 }
 
-/** Offset after the byte order mark that a text begins with. */
+/** Returns the offset after the byte order mark. */
 export const findTextStart = async (bytes: Pick<Bytes, "read">): Promise<number> => {
   const head = Buffer.alloc(maxBomLength);
   await bytes.read(head, 0);

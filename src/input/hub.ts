@@ -10,9 +10,8 @@ import { fetchText, isAllowed, type RemoteContext, type RemoteLocation } from ".
 
 /** Opens the Hub. @throws Failure `invalid-remote-url` */
 export const openHub = (access: RemoteAccess) => {
-  const address = access.host.env.HF_ENDPOINT || "https://huggingface.co";
-  if (!URL.canParse(address) || !isAllowed(new URL(address), access)) throw invalidRemoteUrl(address, "endpoint");
-  const endpoint = address.replace(/\/+$/, "");
+  const endpoint = (access.host.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
+  if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
   const { origin } = new URL(endpoint);
   const token = findToken(access.host);
   if (token !== undefined) access.hide(token.value);
@@ -21,16 +20,16 @@ export const openHub = (access: RemoteAccess) => {
     store: "hub",
     credential: token?.from,
     url,
-    // The next page of a list can have another origin, which must not get the token.
+    // Only the Hub gets the token. The next page of a list can have another origin.
     headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
-    place: (name: string, file: string): RemoteLocation => {
+    locate: (name: string, file: string): RemoteLocation => {
       const { dataset, revision, path } = parseHubUrl(name, file);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
     /** Returns the paths of all files below a folder, relative to it. @throws as `RemoteFile.bytes` */
-    list: async (name: string, folder: string, reach: RemoteContext): Promise<readonly string[]> => {
+    listFiles: async (name: string, folder: string, context: RemoteContext): Promise<readonly string[]> => {
       const { dataset, revision, path } = parseHubUrl(name, folder);
       const folderPath = path.replace(/\/+$/, "");
       const paths: string[] = [];
@@ -38,7 +37,7 @@ export const openHub = (access: RemoteAccess) => {
       const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(folderPath)}`;
       for (let url = new URL(`${tree}?recursive=true`); !seen.has(url.href); ) {
         seen.add(url.href);
-        const { body, headers } = await fetchText(locationAt(name, url), reach);
+        const { body, headers } = await fetchText(locationAt(name, url), context);
         const entries: unknown = parseJson(body)?.value;
         for (const entry of Array.isArray(entries) ? entries : []) {
           if (!isObject(entry) || entry.type !== "file" || typeof entry.path !== "string") continue;
@@ -52,18 +51,18 @@ export const openHub = (access: RemoteAccess) => {
   };
 };
 
-/** A revision may have a slash if it is a reference, such as that of the Parquet files that the Hub makes. */
-const hubUrl = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;
+/** A revision can be a reference with slashes, such as `refs/convert/parquet`. */
+const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;
 
-const parseHubUrl = (name: string, address: string) => {
-  const [, dataset, revision = "main", path = ""] = hubUrl.exec(address) ?? [];
+const parseHubUrl = (name: string, url: string) => {
+  const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
   if (dataset === undefined) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
 };
 
 const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
 
-/** Returns the token in force, and where it is from: the environment, or the file that the Hub's own client saved. */
+/** Returns the token and its source: the environment, or the file of the Hub's own client. */
 const findToken = ({ env, platform }: Host): { readonly value: string; readonly from: string } | undefined => {
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {
     const value = env[from]?.trim() ?? "";

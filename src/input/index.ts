@@ -1,9 +1,10 @@
-/** Opens files, folders, pipes, compressed files and addresses as sources of bytes that can be read at any range. */
+/** Opens files, folders, pipes, compressed files and URLs as sources of bytes that can be read at any offset. */
 
 export { createChangeDetector } from "./change-detector.ts";
 export { type Columns, columnToJson, extractTexts } from "./column-values.ts";
 export { countUnitsBefore } from "./columns.ts";
 export { findDecompressor } from "./decompress.ts";
+export { inputChanged } from "./failures.ts";
 export { reportEmptyFolders } from "./folder.ts";
 export {
   blockBytes,
@@ -37,7 +38,6 @@ export {
   descriptorBytes,
   fileOf,
   findText,
-  inputChanged,
   locateLine,
   maxDocumentBytes,
   memoryBytes,

@@ -1,4 +1,4 @@
-/** Opens one input: a file, standard input, a pipe or an address, compressed or plain. Reports why it cannot be used. */
+/** Opens one input: a file, standard input, a pipe or a URL, compressed or not. */
 import { closeSync, createReadStream, fstatSync, open as openFile, openSync, readSync, statSync } from "node:fs";
 import { constants, open, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -25,7 +25,7 @@ import {
 } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
-/** An input that cannot be used, with the rule that says why. */
+/** An input that cannot be used, and why. */
 interface UnusableInput {
   readonly rule: RuleName;
   report(problems: Problems): void;
@@ -36,11 +36,9 @@ const unusableInput = <Name extends RuleName>(rule: Name, file: string, data: Ru
   report: (problems) => problems.report(rule, data, () => ({ file })),
 });
 
-/** How an input is opened. */
 export interface InputOptions extends SpoolOptions {
-  /** True if a plain file is opened for each read. Otherwise it stays open. */
+  /** True if uncompressed files are opened for each read, instead of once. */
   readonly isReopened: boolean;
-  /** The inputs that are addresses. */
   readonly remotes: Remotes | undefined;
 }
 
@@ -75,7 +73,7 @@ const openPath = async (name: string, opening: InputOptions): Promise<Source | U
   if (!facts.isFIFO()) return await openDescriptor(openSync(name, "r"), name, opening);
   const writer = unblockOnAbort(name, opening.host);
   try {
-    // To open a pipe waits for its writer.
+    // This waits for a writer.
     return await openDescriptor(await promisify(openFile)(name, "r"), name, opening);
   } finally {
     writer.end();
@@ -88,7 +86,7 @@ const isEndless = (device: number): boolean =>
     (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
   );
 
-/** Opens the input behind a descriptor, which is closed with the input. */
+/** Opens the input of a descriptor, which is closed with the input. */
 const openDescriptor = async (
   descriptor: number,
   name: string,
@@ -100,7 +98,7 @@ const openDescriptor = async (
     const size = Number(facts.size);
     const head = Buffer.alloc(facts.isFile() ? Math.min(sniffedBytes, size) : 0);
     const length = head.length === 0 ? 0 : readSync(descriptor, head, 0, head.length, 0);
-    // Pipes, devices, and files without a size, such as those in /proc, are streams.
+    // Pipes, devices and files without a size, such as those in /proc, are streams.
     if (length === 0 || findDecompressor(head) !== undefined) {
       const options = { fd: descriptor, ...(facts.isFile() ? { start: 0 } : {}) };
       isOwned = true;
@@ -127,10 +125,7 @@ const openDescriptor = async (
 
 const neverChanges = async (): Promise<boolean> => false;
 
-/**
- * To open or read a named pipe waits for its writer and cannot be aborted. At a signal this run writes to the pipe, so
- * that the wait ends. Nobody looks at what it writes.
- */
+/** Opening or reading a named pipe waits for a writer, and cannot be aborted. At a signal, this writes to the pipe to end the wait. */
 const unblockOnAbort = (name: string, { signal, sleep }: Host): { end(): void } => {
   signal.throwIfAborted();
   let isWaiting = true;
@@ -147,10 +142,10 @@ const unblockOnAbort = (name: string, { signal, sleep }: Host): { end(): void } 
   };
 };
 
-/** How often rollcall tries to open a pipe, which fails until the reader has opened it. */
+/** Opening a pipe for writing fails until a reader has opened it. */
 const pipePollMs = 10;
 
-/** Writes to a named pipe; false if nobody reads it yet. */
+/** Writes to a named pipe. Returns false if it has no reader yet. */
 const hasWrittenTo = async (name: string): Promise<boolean> => {
   try {
     const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
@@ -169,7 +164,7 @@ interface FileStats {
   readonly ino: bigint;
 }
 
-/** Returns a function that says if a file may have been rewritten since its last call. A file that only grew was not. */
+/** Returns a function that is true if a file may have been rewritten since its last call. A file that only grew was not. */
 const detectRewrite = (descriptor: number, opened: FileStats): Source["touched"] => {
   let { size, mtimeNs } = opened;
   return async () => {
@@ -180,7 +175,7 @@ const detectRewrite = (descriptor: number, opened: FileStats): Source["touched"]
   };
 };
 
-/** Returns a function that says if another file with other bytes has a name now. */
+/** Returns a function that is true if a file with other bytes has the name now. */
 const detectReplacement =
   (name: string, opened: FileStats, bytes: Bytes): (() => Promise<boolean>) =>
   async () => {
@@ -189,7 +184,7 @@ const detectReplacement =
     return !now.isFile() || now.size !== BigInt(bytes.size) || !(await hasSameBytes(name, bytes).catch(() => false));
   };
 
-/** Bytes of two files that are compared at once. */
+/** Bytes per comparison of two files. */
 const comparedBytes = 2 ** 20;
 
 const hasSameBytes = async (name: string, bytes: Bytes): Promise<boolean> => {
@@ -214,14 +209,13 @@ const openStream = async (name: string, stream: Readable, opening: InputOptions)
   return wrong;
 };
 
-/** A server gives a web page instead of a file if it asks people to log in, or shows its files to people. */
+/** Servers send a web page to ask for a login, or to show a file. */
 const webPage: RuleData<"not-json"> = {
   kind: "a web page",
-  instead:
-    "give the address of the file itself (on a hub /resolve/ or /raw/ in place of /blob/), without a login before it",
+  instead: "use the URL of the file itself (on the Hub, /resolve/ instead of /blob/), which must not need a login",
 };
 
-/** Says why an input with these first bytes cannot be read. */
+/** Returns why an input with these first bytes cannot be read. */
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): UnusableInput | undefined => {
   const sniffed = sniff(head);
   if (sniffed === undefined) return head.length === 0 ? unusableInput("input-empty", name, undefined) : undefined;

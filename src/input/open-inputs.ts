@@ -1,4 +1,4 @@
-/** Opens the inputs of a command line: files, standard input, pipes, addresses, compressed or plain. */
+/** Opens the inputs of a command line: files, folders, standard input, pipes and URLs. */
 
 import { Problems } from "../check/rules/problems.ts";
 import { expandFolders, expandPatterns } from "./expand-names.ts";
@@ -10,42 +10,40 @@ import { isRemote } from "./remote-urls.ts";
 import type { Source } from "./source.ts";
 import { openSharedSpool } from "./spool.ts";
 
-/** Open inputs, converted if they are another tool's. */
+/** Open inputs, converted if they are in another tool's format. */
 export interface ConvertedInputs<Conversion> {
   readonly sources: readonly Source[];
-  /** What was converted from other tools' files; undefined if nothing was. */
+  /** Undefined if nothing was converted. */
   readonly conversion?: Conversion | undefined;
-  /** Files of folders that were skipped, because they have no rollouts. */
+  /** Files of folders without rollouts, which were skipped. */
   readonly others: readonly string[];
 }
 
-/** The inputs of a run, and the problems of those that could not be opened. */
+/** The inputs of a run, and the problems of inputs that could not be opened. */
 interface Inputs<Conversion> extends ConvertedInputs<Conversion> {
   readonly problems: Problems;
-  /** Names of files that have another name among the inputs. */
+  /** Repeated names of files. */
   readonly repeated: readonly string[];
 }
 
-/** Inputs to convert. */
 export interface ConvertibleInputs extends Pick<InputOptions, "host" | "maxUnpackedBytes"> {
   readonly sources: readonly Source[];
   readonly problems: Problems;
-  /** The folder of each file that was found in one. */
+  /** The folder of each file from one. */
   readonly folders: ReadonlyMap<string, string>;
 }
 
-/** How inputs are opened. */
 interface OpenOptions<Conversion> extends Pick<InputOptions, "host" | "maxUnpackedBytes"> {
   readonly files: readonly string[];
-  /** Converts inputs of other tools. Default: all inputs have rollcall's format. */
+  /** Default: all inputs are in rollcall's format. */
   readonly convert?: ((inputs: ConvertibleInputs) => Promise<ConvertedInputs<Conversion>>) | undefined;
-  /** True if archives and Parquet files are inputs too. */
+  /** True if archives and Parquet files can be inputs. */
   readonly takesContainers?: boolean;
-  /** How addresses are reached. Default: they are names of files. */
+  /** Default: URLs are names of files. */
   readonly remote?: RemoteAccess | undefined;
 }
 
-/** Files that stay open. If there are more, each is opened when it is read: descriptors are limited. */
+/** With more files, each is opened when it is read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
@@ -69,7 +67,6 @@ export const openInputs = async <Conversion>({
   }
 };
 
-/** Opens files by their names, and converts those of other tools. */
 const openNames = async <Conversion>(
   given: readonly string[],
   { remotes, ...options }: OpenOptions<Conversion> & Pick<InputOptions, "remotes">,

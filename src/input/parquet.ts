@@ -1,4 +1,4 @@
-/** Reads the rows of a Parquet file, each as JSON. One row group is in memory at a time. */
+/** Reads the rows of a Parquet file as JSON. One row group is in memory at a time. */
 import { isUtf8 } from "node:buffer";
 import * as zlib from "node:zlib";
 import {
@@ -17,30 +17,28 @@ import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** Bytes that a row group may decompress to: it is in memory together with its rows. */
+/** Bytes that a row group may decompress to, because it is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** Rows from `start` up to `end`. */
 interface RowRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Rows in memory. */
 interface LoadedRows extends RowRange {
   readonly columns: readonly string[] | undefined;
   readonly rows: readonly unknown[];
 }
 
 interface RowOptions {
-  /** Columns to read, if the file has them. Default: all. */
+  /** Columns to read, if they exist. Default: all. */
   readonly columns: readonly string[] | undefined;
   readonly maxUnpackedBytes: number;
 }
 
 /**
- * Opens the rows of a file. A file that is damaged, or has a row group that is too large, ends with a record that cannot be
- * read. @throws PackedTooLarge; Failure `input-unreadable`
+ * Opens the rows of a file. The last record of a damaged file, or of one with a row group that is too large, has a defect.
+ * @throws DecompressedSizeError; Failure `input-unreadable`
  */
 export const openRows = async (
   { name, bytes }: Source,
@@ -64,10 +62,10 @@ export const openRows = async (
     const own = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0) };
     return { ...own, isComposed: true, wrong };
   };
-  /** The record for what cannot be read, and its position, once it is known. */
+  /** The record with the defect, and its position. */
   let damaged = typeof opened === "string" ? { cut: damagedRecord(opened), at: 0 } : undefined;
   let loaded: LoadedRows | undefined;
-  /** Reads rows into memory. Returns why they cannot be read. */
+  /** Returns why the rows cannot be read. */
   const loadRows = async (range: RowRange, columns: readonly string[] | undefined): Promise<string | undefined> => {
     const { start, end } = range;
     const isLoaded = loaded?.columns === columns && loaded !== undefined && loaded.start <= start && end <= loaded.end;
@@ -86,7 +84,7 @@ export const openRows = async (
     return new RowRecord(labelOf(row), isObject(columns) ? columns : {});
   };
   return {
-    // The first row alone is read faster than its row group.
+    // Faster than reading its row group.
     async readFirst() {
       if (damaged !== undefined || ranges.every(({ end }) => end === 0)) return damaged?.cut;
       const why = await loadRows({ start: 0, end: 1 }, wantedColumns);
@@ -94,7 +92,7 @@ export const openRows = async (
     },
     async *batches(named) {
       const columns = existingColumns(named) ?? wantedColumns;
-      // A file that was found to be damaged has no other record, because a part of a group is not a group.
+      // A damaged file has no other records, because a part of a group is not a group.
       if (damaged !== undefined) damaged = { cut: damaged.cut, at: 0 };
       for (const range of damaged === undefined ? ranges : []) {
         const why = await loadRows(range, columns);
@@ -121,7 +119,7 @@ function* makeRows({ start, end }: RowRange, cutOf: (row: number) => RawRecord):
   for (let row = start; row < end; row++) yield cutOf(row);
 }
 
-/** A row. Its bytes are composed when they are asked for. */
+/** A row, whose bytes are composed on demand. */
 class RowRecord implements RawRecord {
   readonly line = 1;
   readonly start = 0;
@@ -141,14 +139,14 @@ class RowRecord implements RawRecord {
   }
 }
 
-/** Returns the metadata of a file, or why it cannot be read. */
+/** Returns the metadata, or why it cannot be read. */
 const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   try {
     const metadata = await parquetMetadataAsync(toAsyncBuffer(bytes));
     const large = metadata.row_groups.findIndex((group) => Number(group.total_byte_size) > maxRowGroupBytes);
     if (large < 0) return metadata;
     const mebibytes = Math.ceil(Number(metadata.row_groups[large]?.total_byte_size) / 2 ** 20);
-    return `its row group ${large + 1} unpacks to ${mebibytes} MiB, and ${maxRowGroupBytes / 2 ** 20} MiB can be held at once: write it with smaller row groups`;
+    return `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB, so write smaller row groups`;
   } catch (thrown) {
     return toReason(thrown);
   }
@@ -166,7 +164,7 @@ const readRows = async (
     file: toAsyncBuffer(bytes),
     metadata: about.metadata,
     compressors: createDecompressors(),
-    // Numbers in columns of JSON keep their spelling.
+    // Keep the spelling of numbers in JSON columns.
     parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
     geoparquet: false,
     ...(about.columns === undefined ? {} : { columns: [...about.columns] }),
@@ -174,17 +172,17 @@ const readRows = async (
     rowEnd: about.range.end,
   });
 
-/** Returns why a file cannot be read. @throws errors that are not the file's fault */
+/** Returns why a file cannot be read. @throws errors that the file did not cause */
 const toReason = (thrown: unknown): string => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error ? ` (${thrown.message})` : "";
-  return `it is cut off or damaged, or written in a way that rollcall does not know${why}`;
+  return `it is cut off, damaged, or uses a Parquet feature that rollcall does not support${why}`;
 };
 
-/** Texts above this length in bytes stay as they are: few of them are ever decoded. */
+/** Bytes of texts that are decoded at once. Few longer texts are ever needed. */
 const maxDecodedBytes = 64;
 
-/** Drops a byte order mark. */
+/** Removes a byte order mark. */
 const decoder = new TextDecoder();
 
 const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
@@ -202,14 +200,14 @@ const toAsyncBuffer = (bytes: Bytes) => ({
   },
 });
 
-/** Decompressors for the pages of one row group, which may not be larger than they claim, nor too large together. */
+/** Decompressors for the pages of one row group, within the limit. */
 const createDecompressors = (): Compressors => {
   let left = maxRowGroupBytes;
   const withLimit =
     (decompress: (page: Uint8Array, length: number) => Uint8Array) =>
     (page: Uint8Array, length: number): Uint8Array => {
       left -= length;
-      if (left < 0) throw new Error("a row group unpacks to more than it says");
+      if (left < 0) throw new Error("a row group decompresses to more than it declares");
       return decompress(page, length);
     };
   return {

@@ -1,4 +1,4 @@
-/** Cuts a file of another tool into records: its lines, the elements of its array, its members, its rows, or all of it. */
+/** Reads the records of another tool's file: lines, elements of an array, members of an archive, rows, or the whole document. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import { closeBracket, endOfLine, newline, openBrace, openBracket, skipWhite, trimmedEnd } from "../json/walk.ts";
@@ -15,7 +15,7 @@ import {
   type Source,
 } from "./source.ts";
 
-/** What the records of a format are, by the kind of file. */
+/** The records of a format, by kind of file. */
 export interface RecordKinds {
   readonly text?: "lines" | "document";
   /** The members of an archive with these names. */
@@ -24,47 +24,46 @@ export interface RecordKinds {
   readonly parquet?: true;
 }
 
-/** A record, and its position. */
+/** The bytes and position of a record. */
 export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;
-  /** The columns of a row of a Parquet file. Its bytes are composed when they are asked for. */
+  /** The columns of a Parquet row, whose bytes are composed on demand. */
   readonly columns?: Columns;
   /** The file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
-  /** Line of the first byte, from 1, and its offset. */
+  /** Line (from 1) and offset of the first byte. */
   readonly line: number;
   readonly start: number;
-  /** The text that contains it, if other bytes can be before it on its line. */
+  /** The text around it, if other bytes can be before it on its line. */
   readonly within?: Bytes;
-  /** The archive's member that it is. */
   readonly member?: string;
-  /** True if the bytes were composed, so that they have neither lines nor columns in the file. */
+  /** True if the bytes were composed, so the file has no lines and columns of them. */
   readonly isComposed?: true;
-  /** Why it cannot be read. Then it has no bytes. */
+  /** Why the record cannot be read. Its bytes are then empty. */
   readonly wrong?: string | undefined;
 }
 
 /** The records of a file. The caller closes them. */
 export interface Records {
   /**
-   * Yields all records in order, as many at once as are in memory. `columns` restricts rows to these columns.
-   * @throws Shrunk; Failure `input-unreadable`
+   * Yields all records in batches. `columns` restricts rows to these columns.
+   * @throws ShrunkSourceError; Failure `input-unreadable`
    */
   batches(columns?: readonly string[]): AsyncGenerator<Iterable<RawRecord>, void>;
-  /** Reads the first record alone, if that is less to read. @throws as `batches` */
+  /** Reads only the first record, if that is faster. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
-  /** Reads a record again, by its position among all. */
+  /** Reads the record at a position among all records again. */
   reread(position: number): Promise<RawRecord | undefined>;
   positionOf(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a document of the same archive. */
   readSibling?(name: string): Buffer | undefined;
-  /** The text that positions with this label are in. */
+  /** The text that its positions are in. */
   readonly text?: Bytes;
   close(): Promise<void>;
 }
 
-/** Opens the records of a file of a format. @throws PackedTooLarge */
+/** Opens the records of a file. @throws DecompressedSizeError */
 export const openRecords = async (
   source: Source,
   { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },
@@ -82,10 +81,10 @@ export const openRecords = async (
   return textRecords(source, records.text === "document");
 };
 
-/** All of a text, or its lines, or its elements if it is an array. */
+/** Reads a text as a document, as the elements of arrays, or as lines. */
 const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   const text = { label: name, within: bytes };
-  /** The records that were read, to be read again. */
+  /** The positions of records, to read them again. */
   const known: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
     for (const cut of batch) {
@@ -114,7 +113,6 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   };
 };
 
-/** The text that records are cut from. */
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
 const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => {
@@ -122,14 +120,14 @@ const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: st
   return { ...own, bytes: Buffer.alloc(0), wrong };
 };
 
-/** A document, or a line that is longer than a block. */
+/** Reads a document, or a line that is longer than a block. */
 const readWhole = async (text: RecordText, { start, line, end }: LineRange & Position): Promise<RawRecord> => {
   const length = end - start;
   if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Lines that are not blank, without the white space around them. */
+/** Yields lines without the white space around them, except blank lines. */
 async function* cutLines(
   text: RecordText,
   { start, line: first }: Position,
@@ -157,10 +155,10 @@ async function* cutLines(
 const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
   bytes.subarray(start, Math.max(start, trimmedEnd(bytes, end)));
 
-/** Bytes that show if a text is an array of objects. */
+/** Bytes in which an array of objects must begin. */
 const listHeadBytes = 4096;
 
-/** Position after the bracket of an array of objects; undefined if there is none. */
+/** Returns the position after the bracket of an array of objects; undefined if there is none. */
 const findList = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = skipWhite(head, 0);
@@ -169,7 +167,7 @@ const findList = async (bytes: Bytes, { start, line }: Position): Promise<Positi
   return { start: start + open + 1, line: lines };
 };
 
-/** The elements of an array, and of arrays after it. A fault of the array is a record that cannot be read. */
+/** Yields the elements of an array, and of arrays after it. A fault of an array is a record with a defect. */
 async function* cutElements(text: RecordText, list: Position): AsyncGenerator<Iterable<RawRecord>, void> {
   const { label, within } = text;
   const range = { ...list, end: within.size };
@@ -184,20 +182,19 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     };
     yield cuts();
     const position = { start: base + length, line: places.mark(length) };
-    // A comma before the bracket is no fault of the elements.
+    // Tolerates a comma before the bracket.
     if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* cutAfterList(text, position);
     else if (fault !== undefined) {
-      yield [unreadableRecord(text, position, "the list that it stands in is cut off, or lacks an element")];
+      yield [unreadableRecord(text, position, "its list is cut off, or lacks an element")];
     }
   }
 }
 
-/** What follows an array, from its closing bracket on. */
 async function* cutAfterList(text: RecordText, { start, line }: Position): AsyncGenerator<Iterable<RawRecord>, void> {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
   if (next !== undefined) return yield* cutElements(text, next);
   for await (const batch of cutLines(text, rest)) {
-    for (const cut of batch) return yield [unreadableRecord(text, cut, "something follows the list of records")];
+    for (const cut of batch) return yield [unreadableRecord(text, cut, "other data follows the list of records")];
   }
 }

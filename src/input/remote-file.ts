@@ -1,58 +1,54 @@
-/** Reads a file at an address in ranges. Continues after a cut, and refuses a file that changed. */
+/** Reads a remote file in ranges. Continues after a broken connection, and rejects a file that changed. */
 
 import { text } from "node:stream/consumers";
 import type { DownloadReply, Downloads } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { RemoteStore } from "./failures.ts";
-import { remoteRefused, remoteTruncated, remoteUnavailable, remoteUnexpectedStatus } from "./failures.ts";
+import { inputChanged, remoteRefused, remoteTruncated, remoteUnavailable, remoteUnexpectedStatus } from "./failures.ts";
 import { RemoteNotFound } from "./remote-urls.ts";
-import { inputChanged } from "./source.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
 /** The location of a file. */
 export interface RemoteLocation {
-  /** Its name in messages. */
+  /** In messages. */
   readonly name: string;
   readonly store: RemoteStore;
-  /** Where its credential is from; undefined if it has none. */
+  /** The source of its credential, if it has one. */
   readonly credential: string | undefined;
   readonly url: URL;
-  /** Headers with its credential, which only its own origin gets. */
+  /** The credential, which only the origin of `url` gets. */
   readonly headers: Headers;
 }
 
-/** How files are reached. */
 export interface RemoteContext {
   readonly downloads: Downloads;
-  /** True if files may come over plain http from other machines. */
+  /** True if plain http is allowed. This machine needs no permission. */
   readonly insecureHttp: boolean;
-  /** Called with the bytes read so far, and with the size if the server says it. */
+  /** Receives the bytes so far, and the size if it is known. */
   readonly onBytes: (bytes: number, of: number | undefined) => void;
 }
 
-/** Bytes of a range, and ranges that are requested at once. This much is in memory. */
+/** Bytes per range, and ranges in flight, which are in memory. */
 const rangeBytes = 2 ** 23;
 const maxRanges = 4;
 
-/** If a response had this many bytes before it was cut, only the network is at fault, and waiting starts again. */
+/** After this many bytes, a broken connection is the fault of the network, and the time for retries starts again. */
 const progressBytes = 2 ** 16;
 
-/** Bytes from `start` up to `end`. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** What distinguishes a file from later versions of it. */
 interface FileVersion {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
   readonly size: number | undefined;
 }
 
-/** Reads all of a small response. @throws as `RemoteFile.bytes` */
+/** Reads a small response. @throws as `RemoteFile.bytes` */
 export const fetchText = async (
   place: RemoteLocation,
   reach: RemoteContext,
@@ -68,13 +64,13 @@ export const fetchText = async (
   }
 };
 
-/** A file at an address. It requests nothing before it is read. */
+/** A remote file. It requests nothing until it is read. */
 export class RemoteFile {
   readonly #location: RemoteLocation;
   readonly #context: RemoteContext;
   readonly #abort = new AbortController();
   readonly #downloads: Downloads;
-  /** The address that redirects led to, if it has another origin. */
+  /** The target of redirects, if it has another origin. */
   #target: URL | undefined;
   #version: FileVersion | undefined;
   #first: Promise<DownloadReply> | undefined;
@@ -93,7 +89,7 @@ export class RemoteFile {
     return this.#first;
   }
 
-  /** Yields its bytes in order. @throws NothingThere; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
+  /** Yields its bytes in order. @throws RemoteNotFound; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
   async *bytes(): AsyncGenerator<Uint8Array, void> {
     let bytes = 0;
     try {
@@ -154,8 +150,8 @@ export class RemoteFile {
   }
 
   /**
-   * Yields a range, however often its connection is cut. Without a range, yields the whole file: it is read again from its
-   * beginning after a cut, and the bytes that were yielded are skipped.
+   * Yields a range, and continues it after a broken connection. Without a range, yields the whole file: after a broken
+   * connection, reads it again and skips the bytes that were yielded.
    */
   async *#readResuming(
     range: ByteRange | undefined,
@@ -172,7 +168,7 @@ export class RemoteFile {
         const rest = range === undefined ? undefined : { start: range.start + taken, end: range.end };
         got ??= await this.request(rest === undefined ? [] : rangeHeaders(rest));
         if (rest !== undefined && !isRangeResponse(got, rest.start)) {
-          // A server that gave ranges, and gives something else now, has another file.
+          // The server has another file if it does not send ranges any more.
           got.cancel();
           throw inputChanged(name);
         }
@@ -196,7 +192,7 @@ export class RemoteFile {
     }
   }
 
-  /** Requests the file. Accepts neither an error nor another version of the file. */
+  /** Requests the file, or a range. Rejects errors and other versions of the file. */
   async request(headers: Headers): Promise<DownloadReply> {
     const got = await this.#followRedirects(headers);
     const { status } = got;
@@ -220,11 +216,11 @@ export class RemoteFile {
     if (target !== undefined) {
       const got = await this.#downloads.get(target, conditional);
       if (got.status < 400 || got.status === 412 || got.status === 416) return got;
-      // A redirect often leads to an address that is signed for some minutes.
+      // Targets of redirects are often signed for some minutes.
       got.cancel();
     }
     this.#target = undefined;
-    // The validators are those of the redirect's target.
+    // The conditions belong to the target.
     const first = [...credential, ...(target === undefined ? conditional : headers)];
     let url = own;
     for (let redirects = 0; ; redirects++) {
@@ -243,7 +239,7 @@ export class RemoteFile {
 /** As many as browsers follow. */
 const maxRedirects = 20;
 
-/** True if rollcall may request an address: plain http needs this machine or `--insecure-http`. */
+/** True for https, and for plain http on this machine or with `--insecure-http`. */
 export const isAllowed = (
   { protocol, hostname }: URL,
   { insecureHttp }: Pick<RemoteContext, "insecureHttp">,
@@ -269,7 +265,7 @@ const versionOf = ({ status, headers }: DownloadReply): FileVersion => {
 const hasValidator = (version: FileVersion | undefined): boolean =>
   version?.etag !== undefined || version?.lastModified !== undefined;
 
-/** True if nothing distinguishes two versions. */
+/** True if no header distinguishes two versions. */
 const isSameVersion = (one: FileVersion, other: FileVersion): boolean =>
   [
     [one.etag?.replace(/^W\//, ""), other.etag?.replace(/^W\//, "")],
@@ -277,16 +273,15 @@ const isSameVersion = (one: FileVersion, other: FileVersion): boolean =>
     [one.size, other.size],
   ].every(([a, b]) => a === undefined || b === undefined || a === b);
 
-/** Headers that request no other version (RFC 9110, 13.1: only with a strong tag). */
+/** Returns headers that request the same version (RFC 9110, 13.1: only with a strong tag). */
 const versionHeaders = (version: FileVersion | undefined): Headers => {
   if (version?.etag?.startsWith('"') === true) return [["If-Match", version.etag]];
   return version?.lastModified === undefined ? [] : [["If-Unmodified-Since", version.lastModified]];
 };
 
-/** Characters of an error's body that are read. */
 const maxErrorLength = 2 ** 16;
 
-/** Returns the message of an error: a bucket's in XML, the Hub's in a header or in JSON. */
+/** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */
 const readErrorMessage = async (got: DownloadReply): Promise<string | undefined> => {
   let body = "";
   try {

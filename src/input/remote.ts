@@ -1,4 +1,4 @@
-/** Opens inputs at https:// and hf:// addresses. Only runs with such an input load it. */
+/** Opens inputs at https:// and hf:// URLs. Loaded on demand. */
 
 import { Readable } from "node:stream";
 import { type DownloadOptions, loadDownloads } from "../client/index.ts";
@@ -7,47 +7,45 @@ import { rolloutFileName } from "./folder.ts";
 import { isAllowed, type RemoteContext, RemoteFile, type RemoteLocation } from "./remote-file.ts";
 import { plainUrl } from "./remote-urls.ts";
 
-/** How inputs at addresses are reached. */
 export interface RemoteAccess extends DownloadOptions {
-  /** True if they may come over plain http from other machines. */
+  /** True if plain http is allowed. This machine needs no permission. */
   readonly insecureHttp: boolean;
   /** Redacts a secret in everything that is printed. */
   readonly hide: (secret: string) => void;
   readonly onFetched: (fetched: FetchProgress) => void;
 }
 
-/** The progress of an input; `of` is its size if the server says it. */
+/** The progress of an input; `of` is its size if it is known. */
 export interface FetchProgress {
   readonly name: string;
   readonly bytes: number;
   readonly of: number | undefined;
 }
 
-/** The inputs of a run that are addresses. The caller closes them. */
+/** The remote inputs of a run. The caller closes them. */
 export interface Remotes {
-  /** Returns the name of the file at an address, which no other file of the run has. @throws Failure `invalid-remote-url` */
-  register(address: string): Promise<string>;
+  /** Returns a unique name for a file. @throws Failure `invalid-remote-url` */
+  register(url: string): Promise<string>;
   /**
-   * Returns the names of the rollout files below an address, sorted; undefined if it is not that of a folder.
-   * @throws NothingThere; Failure
+   * Returns the sorted names of the rollout files in and below a folder; undefined if the URL is not a folder.
+   * @throws RemoteNotFound; Failure
    */
-  filesBelow(address: string): Promise<readonly string[] | undefined>;
+  filesBelow(url: string): Promise<readonly string[] | undefined>;
   /** Opens a file by its name. The stream throws as `RemoteFile.bytes`. */
   open(name: string): Readable;
   close(): void;
 }
 
-/** Files that are requested at once, so that small files do not wait for each other. */
+/** Files that are requested ahead, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Opens the addresses of a run. It requests nothing yet. */
+/** Opens the URLs of a run, without a request. */
 export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   const { insecureHttp } = access;
   const downloads = (await loadDownloads()).openDownloads(access);
   const names = new Map<string, string>();
+  /** In the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
-  /** Names in the order in which files are opened. */
-  const order: string[] = [];
   const started = new Map<string, RemoteFile>();
   let hub: Promise<ReturnType<typeof import("./hub.ts").openHub>> | undefined;
   const loadHub = async (name: string) => {
@@ -67,31 +65,31 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
     void file?.begin();
     return file;
   };
-  const nameOf = async (address: string): Promise<string> => {
-    const known = names.get(address);
+  const register = async (url: string): Promise<string> => {
+    const known = names.get(url);
     if (known !== undefined) return known;
-    const plain = plainUrl(address);
+    const plain = plainUrl(url);
     let name = plain;
-    // Addresses that differ only in their queries have the same plain name.
+    // URLs that differ only in their queries have the same plain URL.
     for (let number = 2; locations.has(name); number++) name = `${plain}#${number}`;
     const isWeb = /^https?:/.test(name);
-    locations.set(name, isWeb ? webLocation(name, address, access) : (await loadHub(name)).place(name, address));
-    names.set(address, name);
-    order.push(name);
+    locations.set(name, isWeb ? webLocation(name, url, access) : (await loadHub(name)).locate(name, url));
+    names.set(url, name);
     return name;
   };
   return {
-    register: nameOf,
-    filesBelow: async (address) => {
-      const name = plainUrl(address);
-      if (!address.endsWith("/") || /^https?:/.test(name)) return undefined;
-      const paths = await (await loadHub(name)).list(name, address, contextFor(name));
+    register,
+    filesBelow: async (url) => {
+      const name = plainUrl(url);
+      if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
+      const paths = await (await loadHub(name)).listFiles(name, url, contextFor(name));
       const files: string[] = [];
       for (const path of paths.filter((path) => rolloutFileName.test(path) && !/(?:^|\/)\./.test(path)).toSorted())
-        files.push(await nameOf(`${address}${path}`));
+        files.push(await register(`${url}${path}`));
       return files;
     },
     open: (name) => {
+      const order = [...locations.keys()];
       const position = order.indexOf(name);
       const [file] = order.slice(position, position + maxFilesAhead).map(begin);
       started.delete(name);
@@ -104,17 +102,16 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   };
 };
 
-const webLocation = (name: string, address: string, access: RemoteAccess): RemoteLocation => {
-  const wrong = (why: "malformed" | "user" | "http") => invalidRemoteUrl(name, why);
-  if (!URL.canParse(address)) throw wrong("malformed");
-  const url = new URL(address);
+const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLocation => {
+  if (!URL.canParse(text)) throw invalidRemoteUrl(name, "malformed");
+  const url = new URL(text);
   for (const secret of [url.password, ...findSecrets(url)]) access.hide(secret);
-  if (`${url.username}${url.password}` !== "") throw wrong("user");
-  if (!isAllowed(url, access)) throw wrong("http");
+  if (`${url.username}${url.password}` !== "") throw invalidRemoteUrl(name, "user");
+  if (!isAllowed(url, access)) throw invalidRemoteUrl(name, "http");
   return { name, store: "web", credential: undefined, url, headers: [] };
 };
 
-/** Names of parameters of signed addresses. Any other value is secret if it is long and not a path. */
+/** Parameters of signed URLs. Other values are secret if they are long and not a path. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

@@ -1,45 +1,44 @@
-/** Recognizes files that are not JSON lines by their first bytes. */
+/** Recognizes files by their first bytes. */
 import type { RuleData } from "../check/rules/rules.ts";
 
-/** Files of other tools that are not text. */
+/** Binary files that contain records. */
 export type Container = "zip" | "parquet";
 
-/** Why a file is not JSON; undefined if it may be. */
+/** Why a file is not JSON; undefined if it can be JSON. */
 type SniffResult =
   | { readonly rule: "utf-16"; readonly data: RuleData<"utf-16"> }
   | { readonly rule: "not-json"; readonly data: RuleData<"not-json">; readonly container?: Container | undefined }
   | undefined;
 
-/** Number of first bytes that `sniff` needs. */
+/** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
-const convertAdvice = "convert it to JSON lines, one trajectory or group on each line";
+const convertAdvice = "convert it to JSON lines with one trajectory or group per line";
 
 interface FileKind extends RuleData<"not-json"> {
-  /** Its first bytes in Latin-1, or those from an offset on. */
+  /** The bytes at `at` (default: 0), in Latin-1. */
   readonly bytes: string;
   readonly at?: number;
   readonly container?: Container;
 }
 
-/** Files that people have next to their JSON lines. */
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", instead: convertAdvice, container: "parquet" },
   {
     bytes: "PK\x03\x04",
     kind: "a zip file",
-    instead: "unpack it into a pipe: unzip -p … | rollcall … -",
+    instead: "decompress it into a pipe: unzip -p … | rollcall … -",
     container: "zip",
   },
-  { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "give the file that was to be packed" },
-  { bytes: "ustar", at: 257, kind: "a tar archive", instead: "unpack it into a pipe: tar -xOf … | rollcall … -" },
+  { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that was meant to be in it" },
+  { bytes: "ustar", at: 257, kind: "a tar archive", instead: "extract it into a pipe: tar -xOf … | rollcall … -" },
   {
     bytes: "version https://git-lfs.github.com/spec/",
     kind: "a pointer of Git LFS instead of the file",
-    instead: "fetch the file itself: git lfs pull",
+    instead: "fetch the file: git lfs pull",
   },
-  { bytes: "\xfd7zXZ", kind: "an xz file", instead: "unpack it into a pipe: xz -dc … | rollcall … -" },
-  { bytes: "BZh", kind: "a bzip2 file", instead: "unpack it into a pipe: bzip2 -dc … | rollcall … -" },
+  { bytes: "\xfd7zXZ", kind: "an xz file", instead: "decompress it into a pipe: xz -dc … | rollcall … -" },
+  { bytes: "BZh", kind: "a bzip2 file", instead: "decompress it into a pipe: bzip2 -dc … | rollcall … -" },
   { bytes: "ARROW1", kind: "an Arrow file", instead: convertAdvice },
   { bytes: "\x89HDF", kind: "an HDF5 file", instead: convertAdvice },
   { bytes: "Obj\x01", kind: "an Avro file", instead: convertAdvice },
@@ -48,7 +47,7 @@ const kinds: readonly FileKind[] = [
   { bytes: "\x80\x04\x95", kind: "a Python pickle", instead: convertAdvice },
 ];
 
-/** Returns the kind of container that begins with these bytes; undefined if they are text. */
+/** Returns the container that begins with these bytes; undefined if it is text. */
 export const findContainer = (head: Uint8Array): Container | undefined => {
   const sniffed = sniff(head);
   return sniffed?.rule === "not-json" ? sniffed.container : undefined;
@@ -58,7 +57,6 @@ const utf16 = (encoding: string): SniffResult => ({ rule: "utf-16", data: { enco
 
 const notJson = (kind: string, instead = convertAdvice): SniffResult => ({ rule: "not-json", data: { kind, instead } });
 
-/** Recognizes a file by its first bytes. */
 export const sniff = (head: Uint8Array): SniffResult => {
   const [a, b, c, d] = head;
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
@@ -71,18 +69,17 @@ export const sniff = (head: Uint8Array): SniffResult => {
     return { rule: "not-json", data: { kind, instead }, container };
   }
   if (head.length === sniffedBytes && head.every((byte) => byte === 0))
-    return notJson("a file that begins with nothing but NUL bytes", "write it again");
-  // Without a byte order mark: ASCII in UTF-16 has a NUL next to each character.
+    return notJson("a file that begins with only NUL bytes", "write the file again");
+  // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
   const kind = textKind(text.trimStart());
   return kind === undefined ? undefined : notJson(kind);
 };
 
-/** The kind of a text that begins as XML does. */
 export const markup = "XML or HTML";
 
-/** The kind of a text that is not JSON; undefined if a later line looks like JSON. */
+/** Returns the kind of a text; undefined if it can be JSON, or a later line looks like JSON. */
 const textKind = (text: string): string | undefined => {
   if (/\n\s*[{[]/.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
@@ -95,13 +92,13 @@ const textKind = (text: string): string | undefined => {
 /** Bytes that `isLikelyOwnFormat` needs. */
 export const ownHeadBytes = 32;
 
-/** True if a file begins as rollcall's format usually does. Then other formats are not loaded. */
+/** True if a file begins as rollcall's format usually does. Other formats are then not loaded. */
 export const isLikelyOwnFormat = (head: Buffer): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(head.toString("utf8", 0, ownHeadBytes));
 
 /** Bytes that `hasOwnKey` needs. */
 export const ownKeyBytes = 2 ** 16;
 
-/** True if a key of rollcall's format is in the first bytes, whatever is before it. */
+/** True if the first bytes contain a key of rollcall's format. */
 export const hasOwnKey = (head: Buffer): boolean =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(head.toString("latin1", 0, ownKeyBytes));

@@ -1,4 +1,4 @@
-/** A source of bytes that can be read at any range: a file, or a stored stream. */
+/** Sources of bytes that can be read at any offset: files, stored streams, memory. */
 
 import { closeSync, openSync, read, readSync, statSync } from "node:fs";
 import { promisify } from "node:util";
@@ -6,80 +6,78 @@ import type { Path } from "../check/rules/positions.ts";
 import { createProblem, type ProblemLocation } from "../check/rules/problems.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
-import { inputChanged as changed, inputUnreadable } from "./failures.ts";
+import { inputUnreadable } from "./failures.ts";
 
-/** Bytes that can be read at any offset, as often as needed. */
 export interface Bytes {
   readonly size: number;
-  /** The file behind them, if other threads can read it too. */
+  /** Present if other threads can read the file, too. */
   readonly descriptor?: number;
-  /** Fills as much of `into` as there is from `at` on. Returns the number of bytes, 0 at the end. */
+  /** Reads from `at` until `into` is full or the bytes end. Returns the number of bytes. */
   read(into: Buffer, at: number): Promise<number>;
-  /** The same, synchronously: for a few bytes that were read before and are still in memory. */
+  /** Reads synchronously: for a few bytes, which the system still has in memory. */
   readSync(into: Buffer, at: number): number;
   close(): Promise<void>;
-  /** The column that was computed last: UTF-16 units between the start of a line and an offset in it. */
+  /** The last computed column: UTF-16 units between the start of a line and an offset. */
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
 }
 
-/** A position in a source, and its line. */
+/** An offset in a source, and its line. */
 export interface Position {
   readonly start: number;
   readonly line: number;
 }
 
-/** One input. */
+/** An open input. */
 export interface Source {
-  /** As it was given; `-` for standard input. */
+  /** As given; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if it may have changed since the last call, other than by growing. Its bytes then show if it did. */
+  /** True if the file may have been rewritten since the last call. Growing does not count. */
   touched(): Promise<boolean>;
-  /** True if another file with other bytes has its name now. Absent if that cannot happen. */
+  /** True if a file with other bytes has the name now. Absent if that cannot happen. */
   isReplaced?(): Promise<boolean>;
-  /** The origin of its lines, if they were converted from another tool's files. Each line is a group. */
+  /** The origin of converted lines, each of which is a group. */
   readonly origin?: Origin;
 }
 
-/** A line of a file. */
 interface FileLine {
   readonly file: string;
   readonly line: number;
 }
 
-/** The origin of converted lines, which are counted from 1. */
+/** The files of another tool that lines were converted from. Lines start at 1. */
 export interface Origin {
-  /** The files that the lines were made of, as they were given. */
+  /** As given. */
   readonly files: readonly string[];
-  /** True if a line stands for records that could not be converted, and that were reported. */
+  /** True if a line represents records that could not be converted, and were reported. */
   isBroken(line: number): boolean;
-  /** The file and line of the first record of a line's group. */
+  /** Returns the first record of a line's group. */
   positionOf(line: number): FileLine;
-  /** The digest that the ledger has for the group of a line, or for some of its trajectories: that of its records. */
+  /** Returns the digest of the records of a line's group, or of some of its trajectories, for the ledger. */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** The position in a record of the value at a path of a line's group. */
+  /** Returns the location in a record of the value at a path of a line's group. */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
-  /** The records of a line's group, one per line, without line ends. */
+  /** Returns the records of a line's group, without line ends. */
   recordsOf(line: number): Promise<readonly Buffer[]>;
   /** The text of a file that `locationOf` names. */
   textOf(file: string): Bytes | undefined;
 }
 
-/** Returns the text of a file that a position names: a source, or a file that a source was made of. */
+/** Returns the text of a file: a source, or a file that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((own) => own !== undefined);
 
-/** Returns the first file of a source, as it was given. */
+/** The first file of a source, as given. */
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
 
-/** Returns the files that a source is made of, as they were given. */
+/** The files of a source, as given. */
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
 /**
- * Returns the mode of a file that is made of sources: those who can read all of their files can read it.
- * @param otherMode the mode that stands for what is not a file: pipes, standard input, addresses
+ * Returns the mode for a file that is written from sources: whoever can read all of them can read it.
+ * @param otherMode the mode of pipes, standard input and URLs
  */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
@@ -87,22 +85,21 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
     return mode & (0o600 | (facts?.isFile() === true ? facts.mode : otherMode));
   }, 0o666);
 
-/** Returns the position of a line for a person: in the file that it was made of, if it was converted. */
+/** Returns the file and line of a line, before a conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 
-/** An open file. */
 interface OpenFile {
   readonly descriptor: number;
   /** Its name in messages. */
   readonly name: string;
-  /** Bytes after this offset, such as those that are appended later, are not part of the input. */
+  /** Bytes that are appended later are not part of the input. */
   readonly size: number;
 }
 
 const readDescriptor = promisify(read);
 
-/** Returns the bytes of an open file, which somebody else closes. Reading throws Failure `input-unreadable`. */
+/** Reads an open file, which the caller closes. Reading throws Failure `input-unreadable`. */
 export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
   descriptor,
@@ -136,7 +133,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Returns a function that closes a descriptor once: after that, the number can be another file's. */
+/** Returns a function that closes a descriptor once, because another file can get its number. */
 export const createCloser = (descriptor: number): (() => Promise<void>) => {
   let isOpen = true;
   return async () => {
@@ -145,7 +142,7 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
   };
 };
 
-/** Returns the bytes of a file that is opened for each read, so that many files need no descriptor each. */
+/** Reads a file that is opened for each read, because descriptors are limited. */
 export const reopenedBytes = ({
   name,
   size,
@@ -171,14 +168,12 @@ const openForReading = (name: string): number => {
   }
 };
 
-/** A disk or a network file system can fail at any time. */
 const unreadable = (file: string, cause: unknown): Failure => {
   const code = getErrorCode(cause);
   const problems = [createProblem("file-unreadable", { code }, { file })];
   return inputUnreadable(file, code, { cause, problems });
 };
 
-/** Returns bytes in memory. */
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   const size = chunks.reduce((sum, { length }) => sum + length, 0);
   const readNow = (into: Buffer, at: number): number => {
@@ -196,14 +191,10 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   return { size, readSync: readNow, read: async (into, at) => readNow(into, at), async close() {} };
 };
 
-/** The failure for an input that changed after it was read. The same command reads it again. */
-export const inputChanged = (file: string): Failure =>
-  changed(file, { problems: [createProblem("input-changed", undefined, { file })] });
-
-/** The source ended before the end of the range: it is shorter than it was. */
+/** The source ended before the end of the range, because it was truncated. */
 export class ShrunkSourceError extends Error {}
 
-/** Reads all of a range. @throws Shrunk */
+/** Reads a whole range. @throws ShrunkSourceError */
 export const readRange = async (
   bytes: Pick<Bytes, "read">,
   { start, length }: { readonly start: number; readonly length: number },
@@ -213,14 +204,13 @@ export const readRange = async (
   return into;
 };
 
-/** Reads the first bytes of a source, fewer if it is shorter. */
+/** Reads the first bytes of a source. */
 export const readHead = async (bytes: Bytes, length: number): Promise<Buffer> => {
   const head = Buffer.alloc(Math.min(length, bytes.size));
   return head.subarray(0, await bytes.read(head, 0));
 };
 
-/** Length in bytes of the largest document that is read: the limit of Node's strings. */
+/** Bytes of the largest document: the limit of Node's strings. */
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
-/** The problem of a longer document. */
-export const documentTooLong = `it is longer than ${maxDocumentBytes} bytes, the most that can be read at once: have it written as several files`;
+export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document, so write it as several files`;

@@ -1,4 +1,4 @@
-/** Stores streams that can be read only once, in an unlinked temporary file, or in memory if no file can be written. */
+/** Stores streams in an unlinked temporary file, or in memory if no file can be written. */
 
 import { openSync, unlinkSync, write } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,31 +14,29 @@ import { spoolFailed } from "./failures.ts";
 import { sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Bytes that are stored in memory at most. `check` needs no writable folder. */
+/** Bytes of a spool in memory, because `check` needs no writable folder. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Compressed data may always have 64 MiB, and otherwise 1,000 times its size: similar lines compress well. */
+/** Compressed data may decompress to 64 MiB, or to 1,000 times its size, because similar lines compress well. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
-/** Returns the bytes that compressed data may decompress to. */
 export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: number): number =>
   Math.min(maxUnpackedBytes, Math.max(minLimitBytes, maxRatio * compressedBytes));
 
-/** How a stream is stored. */
 export interface SpoolOptions {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
-  /** True if other tools' files that are not text can be read. */
+  /** True if archives and Parquet files can be inputs. */
   readonly takesContainers: boolean;
-  /** Default: a spool of the stream's own. */
+  /** Default: a new spool. */
   readonly openSpool?: (() => Promise<Spool>) | undefined;
 }
 
 /**
- * Stores all of a stream, decompressed if it is gzip or zstd. Of data that cannot be read, stores only the beginning: a
- * device without an end would fill the disk.
- * @throws PackedBroken; PackedTooLarge; NoZstd; Failure `spool-failed`; the signal's reason; what the stream throws
+ * Stores a stream, and decompresses gzip and zstd. Stores only the first bytes of an unknown format, because an endless
+ * device would fill the disk.
+ * @throws CompressedDataError; DecompressedSizeError; ZstdUnsupported; Failure `spool-failed`; the signal's reason; what the stream throws
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
@@ -56,7 +54,6 @@ export const spoolStream = async (stream: Readable, options: SpoolOptions): Prom
   }
 };
 
-/** The chunks to store, as their first bytes say. */
 async function* decodeChunks(
   chunks: AsyncIterable<Uint8Array>,
   { maxUnpackedBytes, takesContainers }: SpoolOptions,
@@ -89,21 +86,21 @@ async function* decodeChunks(
   }
 }
 
-/** A place for chunks that can be read again. */
+/** Storage for the chunks of a stream. */
 export interface Spool {
   write(chunk: Uint8Array): Promise<void>;
-  /** What was written. The caller closes it. */
+  /** Returns the bytes that were written. The caller closes them. */
   bytes(): Bytes;
   discard(): Promise<void>;
 }
 
-/** Opens a spool: a temporary file with mode 0600 without a name, or memory if there is no writable folder. */
+/** Opens an unlinked temporary file with mode 0600, or memory if there is no writable folder. */
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const descriptor = openSync(path, "wx+", 0o600);
-    // At once: a process that is killed leaves nothing behind.
+    // A killed process leaves no file.
     unlinkSync(path);
     return fileSpool(descriptor, folder);
   } catch {
@@ -118,7 +115,7 @@ const fileSpool = (descriptor: number, folder: string): Spool => {
   let writing: Promise<{ readonly bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
   const discard = async (): Promise<void> => {
-    // After an abort, a write that is under way could reach another file with the same descriptor.
+    // After an abort, a pending write could reach another file with the same descriptor.
     await writing?.catch(() => undefined);
     await close();
   };
@@ -145,7 +142,7 @@ const memorySpool = (folder: string): Spool => {
     async write(chunk) {
       size += chunk.length;
       if (size > maxMemoryBytes) throw spoolFailed(folder, "EACCES");
-      // Writers use the memory of a chunk again.
+      // Decoders reuse the memory of chunks.
       chunks.push(Uint8Array.from(chunk));
     },
     bytes: () => memoryBytes(chunks),
@@ -153,7 +150,7 @@ const memorySpool = (folder: string): Spool => {
   };
 };
 
-/** Returns a function that opens parts of one spool, each written before the next, so that streams need no descriptor each. */
+/** Returns a function that opens parts of one spool, because descriptors are limited. Each part is written before the next. */
 export const openSharedSpool = (host: Host): (() => Promise<Spool>) => {
   let shared: Promise<Spool> | undefined;
   let [size, users] = [0, 0];
@@ -182,7 +179,7 @@ export const openSharedSpool = (host: Host): (() => Promise<Spool>) => {
   };
 };
 
-/** A part of bytes. It has no descriptor, because other threads would read from the start of the file. */
+/** Returns a part of bytes, without a descriptor, because other threads would read from the start of the file. */
 const sliceBytes = (bytes: Bytes, start: number, size: number): Omit<Bytes, "close"> => {
   const within = (into: Buffer, at: number) => into.subarray(0, Math.max(0, size - at));
   return {

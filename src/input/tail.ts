@@ -1,41 +1,40 @@
-/** A file that another program still writes: which of its lines are complete, and if it still contains what was read. */
+/** Follows a file that another program writes, and detects if it is rewritten. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
 import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readRange, type Source } from "./source.ts";
 
-/** Bytes that are read at once to find the last line end. */
+/** Bytes per read for the last line end. */
 const searchBytes = 2 ** 16;
 
-/** Bytes that have a checksum of their own. Some of these segments are read again after each change of the file. */
+/** Bytes per checksum. Some of these segments are read again after each change of the file. */
 const segmentBytes = 2 ** 18;
 
-/** The identity of a file, whatever its name is. */
 interface Identity {
   readonly dev: bigint;
   readonly ino: bigint;
 }
 
-/** Returns the identity of the file that has a name; undefined if there is none. */
+/** Returns the identity of a file; undefined if it does not exist. */
 export const readIdentity = async (path: string): Promise<Identity | undefined> =>
   await stat(path, { bigint: true }).catch(() => undefined);
 
-/** A file that is followed. Its lines are taken in order. The caller closes its source. */
+/** A followed file, whose lines are taken in order. The caller closes its source. */
 export class Tail {
   readonly source: Source;
   readonly #path: string;
   readonly #file: FileHandle;
   readonly #identity: Identity;
   readonly #bytes: Source["bytes"];
-  /** Offset after the last line that was taken, and the checksum of each segment before it. */
+  /** Offset after the last taken line, and the checksums of the segments before it. */
   #position = 0;
   readonly #checksums: number[] = [];
-  /** The segment that was compared last, besides the first and the last one. */
+  /** The last compared segment, other than the first and the last of the file. */
   #lastCompared = 0;
-  /** Size and times when all compared segments were unchanged. */
+  /** Size and times at the last comparison. */
   #stats = "";
-  /** There is no line end from `#taken` up to this offset. */
+  /** There is no line end between `#position` and this offset. */
   #searchedEnd = 0;
   #rewritten = false;
 
@@ -51,37 +50,36 @@ export class Tail {
         get size() {
           return position();
         },
-        // A rewritten file does not contain what was read.
+        // The file does not contain the taken lines any more.
         read: async (into, at) => (this.#rewritten ? 0 : await this.#bytes.read(into, at)),
         readSync: (into, at) => (this.#rewritten ? 0 : this.#bytes.readSync(into, at)),
         close: async () => await file.close(),
       },
-      // Nothing of a rewritten file is sent any more.
+      // A rewritten file is not sent.
       touched: async () => !this.#rewritten && !(await this.#isUnchanged()),
     };
   }
 
   /** Opens a file. @throws the system's errors; `NotAFile` */
   static async open(path: string, name: string): Promise<Tail> {
-    // To open a pipe waits for its writer.
+    // Opening a pipe would wait for a writer.
     const facts = await stat(path);
     if (!facts.isFile()) throw new NotAFile(facts.isDirectory());
     const file = await open(path, "r");
     return new Tail(path, { file, name, identity: await file.stat({ bigint: true }) });
   }
 
-  /** Offset after the last line that was taken. */
+  /** Offset after the last taken line. */
   get taken(): number {
     return this.#position;
   }
 
-  /** The first bytes of the file. */
   async head(): Promise<Buffer> {
     const head = Buffer.alloc(sniffedBytes);
     return head.subarray(0, await this.#bytes.read(head, 0));
   }
 
-  /** Returns the offset after the last complete line, whether it was taken or not. */
+  /** Returns the offset after the last complete line. */
   async findCompleteEnd(): Promise<number> {
     const { size } = await this.#file.stat();
     const from = Math.max(this.#position, this.#searchedEnd);
@@ -95,12 +93,11 @@ export class Tail {
     return this.#position;
   }
 
-  /** Returns the number of bytes after the last line that was taken. */
+  /** Returns the number of bytes after the last taken line. */
   async countUnfinished(): Promise<number> {
     return Math.max(0, (await this.#file.stat()).size - this.#position);
   }
 
-  /** Takes lines. */
   take(lines: Uint8Array): void {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (this.#position % segmentBytes));
@@ -111,7 +108,7 @@ export class Tail {
     }
   }
 
-  /** Takes everything before an offset. @throws Shrunk */
+  /** Takes the lines before an offset. @throws ShrunkSourceError */
   async skip(end: number): Promise<void> {
     while (this.#position < end) {
       const length = Math.min(segmentBytes, end - this.#position);
@@ -119,7 +116,7 @@ export class Tail {
     }
   }
 
-  /** True if the file was rewritten. Then nothing of it can be read any more. */
+  /** True if the file was rewritten. It then reads as empty. */
   async isRewritten(): Promise<boolean> {
     this.#rewritten ||= !(await this.#isUnchanged());
     return this.#rewritten;
@@ -134,7 +131,7 @@ export class Tail {
     return ino === this.#identity.ino && dev === this.#identity.dev;
   }
 
-  /** Compares the first segment, the last one, and another one at each change of the file. */
+  /** Compares three segments after each change of the file: the first, the last, and another one in turn. */
   async #isUnchanged(): Promise<boolean> {
     const { size, mtimeNs, ctimeNs } = await this.#file.stat({ bigint: true });
     if (size < this.#position) return false;
@@ -159,7 +156,7 @@ interface OpenedFile {
   readonly identity: Identity;
 }
 
-/** The path is that of a folder, a pipe or a device. */
+/** The path is a folder, a pipe or a device. */
 export class NotAFile extends Error {
   readonly isFolder: boolean;
   constructor(isFolder: boolean) {

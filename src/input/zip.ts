@@ -1,4 +1,4 @@
-/** Reads the members of a zip archive one by one, so that only one is in memory. */
+/** Reads the members of a zip archive, one of which is in memory at a time. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
@@ -8,13 +8,13 @@ import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./so
 import { decompressionLimit } from "./spool.ts";
 import { ContentTooLarge, unzstd } from "./zstd.ts";
 
-/** A member or an archive that cannot be read; the message says why. */
+/** Why a member or an archive cannot be read. */
 class UnreadableMember extends Error {}
 
 /**
- * Opens the members with fitting names, in the order of the archive's list. If a name appears twice, the last member counts.
- * An archive without a list is one record that cannot be read.
- * @throws PackedTooLarge; Failure `input-unreadable`
+ * Opens the members whose names match, in the order of the archive's list. The last member of a repeated name counts.
+ * An archive without a readable list is one record with a defect.
+ * @throws DecompressedSizeError; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
@@ -51,7 +51,7 @@ export const openMembers = async (
   };
 };
 
-/** A member, or the archive if its members are unknown. */
+/** A member, or the archive if its list is unreadable. */
 interface MemberRecord extends Pick<RawRecord, "label" | "member"> {
   read(): Buffer | UnreadableMember;
 }
@@ -63,11 +63,10 @@ const toRecord = ({ read, ...record }: MemberRecord): RawRecord => {
   return { ...own, bytes: content };
 };
 
-/** Returns the members by name. */
 const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | UnreadableMember> => {
   const members = new Map<string, Entry>();
   try {
-    // Names are looked up and never written to a disk, so names that lead elsewhere do no harm.
+    // Names are never used as paths, so they need no validation.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const archive = await fromRandomAccessReaderPromise(new ZipReader(bytes), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
@@ -78,11 +77,10 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | U
     return members;
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    return new UnreadableMember("the archive is cut off or damaged: the list of its members can't be read");
+    return new UnreadableMember("the archive is cut off or damaged, so its list of members cannot be read");
   }
 };
 
-/** Reads for yauzl, which asks for a few bytes at a time. */
 class ZipReader extends RandomAccessReader {
   readonly #bytes: Bytes;
 
@@ -109,7 +107,7 @@ class ZipReader extends RandomAccessReader {
   }
 }
 
-/** Length of a member's local header without its name and extra fields, and its first bytes. */
+/** A member's local header: its length without name and extra fields, and its first bytes. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
@@ -119,22 +117,24 @@ const readContent = (bytes: Bytes, member: Entry): Buffer | UnreadableMember => 
   if (uncompressedSize > maxDocumentBytes) return new UnreadableMember(documentTooLong);
   try {
     const header = readBytes(bytes, offset, headerBytes);
-    if (header.readUInt32LE(0) !== headerMagic) return new UnreadableMember("the archive is damaged where it begins");
+    if (header.readUInt32LE(0) !== headerMagic) return new UnreadableMember("the archive is damaged at its start");
     const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
     const content = decompress(readBytes(bytes, start, compressedSize), member);
     const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
-    return isWhole ? content : new UnreadableMember("it is damaged: its length or checksum is another");
+    return isWhole ? content : new UnreadableMember("it is damaged, because its length or checksum differs");
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     if (thrown instanceof ContentTooLarge) return new UnreadableMember(thrown.message);
-    return thrown instanceof UnreadableMember ? thrown : new UnreadableMember("it is damaged: it can't be unpacked");
+    return thrown instanceof UnreadableMember
+      ? thrown
+      : new UnreadableMember("it is damaged and cannot be decompressed");
   }
 };
 
 const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
   if (into === undefined || bytes.readSync(into, start) < length)
-    throw new UnreadableMember("the archive ends in the middle of it");
+    throw new UnreadableMember("the archive ends before it does");
   return into;
 };
 
@@ -143,5 +143,5 @@ const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }:
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });
   if (compressionMethod === 93) return unzstd(compressed, uncompressedSize);
-  throw new UnreadableMember(`it is packed by a method that can't be read (${compressionMethod})`);
+  throw new UnreadableMember(`its compression method ${compressionMethod} is not supported`);
 };

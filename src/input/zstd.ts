@@ -1,22 +1,22 @@
-/** Decompresses zstd in memory. Uses Node's decoder if there is one, because it is twice as fast. */
+/** Decompresses zstd in memory. Node's decoder is twice as fast, if there is one. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { CompressedDataError } from "../check/rules/compression.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 
-/** The content is larger than it may be, or claims to be; the message says by how much. */
+/** The content is larger than allowed. */
 export class ContentTooLarge extends Error {}
 
-/** The largest window, in bytes: the limit of zstd's own decoder. */
+/** Bytes of the largest window, as in zstd's own decoder. */
 const maxWindow = 2 ** 27;
 
-/** Decompresses frames of at most this length together. Throws ClaimsTooMuch; another Error if the data is damaged. */
+/** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; another Error if the data is damaged */
 export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   const pieces: Uint8Array[] = [];
   let left = length;
   const take = (piece: Uint8Array): void => {
     left -= piece.length;
-    if (left < 0) throw new ContentTooLarge(`it unpacks to more than the ${length} bytes that are said of it`);
+    if (left < 0) throw new ContentTooLarge(`it decompresses to more than its declared ${length} bytes`);
     pieces.push(piece);
   };
   for (const frame of checkFrames(compressed, length)) {
@@ -27,7 +27,7 @@ export const unzstd = (compressed: Uint8Array, length: number): Buffer => {
   return Buffer.concat(pieces);
 };
 
-/** The frames with data. Examines all headers first: a decoder allocates what they claim before it decompresses anything. */
+/** Returns the frames with data. Checks all headers first, because a decoder allocates the memory that they claim. */
 const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Array[] => {
   const bytes = Buffer.from(compressed.buffer, compressed.byteOffset, compressed.byteLength);
   const frames: Uint8Array[] = [];
@@ -52,10 +52,10 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
     const { window, content } = step.value;
     claimed += content;
     if (claimed > length) {
-      throw new ContentTooLarge(`it claims to unpack to ${claimed} bytes, and ${length} are said of it`);
+      throw new ContentTooLarge(`it claims ${claimed} bytes, more than its declared ${length} bytes`);
     }
     if (window > maxWindow) {
-      throw new ContentTooLarge(`it needs a window of ${window} bytes, and ${maxWindow} is the most that is read`);
+      throw new ContentTooLarge(`it needs a window of ${window} bytes, over the limit of ${maxWindow}`);
     }
     frames.push(bytes.subarray(start, at));
   }
@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
 
 /** Undefined if this Node has no decoder. */
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // The types are those of the oldest supported Node.
+  // Missing in the types of the oldest supported Node.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

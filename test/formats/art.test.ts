@@ -203,8 +203,7 @@ describe("a Parquet file of ART", () => {
 
   it("gives one problem if it is damaged or has a row group that is too large", async () => {
     const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
-    const tooLarge =
-      "its row group 1 unpacks to 300 MiB, and 256 MiB can be held at once: write it with smaller row groups";
+    const tooLarge = "its row group 1 decompresses to 300 MiB, over the limit of 256 MiB, so write smaller row groups";
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
       `rollouts.parquet: this record of art can't be converted: ${tooLarge}`,
     );
@@ -212,12 +211,12 @@ describe("a Parquet file of ART", () => {
     const cut = parquetOf([rowOf(0, 0)]);
     writeFileSync(cut, readFileSync(cut).subarray(0, -40));
     expect((await convertFile(cut)).stderr).toContain(
-      "this is a Parquet file that can't be read (it is cut off or damaged",
+      "this is a Parquet file that can't be read (it is cut off, damaged",
     );
     expect((await convertFile(cut)).stderr).not.toMatch(/can't be read.*can't be read/s);
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
-    expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off or damaged");
+    expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off, damaged");
     const noFrame = readFileSync(sample);
     noFrame.fill(0, noFrame.indexOf("28b52ffd", 0, "hex"), noFrame.indexOf("28b52ffd", 0, "hex") + 4);
     writeFileSync(cut, noFrame);
@@ -229,7 +228,7 @@ describe("a Parquet file of ART", () => {
     const bounded = await runRollcall(["check", sample], { env });
     expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("it unpacks to more than 1000 bytes")]);
     const { stderr } = await convertFile(claiming(parquetOf([rowOf(0, 0)]), 2 ** 30), ["--from", "art"]);
-    expect(stderr).toContain("(a row group unpacks to more than it says)");
+    expect(stderr).toContain("(a row group decompresses to more than it declares)");
   });
 
   it("is refused with --from rollcall, and other Parquet files are refused too", async () => {

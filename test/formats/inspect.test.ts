@@ -299,12 +299,12 @@ describe("an archive of Inspect", () => {
     expect(idsOf(lines).map((own) => (own as unknown[])[0])).toEqual([1, 10]);
     const told = stderr.replaceAll(/\s+/g, " ");
     for (const [id, wrong] of [
-      [2, "it is damaged: its length or checksum is another"],
-      [3, "it is damaged: it can't be unpacked"],
-      [6, "it is packed by a method that can't be read (12)"],
+      [2, "it is damaged, because its length or checksum differs"],
+      [3, "it is damaged and cannot be decompressed"],
+      [6, "its compression method 12 is not supported"],
       [7, "it is encrypted"],
-      [11, "it claims to unpack to 4294967295 bytes, and"],
-      [12, "it needs a window of 2199023255552 bytes, and 134217728 is the most that is read"],
+      [11, "it claims 4294967295 bytes, more than"],
+      [12, "it needs a window of 2199023255552 bytes, over the limit of 134217728"],
     ] as const) {
       expect(told).toContain(
         `run.eval!samples/${id}_epoch_1.json:1:1: error: this record of inspect can't be converted: ${wrong}`,
@@ -325,7 +325,7 @@ describe("an archive of Inspect", () => {
     const { code, stdout, stderr } = await runRollcall(["convert", ...files, ...args]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(2);
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-      "cut.eval:1:1: error: this record of inspect can't be converted: the archive is cut off or damaged: the list of its members can't be read",
+      "cut.eval:1:1: error: this record of inspect can't be converted: the archive is cut off or damaged, so its list of members cannot be read",
     );
     expect(code).toBe(7);
   });

@@ -205,7 +205,7 @@ describe("results of tau2-bench", () => {
       expect({ code, told: stderr.replaceAll(/\s+/g, " ") }).toEqual({
         code: 3,
         told: expect.stringContaining(
-          "results.json:1:1: this record of tau2 can't be converted: it is longer than 536869888 bytes, the most that can be read at once: have it written as several files [record-invalid]",
+          "results.json:1:1: this record of tau2 can't be converted: it is over the limit of 536869888 bytes for a document, so write it as several files [record-invalid]",
         ),
       });
     }

@@ -108,7 +108,7 @@ describe("a dataset on the Hub as input", () => {
       onFetched: () => undefined,
     });
     const address = "hf://datasets/o/n/data/";
-    await hub.list(address, address, { downloads, insecureHttp: false, onBytes: () => undefined });
+    await hub.listFiles(address, address, { downloads, insecureHttp: false, onBytes: () => undefined });
     expect(asked).toEqual([
       ["https://huggingface.co", true],
       ["https://huggingface.co.evil.example", false],
