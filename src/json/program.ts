@@ -1,4 +1,4 @@
-/** What goes over JSON, compiled: the build puts it here (build/kernel.ts). */
+/** The compiled kernel, which the build inserts (build/kernel.ts). */
 
-/** A program of WebAssembly in base64; empty where nothing was built. */
+/** WebAssembly in base64; empty without a build. */
 export const program: string = "";

@@ -1,4 +1,4 @@
-/** JSON as it was written: digits of numbers, order of keys and repeated keys are kept. A browser reads it too. */
+/** Reads JSON as it was written, with the digits of numbers, the order of keys and repeated keys. Runs in browsers, too. */
 
 export interface RawMember {
   readonly key: string;
@@ -7,7 +7,7 @@ export interface RawMember {
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 
-/** The kinds of values by their first characters; what begins with another one is a number. */
+/** The kinds of values by their first characters. Other values are numbers. */
 const kindsByStart: Readonly<Record<string, Kind>> = {
   '"': "text",
   "{": "object",
@@ -17,7 +17,7 @@ const kindsByStart: Readonly<Record<string, Kind>> = {
   n: "word",
 };
 
-/** A value in a text of valid JSON. What is inside of it is read if somebody asks, and then kept. */
+/** A value in a text of valid JSON. Its content is read on demand. */
 export class RawJson {
   readonly kind: Kind;
   readonly #source: string;
@@ -37,18 +37,18 @@ export class RawJson {
     return this.#source.slice(this.#start, this.#end);
   }
 
-  /** What a text says; of any other value its JSON. */
+  /** A decoded text, or the JSON of another value. */
   get text(): string {
     return this.kind === "text" ? decodeText(this.json) : this.json;
   }
 
-  /** The members of an object in their order; none of any other value. */
+  /** The members of an object; none of another value. */
   get members(): readonly RawMember[] {
     this.#members ??= this.kind === "object" ? [...this.#walkContent()] : [];
     return this.#members;
   }
 
-  /** The items of a list; none of any other value. */
+  /** The items of a list; none of another value. */
   get items(): readonly RawJson[] {
     this.#items ??= this.kind === "list" ? Array.from(this.#walkContent(), ({ value }) => value) : [];
     return this.#items;
@@ -59,9 +59,9 @@ export class RawJson {
     for (let at = skipWhite(text, this.#start + 1); at < last; ) {
       let key = "";
       if (this.kind === "object") {
-        const behindKey = endOfString(text, at + 1);
-        key = decodeText(text.slice(at, behindKey));
-        at = skipWhite(text, skipWhite(text, behindKey) + 1);
+        const keyEnd = endOfString(text, at + 1);
+        key = decodeText(text.slice(at, keyEnd));
+        at = skipWhite(text, skipWhite(text, keyEnd) + 1);
       }
       const end = endOfValue(text, at);
       yield { key, value: new RawJson(text, at, end) };
@@ -82,7 +82,7 @@ const skipWhite = (text: string, from: number): number => {
   }
 };
 
-/** The offset after the quote that ends the string whose content begins at `from`. */
+/** Returns the offset after the closing quote of a string whose content begins at `from`. */
 export const endOfString = (text: string, from: number): number => {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at - 1;
@@ -116,7 +116,7 @@ export const parseRawJson = (text: string): RawJson => {
   return new RawJson(text, start, endOfValue(text, start));
 };
 
-/** Reads the JSON that a text holds, as the arguments of tool calls are written; undefined if it holds none. */
+/** Reads a text that can be JSON, such as the arguments of tool calls; returns undefined if it is not. */
 export const tryParseRawJson = (text: string): RawJson | undefined => {
   try {
     JSON.parse(text);
@@ -126,57 +126,53 @@ export const tryParseRawJson = (text: string): RawJson | undefined => {
   return parseRawJson(text);
 };
 
-/** The members of an object; none of anything else. */
 export const membersOf = (value: RawJson | undefined): readonly RawMember[] => value?.members ?? [];
 
-/** The items of a list; none of anything else. */
 export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value?.items ?? [];
 
-/** The value of a key, the last of a key that appears twice; undefined if there is none. */
+/** Returns the last value of a key; undefined if there is none. */
 export const findMember = (value: RawJson | undefined, key: string): RawJson | undefined =>
   membersOf(value).findLast((member) => member.key === key)?.value;
 
-/** The value at a path of keys; undefined if there is none, or it is null. */
+/** Returns the value at a path of keys; undefined if it is absent or null. */
 export const findValue = (value: RawJson | undefined, ...path: readonly string[]): RawJson | undefined => {
   const found = path.reduce(findMember, value);
   return isAbsent(found) ? undefined : found;
 };
 
-/** True if a value is absent or null. */
+/** True if a value is undefined or null. */
 export const isAbsent = (value: RawJson | undefined): value is undefined =>
   value === undefined || (value.kind === "word" && value.text === "null");
 
-/** Members that hold something. */
 export const withoutAbsent = (members: readonly RawMember[]): readonly RawMember[] =>
   members.filter(({ value }) => !isAbsent(value));
 
-/** The text at a path, if there is one. */
 export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined => {
   const found = findValue(value, ...path);
   return found?.kind === "text" ? found.text : undefined;
 };
 
-/** The digits of the number at a path, if there is one. */
+/** Returns the digits of a number at a path. */
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined => {
   const found = findValue(value, ...path);
   return found?.kind === "number" ? found.text : undefined;
 };
 
-/** Levels of nesting that are laid out: no page is wider. What is below them is JSON on one line. */
+/** Levels of nesting that are indented. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** The JSON of a value that is nested too deep to be laid out. */
+/** Formats a value below `maxIndentedLevels`. */
 export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
 
-/** A value on one line: a text as it is, anything else as JSON. */
+/** Formats a value on one line: texts as they are, other values as JSON. */
 export const formatInline = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, undefined);
 
-/** A value as a person reads it: a text as it is, anything else as JSON, a member a line. */
+/** Formats a value for reading: texts as they are, other values as JSON with a member per line. */
 export const formatIndented = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, "\n");
 
-/** JSON with a blank after commas and colons; `line` is the line end and the indent of a value on several lines. */
+/** Formats JSON with a blank after commas and colons. `line` is the line end with indent, for several lines. */
 const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;

@@ -1,4 +1,4 @@
-/** How a text is spelled in JSON: as it is, beyond ASCII as escapes, and in JSON that is text itself, as arguments of calls are. */
+/** Returns the ways in which JSON spells a text: plain, with escapes beyond ASCII, and both in JSON within a string. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

@@ -123,8 +123,8 @@ export const findMemberNode = (text: JsonTable, object: number, key: string): nu
   const hasId = id > 0 && id <= text.maxKeyId;
   let found: number | undefined;
   for (let at = object + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
-    const fact = detailOf(text, at);
-    if (hasId && fact !== encodedKey ? fact === id : hasKey(text, at, key)) found = at + nodeSize;
+    const keyId = detailOf(text, at);
+    if (hasId && keyId !== encodedKey ? keyId === id : hasKey(text, at, key)) found = at + nodeSize;
   }
   return found;
 };
