@@ -1,10 +1,11 @@
-/** The requests in a ledger, and how they are read. */
+/** Reads the requests in a ledger. */
 import { createHash } from "node:crypto";
 import type { Database, Row, Statement } from "../database/index.ts";
+import { parseJson } from "../json/walk.ts";
 
-/** What a group is logged to: equal groups in another scope are others (guarantees.md). */
+/** Equal groups in different scopes are logged separately (guarantees.md). */
 export interface LedgerScope {
-  /** The log address with its path; for the local service its store. */
+  /** The log URL; for the local service its store. */
   readonly destination: string;
   readonly account: string;
   readonly model: string;
@@ -12,38 +13,35 @@ export interface LedgerScope {
   readonly batch: string | null;
 }
 
-/** A digest of what tells a scope from all others. */
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
   createHash("sha256")
     .update(JSON.stringify([destination, account, model, split, batch, generation]))
     .digest("hex");
 
-/** The `Idempotency-Key` of a request: a digest of its scope, `generation` and groups, never of content alone. */
+/** Returns the `Idempotency-Key` of a request: a digest of its scope, `generation` and groups, never of content alone. */
 export const makeIdempotencyKey = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(marks).digest("hex");
 
-/** States of a request. `trying` is in flight, or was when its run died; `released` counts as never sent. */
+/** `trying` is in flight, or was when its run died; `released` counts as never sent. */
 const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;
 
-/** The outcome of a request, as far as it is known. */
 export type EntryState = (typeof states)[number];
 
-/** States that people ask about, in the order in which they are told. */
+/** States that are displayed, in this order. */
 export const ledgerStates = ["logged", "assumed_logged", "unknown", "trying", "refused", "not_sent"] as const;
 
-/** True if the groups of a request are logged, as far as the ledger knows. */
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** True if nobody can know the outcome: `trying` is unknown to all but those who hold the scope. */
+/** `trying` is unknown to all runs but the one that holds the scope. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 /** A request in the ledger. Times are milliseconds since 1970. */
 export interface Entry {
-  /** Names it on the command line: `ledger resolve <id>`. */
+  /** As in `ledger resolve <id>`. */
   readonly id: string;
   readonly state: EntryState;
   readonly scope: LedgerScope;
-  /** The last name of its input. */
+  /** The last part of its input's path. */
   readonly input: string;
   readonly groups: number;
   readonly bytes: number;
@@ -52,7 +50,7 @@ export interface Entry {
   readonly lastTried: number;
   readonly attempts: number;
   readonly status: number | null;
-  /** Code of the obstacle; null if there was none. */
+  /** The code of the error, if any. */
   readonly cause: string | null;
   /** Ids of the calls in the answer. */
   readonly calls: readonly string[];
@@ -62,27 +60,25 @@ export interface Entry {
   readonly frame: string;
 }
 
-/** Selects entries; undefined selects all. */
 export interface EntryFilter {
   readonly model?: string | undefined;
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** Entries last tried before, or at and after, this time. */
+  /** Selects by the last attempt: before this time, or at and after it. */
   readonly before?: number | undefined;
   readonly since?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
 
-/** Entries, and bytes of them, that are in memory at once. */
+/** Limits of what is in memory at once. */
 const maxPortionEntries = 150;
 const maxPortionBytes = 2 * 1024 * 1024;
 
-/** Requests with their scopes. */
 export const requestsWithScopesSql =
   "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
-/** Reads the entries for which a condition on `request` and `scope` holds, oldest first. */
+/** Yields the entries that fulfill a condition on `request` and `scope`, oldest first. */
 export async function* readEntries(
   database: Database,
   { sql: condition, values = [] }: Statement,
@@ -106,7 +102,7 @@ export async function* readEntries(
   }
 }
 
-/** Reads the entries that a filter selects. */
+/** Yields the entries that a filter selects, oldest first. */
 export async function* selectEntries(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
   const all = [
     ["model = ?", filter.model],
@@ -123,7 +119,6 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
   }
 }
 
-/** The columns that tell a scope from all others. */
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
 /** Converts a row with `scopeColumns`. */
@@ -137,7 +132,7 @@ export const toScope = (row: Row): LedgerScope => ({
 
 const toEntry = (row: Row): Entry => ({
   id: formatId(row.integer("id")),
-  // An unknown state is treated as `unknown`, so that nothing is sent twice because of it.
+  // An unexpected state counts as `unknown`, so that nothing is sent twice.
   state: states.find((state) => state === row.text("state")) ?? "unknown",
   scope: toScope(row),
   input: row.text("input"),
@@ -154,20 +149,15 @@ const toEntry = (row: Row): Entry => ({
   frame: row.text("frame"),
 });
 
-/** Groups are known even if the ids of their calls are damaged. */
+/** Damaged call ids must not hide the entry. */
 const parseCalls = (text: string): readonly string[] => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
-  } catch {
-    return [];
-  }
+  const value = parseJson(text)?.value;
+  return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 };
 
-/** Requests, and the groups in them, by state. */
+/** Requests and groups by state. */
 export type EntryCounts = ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
 
-/** Asks for the counts. */
 export const countsSql =
   "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
 
@@ -175,8 +165,7 @@ export const countsSql =
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-/** Formats the row of a request as an id. */
 export const formatId = (row: number): string => `r${row}`;
 
-/** Parses an id as people type it; 0, which is not a row, if it is not an id. */
+/** Returns the row of an id; 0, which is no row, for other text. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

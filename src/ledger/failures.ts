@@ -4,34 +4,35 @@ import { Failure } from "../failure.ts";
 import { pluralize } from "../sentences.ts";
 
 export const ledgerMissing = (path: string): Failure =>
-  new Failure("storage", "ledger-missing", `there is no ledger at ${path}, and --require-ledger asks for one`, {
-    hint: "restore it, or leave --require-ledger out to start a new one",
+  new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
+    hint: "restore the ledger, or drop --require-ledger to start a new one",
   });
 
 export const ledgerBusy = (path: string, waitedMs: number): Failure => {
   const waited = Math.round(waitedMs / 1000);
-  const message = `another run logs the same model and split, and still holds ${path} after ${waited} s`;
+  const message = `another run of the same model and split still uses ${path} after ${waited} s`;
   return new Failure("storage", "ledger-busy", message, {
-    hint: "wait for it to end, or allow more time with --max-wait",
+    hint: "wait until that run ends, or increase --max-wait",
     retryable: true,
   });
 };
 
-/** @param what the ledger, or its lock, with its path @param sent how far the run came, in groups */
+/** @param what the ledger or its lock, with its path @param sent groups */
 export const ledgerReplaced = (what: string, sent?: { readonly logged: number; readonly notSent: number }): Failure => {
   const end = sent === undefined ? "" : `: ${pluralize(sent.logged, "group")} logged, ${sent.notSent} not sent`;
-  const message = `${what} was deleted or replaced while the run went on${end}`;
-  return new Failure("storage", "ledger-replaced", message, {
+  return new Failure("storage", "ledger-replaced", `${what} was deleted or replaced during the run${end}`, {
     subject: what,
     retryable: false,
-    hint: "put the ledger back before you log these files again: what it does not know is logged a second time",
+    hint: "restore the ledger before you log these files again, because groups that it lacks are logged twice",
   });
 };
 
-/** A run that was paused or cut off for so long that others may have taken its groups over. */
-export const leaseLost = (path: string): Failure => {
-  const message = `this run was without word from the ledger, ${path}, for so long that others may send its groups`;
-  return new Failure("unavailable", "lease-lost", message, {
-    hint: "run the same command again: it sends what nobody else did",
-  });
-};
+export const leaseLost = (path: string): Failure =>
+  new Failure(
+    "unavailable",
+    "lease-lost",
+    `lost the lease of the ledger ${path}, so other runs may send these groups`,
+    {
+      hint: "rerun the same command to send what no other run sent",
+    },
+  );

@@ -29,32 +29,30 @@ import { makeSharedWriter } from "./shared-writer.ts";
 import { ledgerPart } from "./tables.ts";
 import { countWriters, makeFileWriter, type NewEntry, type RecordedOutcome, type Writer } from "./writer.ts";
 
-/** What runs found out about a log address. */
+/** What runs learned about a destination. */
 export interface DestinationFacts {
   readonly sizes: SizeLimits;
-  /** True if the service was seen to echo `Idempotency-Key`. */
+  /** True if the service echoed an `Idempotency-Key`. */
   readonly echoesKey: boolean;
 }
 
-/** Sizes of bodies that an address accepts. */
 export interface SizeLimits {
-  /** The largest body that passed; undefined if none did, or it does not matter. */
+  /** The largest body that was accepted; undefined if it is not needed. */
   readonly passed: number | undefined;
   /** The smallest body that was too large (413), and when that was, in milliseconds since 1970. */
   readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
-/** An open ledger. Each method throws a Failure of code `storage`, `auth` or `unavailable`. */
+/** Each method throws a Failure with the code `storage`, `auth` or `unavailable`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
-/** The requests of one scope. A run that writes them holds the scope. */
+/** The requests of one scope. Only a run that holds the scope may write them. */
 export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
-/** How a ledger is opened. */
 interface OpenLedgerOptions extends DatabaseWaitOptions {
   readonly make: boolean;
   readonly toRead?: boolean;
-  /** True if requests in flight of runs that died become unknown. */
+  /** True if requests in flight of dead runs become unknown. */
   readonly recovers?: boolean;
 }
 
@@ -65,7 +63,7 @@ export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOpt
   const { database, created, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
-    // In PostgreSQL, what dead runs left is also in the way of runs.
+    // In PostgreSQL, the claims of dead runs also block other runs.
     if (!isCopy && (options.recovers === true || database.isShared)) await writer.recoverAll();
   } catch (thrown) {
     if (options.toRead !== true || !isReadOnly(thrown)) {
@@ -76,20 +74,19 @@ export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOpt
   return makeLedger(database, { created, writer });
 };
 
-/** Opens the ledger of a command; undefined if there is none. Requests of runs that died become unknown. */
+/** Opens the ledger of a command; undefined if there is none. Requests of dead runs become unknown. */
 export const openExistingLedger = async (
   place: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => await openLedger(place, { ...options, make: false, recovers: true });
 
-/** The answers of a replica, or to a role that may only read, to a write. */
+/** The errors of a write to a replica, or by a role that may only read. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
 const isReadOnly = (thrown: unknown): boolean =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   readOnlyCodes.has(thrown.details.systemCode ?? "");
 
-/** Requests of one statement. */
 const maxForgottenPerStatement = 500;
 
 const makeLedger = (
@@ -97,31 +94,28 @@ const makeLedger = (
   { created, writer }: { readonly created: boolean; readonly writer: Writer },
 ) => ({
   path: database.path,
-  /** True if there was no ledger before. An empty file is not a ledger. */
+  /** True if the ledger is new. An empty file is not a ledger. */
   created,
-  /** True if runs write a scope at the same time, each groups of its own; otherwise one run at a time does. */
+  /** True if several runs can write a scope at the same time. */
   isShared: database.isShared,
-  /** True unless somebody deleted or replaced it since it was opened. */
+  /** False if it was deleted or replaced since it was opened. */
   isIntact: database.isUnchanged,
   /** A number that changes when another process writes. */
   countChanges: writer.countChanges,
-  /** Counts its requests, and the runs that write it now. */
+  /** Counts requests, and runs that are writing. */
   countRequests: async () => ({ counts: toCounts(await database.query(countsSql)), writers: await writer.countRuns() }),
   scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
-  /** Waits until no other run may write the scope, and holds it; undefined if that takes too long. */
   acquireScope: writer.acquireScope,
-  /** Digests of the files that runs wrote, by path. */
   writtenFiles: openWrittenFiles(database),
-  /** The entries that a filter selects, oldest first. */
   entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
-  /** Resolves an unknown request by hand; false if no request of this id is unknown. */
+  /** Resolves an unknown request by hand; false if no unknown request has the id. */
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
     const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql} WHERE id = ? AND state = 'unknown' RETURNING id`;
     const row = parseId(id);
     const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
     return resolved?.length === 1;
   },
-  /** Deletes requests, except those in flight or unknown, which would be sent again without them; returns how many. */
+  /** Deletes requests, except those in flight or unknown, because their groups would be sent again; returns how many. */
   async forget(filter: EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
@@ -130,7 +124,7 @@ const makeLedger = (
       const some = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests first: a run that tries one of them again meanwhile either does not find it, or keeps its groups.
+      // Requests first, so that a run that retries one at the same time does not find it, or keeps its groups.
       questions.push({ sql, values: some }, ...writer.releaseClaims(some));
     }
     const answers = await database.transact(questions);
@@ -156,32 +150,31 @@ const openScope = async (
   const { destination, account, model, split, batch } = scope;
   const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
   let knownRow: number | undefined;
-  /** The row of the scope; undefined if no run has recorded a request of it. */
+  /** Returns the row of the scope; undefined before its first request. */
   const findRow = async (): Promise<number | undefined> => {
     knownRow ??= (await database.query(findScopeSql, values))[0]?.integer("id");
     return knownRow;
   };
   return {
-    /** What is known of the log address when the scope is opened. */
     address: await readFacts(database, [destination, account]),
-    /** Makes requests in flight of runs that died unknown; returns how many. */
+    /** Makes requests in flight of dead runs unknown; returns how many. */
     async recover(): Promise<number> {
       const row = await findRow();
       return row === undefined ? 0 : await writer.recoverScope(row);
     },
-    /** Its requests from a row on, oldest first. */
+    /** Yields its requests from a row on, oldest first. */
     async *entries(from = 0): AsyncGenerator<Entry, void> {
       const row = await findRow();
       if (row === undefined) return;
       yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
-    /** Records a request as being tried; returns its id, or the dedup keys of groups that other runs have. */
+    /** Records a request in flight; returns its id, or the dedup keys of groups that other runs have. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const begun = await writer.recordRequest(row, entry);
       return typeof begun === "number" ? formatId(begun) : begun;
     },
-    /** Records another try; false if a person resolved the request meanwhile. */
+    /** Records another attempt; false if a person resolved the request in the meantime. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(parseId(id), now),
     recordOutcome: async (id: string, settlement: RecordedOutcome) =>
       await writer.recordOutcome(parseId(id), settlement),
@@ -195,7 +188,7 @@ const openScope = async (
 const findScopeSql = `SELECT id FROM rollcall.scope
   WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`;
 
-/** Returns the row also if another run made the scope meanwhile. */
+/** Returns the row even if another run inserts the scope at the same time. */
 const makeScopeSql = `INSERT INTO rollcall.scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
 
@@ -218,10 +211,9 @@ const readFacts = async (database: Database, values: readonly string[]): Promise
 const readFactsSql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
   WHERE destination = ? AND account = ?`;
 
-/** A ledger in a file that was examined. */
 interface LedgerHealth extends Omit<DatabaseReport, "rows"> {
   readonly counts: EntryCounts;
-  /** Runs that write it now. */
+  /** Runs that are writing. */
   readonly writers: number;
 }
 

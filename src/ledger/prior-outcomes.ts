@@ -1,47 +1,45 @@
-/** The outcomes of a run's groups in earlier runs, and what follows, for complete and for growing files. */
+/** The outcomes of a run's groups in earlier runs, for complete and for growing files. */
 import { Column, dedupKeyBytes } from "../groups/index.ts";
 import { type Entry, isLogged, isUnknown } from "./entries.ts";
 
-/** What rollcall remembers of the files it wrote: the digest of each by its path. */
+/** The digests of files that rollcall wrote, by path. */
 export interface WrittenFiles {
   readDigest(path: string): Promise<string | undefined>;
   recordDigest(path: string, digest: string): Promise<void>;
 }
 
-/** Remembers nothing: for a run without a ledger. */
+/** For a run without a ledger. */
 export const noWrittenFiles: WrittenFiles = { readDigest: async () => undefined, recordDigest: async () => undefined };
 
-/** The state of a group before a run sends anything. */
 export type PriorOutcome = "not_sent" | "already_logged" | "unknown";
 
-/** Bits of the facts that are known of a group. */
+/** The facts of a group are bits. */
 const loggedBit = 1;
 const unknownBit = 2;
 const loggedElsewhereBit = 4;
 
-/** How groups are identified, and whether logged groups are sent again. */
 interface PriorOutcomesOptions {
-  /** Returns the number of the group with the dedup key at `offset`; negative if the group does not matter. */
+  /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
   readonly numberOf: (marks: Uint8Array, offset: number) => number;
-  /** The last name of the run's input. */
+  /** The last part of the input's path. */
   readonly input: string;
   readonly resendLogged: boolean;
 }
 
-/** Outcomes of groups, by their numbers. Memory depends on the groups, not on the ledger. */
+/** Outcomes of groups by number. The memory depends on the groups, not on the ledger. */
 export class PriorOutcomes {
   readonly #options: PriorOutcomesOptions;
   readonly #facts = new Column("u8");
-  /** Requests whose outcome is unknown, oldest first. */
+  /** Requests with an unknown outcome, oldest first. */
   unknownEntries: readonly Entry[] = [];
-  /** When a group was last logged from an input of another name, in milliseconds since 1970; 0 if none was. */
+  /** When a group was last logged from an input with another name, in milliseconds since 1970; 0 if none was. */
   loggedElsewhereAt = 0;
 
   constructor(options: PriorOutcomesOptions) {
     this.#options = options;
   }
 
-  /** Adds requests that are new or may have changed: all that were unknown, unless they were forgotten. */
+  /** Adds requests that are new or may have changed; all unknown requests must be among them. */
   async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
     for (const { marks } of this.unknownEntries) {
       for (const group of this.#findGroups(marks)) this.#set(group, this.#facts.at(group) & ~unknownBit);
@@ -60,7 +58,6 @@ export class PriorOutcomes {
     }
   }
 
-  /** The numbers of the groups that matter. */
   #findGroups(marks: Uint8Array): readonly number[] {
     const groups: number[] = [];
     for (let offset = 0; offset < marks.length; offset += dedupKeyBytes) {
@@ -70,27 +67,24 @@ export class PriorOutcomes {
     return groups;
   }
 
-  /** True if nothing is known of any group. */
+  /** True without facts of any group. */
   get isEmpty(): boolean {
     return this.#facts.length === 0;
   }
 
-  /**
-   * The outcome of a group. Unknown overrides logged: if a logged group was sent again on purpose, nobody knows whether it
-   * is logged twice until that request is resolved.
-   */
+  /** Unknown overrides logged, because a logged group that was resent may be logged twice until it is resolved. */
   outcomeOf(group: number): PriorOutcome {
     const facts = this.#facts.at(group);
     if ((facts & unknownBit) !== 0) return "unknown";
     return (facts & loggedBit) !== 0 && !this.#options.resendLogged ? "already_logged" : "not_sent";
   }
 
-  /** True if a group that is not sent again was logged from an input of another name. */
+  /** True if a group that is not sent again was logged from an input with another name. */
   wasLoggedElsewhere(group: number): boolean {
     return (this.#facts.at(group) & loggedElsewhereBit) !== 0 && !this.#options.resendLogged;
   }
 
-  /** Records the outcome of a group in this run, which overrides earlier outcomes. */
+  /** Records an outcome of this run, which overrides earlier outcomes. */
   recordOutcome(group: number, outcome: "logged" | "unknown"): void {
     this.#set(group, (this.#facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
   }

@@ -1,7 +1,6 @@
 /**
- * Writes the requests of a ledger in PostgreSQL, which the runs of many machines share. The table `mark` has the dedup key of
- * a group once per scope, for the request that claims it. A run holds a lease, by the clock of the database, until it ends or
- * others take over what it left.
+ * Writes the requests of a ledger in PostgreSQL, which runs on many machines share. The table `mark` has the dedup key of a
+ * group once per scope, for the request that claims the group. The lease of a run expires by the clock of the database.
  */
 
 import { randomUUID } from "node:crypto";
@@ -11,28 +10,25 @@ import { dedupKeyBytes } from "../groups/index.ts";
 import { leaseLost } from "./failures.ts";
 import { type NewEntry, outcomeSql, type RecordedOutcome, toOutcomeValues, type Writer } from "./writer.ts";
 
-/** How long a run may be without an answer of the database. Others wait as long before they take over what it left. */
+/** How long a run may be without contact to the database. */
 const leaseMs = 15_000;
 const renewMs = leaseMs / 3;
 
-/** The end of a lease that begins now. */
 const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
-/** True for a run whose lease expired, or that ended. */
 const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 
-/** States in which a request has no claim to its groups once its run is over. */
+/** States in which a request has no claim to its groups after its run ended. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
-/** A run that writes: it holds its lease until it ends. */
 export interface LeasedRun extends Lock {
   readonly id: number;
-  /** Records that a question renewed the lease, by the time at which it was asked. */
+  /** Records that a query at this time renewed the lease. */
   noteRenewal(askedAt: number): void;
   end(): Promise<void>;
 }
 
-/** Begins a run, and renews its lease until it ends. */
+/** Begins a run, and renews its lease until its end. */
 export const beginRun = async (
   database: Database,
   { elapsed }: Pick<DatabaseWaitOptions["host"], "elapsed">,
@@ -53,13 +49,12 @@ export const beginRun = async (
     if (rows.length === 0) isLost = true;
     else renewed(askedAt);
   };
-  // A lease that cannot be renewed expires.
   const timer = setInterval(() => void renew().catch(() => undefined), renewMs).unref();
   return {
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
     noteRenewal: renewed,
-    // Until it ends, a run keeps the groups that it could not send: it may try again.
+    // A run keeps the groups that it could not send until its end, because it may retry them.
     release: () => undefined,
     end: async () => {
       clearInterval(timer);
@@ -69,7 +64,7 @@ export const beginRun = async (
   };
 };
 
-/** Makes requests in flight of runs that are over unknown, and frees what they did not send; returns how many. */
+/** Makes requests in flight of dead runs unknown, and releases groups that they did not send; returns how many. */
 const expireDeadRuns = async (database: Database): Promise<number> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const over = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -83,7 +78,6 @@ const expireDeadRuns = async (database: Database): Promise<number> => {
   return unknown.length;
 };
 
-/** Makes the writer of a ledger in PostgreSQL. @param run a run that has begun */
 export const makeSharedWriter = (
   database: Database,
   { host, run }: { readonly host: Pick<DatabaseWaitOptions["host"], "elapsed">; readonly run?: LeasedRun },
@@ -132,15 +126,15 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** How often a request is begun if others had groups of it, but not any more when they were asked for. */
+/** How often a request is recorded again if other runs released its groups in the meantime. */
 const maxBeginAttempts = 5;
 
-/** The error of a statement that found that others have groups of a request, so that nothing of it was done. */
+/** `beginSql` fails with this error if other runs have groups of the request, so that nothing is written. */
 const divisionByZero = "22012";
 
 /**
- * Renews the lease of a run, records a request and claims its groups: all of them or none, in one statement. Returns the
- * request's row, or the dedup keys of groups that others have; undefined if the run is over.
+ * Renews the lease of a run, records a request and claims all of its groups in one statement. Returns the row of the
+ * request, or the dedup keys of groups that other runs have; undefined if the lease expired.
  */
 const recordRequest = async (
   database: Database,
@@ -161,7 +155,6 @@ const recordRequest = async (
   }
 };
 
-/** Finds a run whose lease has not expired, and renews the lease. */
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
 
 /** The dedup keys in `given`, one per row. */
@@ -169,11 +162,11 @@ const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
 
-/** Requests of a run that have no claim to their groups any more: the run may use the groups again. */
+/** Selects requests of a run that have no claim to their groups, so that the run may use the groups again. */
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
-/** A repeated statement finds its token. Keys are claimed in one order, so that no two runs wait for each other. */
+/** The token makes the statement repeatable. Keys are claimed in one order, so that two runs cannot deadlock. */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
@@ -206,8 +199,8 @@ const againSql = `
   RETURNING request.id`;
 
 /**
- * When an outcome is recorded late, because the run's lease had expired and others may have the request: that it was logged
- * is true, whoever tries it meanwhile. That it was not sent, or refused, is true of this run's try only.
+ * Conditions for outcomes that are recorded after the lease expired, when another run may have the request. `logged` is
+ * true in any case; `not_sent` and `refused` are true only of this run's attempt.
  */
 const lateOutcomeConditions = {
   logged: "state <> 'logged'",
@@ -215,7 +208,7 @@ const lateOutcomeConditions = {
   other: "run = ? AND state = 'unknown'",
 } as const;
 
-/** Records an outcome. If the request was taken over meanwhile, it claims its groups again. */
+/** Records an outcome. If another run expired the request in the meantime, claims its groups again. */
 const recordOutcome = async (
   database: Database,
   {
@@ -237,7 +230,7 @@ const recordOutcome = async (
   if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
 };
 
-/** Claims the groups of a request, but not those that others have. */
+/** Claims the groups of a request, except for those that other requests have. */
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)
   SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${eachKeySql}

@@ -1,7 +1,7 @@
-/** The tables of the ledger, which differ by database: only PostgreSQL has runs with leases, and claims of groups. */
+/** The tables of the ledger. Only PostgreSQL has runs with leases, and claims of groups. */
 import type { DatabaseSchema } from "../database/index.ts";
 
-/** The ledger as a part of a database. Each change of its tables raises the version. */
+/** Each change of the tables raises the version. */
 export const ledgerPart: DatabaseSchema = {
   name: "ledger",
   title: "the ledger",

@@ -4,12 +4,12 @@ import type { Problem } from "../failure.ts";
 import { assignDedupKeys, type Dataset, dedupKeyBytes, locateGroup } from "../groups/index.ts";
 import { type Entry, hashScope, isLogged, isUnknown } from "./entries.ts";
 
-/** What the ledger has of the groups of an input. A group counts once, for the first outcome that applies. */
+/** Counts of the groups of an input. A group counts once, for the first outcome that applies. */
 export interface Verification {
   readonly read: number;
   /** Exactly one accepted entry. */
   readonly logged: number;
-  /** More than one accepted entry; with `perScope`, in one scope. */
+  /** More than one accepted entry; with `perScope`, in the same scope. */
   readonly repeated: number;
   readonly unknown: number;
   /** Refused, and not logged since. */
@@ -17,24 +17,22 @@ export interface Verification {
   readonly not_sent: number;
   /** Entries with any of the groups. */
   readonly entries: readonly Entry[];
-  /** The first groups without exactly one accepted entry, one of each outcome at least, and their number per rule. */
+  /** The first groups that are not logged exactly once, and at least one of each outcome. */
   readonly problems: readonly Problem[];
   readonly problemCounts: readonly RuleCount[];
-  /** What is logged of each file, in the natural order of their names. */
+  /** In the natural order of their names. */
   readonly files: readonly FileStatus[];
 }
 
-/** The groups of a file, and those with exactly one accepted entry. */
 interface FileStatus {
   readonly file: string;
   readonly read: number;
   readonly logged: number;
 }
 
-/** Groups that are named. */
 const maxProblems = 20;
 
-/** Compares groups with entries; with `perScope`, a group that two models or splits have is logged once to each. */
+/** With `perScope`, a group may be logged once to each model, split and batch. */
 export const verifyDataset = async (
   reading: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -78,7 +76,7 @@ export const verifyDataset = async (
   return { ...counts, entries: matchingEntries, problems, problemCounts, files: byName };
 };
 
-/** Consecutive files that are logged alike: completely, in part, or not. */
+/** Consecutive files with the same state. */
 export interface FileStatusRange {
   readonly first: string;
   readonly last: string;
@@ -88,7 +86,7 @@ export interface FileStatusRange {
   readonly logged: number;
 }
 
-/** Folds consecutive files that are logged alike. A file in part is a run of its own. */
+/** Folds consecutive files with the same state, except for files in part. */
 export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileStatusRange[] => {
   const runs: FileStatusRange[] = [];
   for (const { file, read, logged } of files) {
@@ -104,7 +102,6 @@ export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileSta
   return runs;
 };
 
-/** The problem of a group that is not logged exactly once, by its outcome. */
 const problemMakers = {
   repeated: (spot: ProblemLocation) => createProblem("duplicate-group", undefined, spot),
   unknown: (spot: ProblemLocation) => createProblem("unresolved-group", undefined, spot),
@@ -112,7 +109,7 @@ const problemMakers = {
   not_sent: (spot: ProblemLocation) => createProblem("group-not-logged", undefined, spot),
 };
 
-/** Bits of the facts that are known of a group. */
+/** The facts of a group are bits. */
 const unknownBit = 1;
 const refusedBit = 2;
 const acceptedBit = 4;
@@ -125,12 +122,12 @@ const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
   return (facts & refusedBit) !== 0 ? "refused" : "not_sent";
 };
 
-/** Sets if groups were accepted, and more than once in one scope. Few groups are in several scopes. */
+/** Sets `wasAccepted` and `wasRepeated`. Few groups are in several scopes. */
 const makeAcceptanceRecorder = (facts: Uint8Array): ((scope: string, group: number) => void) => {
   const scopes = new Map<string, number>();
-  /** The number of each group's first scope, from 1. */
+  /** The first scope of each group, from 1. */
   const first = new Uint32Array(facts.length);
-  /** The other scopes of groups, as `group scope`. */
+  /** Further scopes of groups, as `group scope`. */
   const others = new Set<string>();
   return (name, group) => {
     const scope = scopes.get(name) ?? scopes.size + 1;

@@ -1,5 +1,6 @@
-/** The body of a request: ranges of the input as they are, in chunks, compared with their checksums; or compressed. */
+/** Reads the body of a request from the input in chunks, compares it with the checksums, and compresses it. */
 import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 import { type Dataset, groupClosing, groupOpening } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
@@ -7,28 +8,25 @@ import { comma as commaByte } from "../json/walk.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
-/** Bytes of a chunk: few writes, and all of it is still in the processor's cache. */
+/** Large enough for few writes, and small enough for the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** Parts with at most so many bytes between them are read together, which takes less time than two reads. */
+/** Parts that are at most this far apart are read together, which is faster than two reads. */
 const maxGapBytes = 2 ** 14;
 
-/** After so many bytes other work gets its turn: signals, answers, the socket. A read counts as some more. */
+/** After this many bytes other work gets its turn: signals, replies, the socket. Each read counts as additional bytes. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
-/** The contents of a body. */
 interface BodyContents {
   readonly frame: RequestEnvelope;
   readonly request: PlannedRequest;
-  /** Size of the largest chunk in bytes. */
   readonly maxChunkBytes?: number;
 }
 
 /**
- * The chunks of a body, each valid until the next one is asked for.
- * All of a part is read before its last byte is given, so that a changed file cannot be sent completely.
- * @throws Failure `input-changed` if the bytes are not those that were checked
+ * Yields the chunks of a body, each valid until the next one. A part is compared with its checksum before its last byte is
+ * yielded, so a changed file cannot be sent completely. @throws Failure `input-changed`
  */
 export async function* readBody(
   reading: Dataset,
@@ -59,7 +57,7 @@ export async function* readBody(
   yield chunk.subarray(0, filled);
 }
 
-/** Compares the parts of a source with its bytes, whatever its times say. @throws Failure `input-changed` */
+/** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
 export const verifySource = async (reading: Dataset, source: number): Promise<void> => {
   const { parts } = reading.found;
   const reader = openPartReader(reading, Buffer.allocUnsafeSlow(chunkBytes));
@@ -72,7 +70,7 @@ export const verifySource = async (reading: Dataset, source: number): Promise<vo
 
 const comma = Buffer.of(commaByte);
 
-/** The pieces of a body: bytes, and positions of parts. */
+/** Yields the pieces of a body: bytes, and numbers of parts. */
 function* listPieces(
   { groups, found: { parts } }: Dataset,
   { frame, request }: Pick<BodyContents, "frame" | "request">,
@@ -98,17 +96,17 @@ function* listPieces(
   yield frame.closing;
 }
 
-/** Opens a reader of parts, which has a chunk of memory. */
+/** Opens a reader of parts into a chunk. */
 const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
-  /** Parts that are not read yet, and their positions in the chunk. */
+  /** Parts to read, and their positions in the chunk. */
   const added: number[] = [];
   const positions: number[] = [];
-  /** Memory for parts that are not adjacent in the input as they are in the body. */
+  /** Memory for parts that are adjacent in the body but not in the input. */
   let scattered: Buffer | undefined;
   let bytesSinceTurn = 0;
 
-  /** Reads bytes of a part's source. They were checked a short time ago: a synchronous read from memory is faster. */
+  /** Reads bytes of a part's source, synchronously, which is faster because they are in the system's cache. */
   const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
     const source = sources[sourceOf.at(part)];
     if (source === undefined || source.bytes.readSync(into, from) < into.length) throw changed(part);
@@ -120,8 +118,8 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
   const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
 
   /**
-   * Finds the added parts that can be read together, from one on. They are a row if one byte is between them in the
-   * source and in the chunk, where it is a comma: then they are read to their positions.
+   * Finds the added parts from `first` on that can be read together. They are a row if one byte is between them in both the
+   * source and the chunk. A row is read directly to its positions; the byte becomes a comma.
    */
   const findReadableRange = (first: number) => {
     const part = added[first] ?? 0;
@@ -139,7 +137,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
   };
 
   return {
-    /** Adds a part that is to be read to a position in the chunk. */
     add: (part: number, position: number): void => {
       added.push(part);
       positions.push(position);
@@ -156,7 +153,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
         for (; first < end; first++) {
           const at = added[first] ?? 0;
           const position = positions[first] ?? 0;
-          // `subarray` of a buffer takes twice as long.
+          // `Buffer.subarray` takes twice as long.
           const own = new Uint8Array(memory.buffer, base + startOf.at(at) - start, lengthOf.at(at));
           if (zlib.crc32(own) !== checksumOf.at(at)) throw changed(at);
           if (!isRow) chunk.set(own, position);
@@ -167,7 +164,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
       positions.length = 0;
     },
 
-    /** Reads a part of any size, piece by piece. @throws Failure `input-changed` before the last piece */
+    /** Yields a part of any size in pieces. @throws Failure `input-changed` before the last piece */
     async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
       const start = startOf.at(part);
       const end = start + lengthOf.at(part);
@@ -183,15 +180,14 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
   };
 };
 
-/** How requests are compressed: the names of `Content-Encoding`. */
+/** The values of `Content-Encoding`. */
 export type Compression = "gzip" | "zstd";
 
 const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
 
-/** Largest piece of compressed bytes. */
 const maxPieceBytes = 2 ** 18;
 
-/** Opens a compressor. @throws Failure `compression-unsupported` if this version of Node lacks it */
+/** Opens a compressor. @throws Failure `compression-unsupported` */
 export const openCompressor = (form: Compression): Transform => {
   // Node 22.15, 23.8 and newer have zstd; the types are those of the oldest Node that is supported.
   const make: unknown = Reflect.get(zlib, compressorNames[form]);
@@ -200,23 +196,15 @@ export const openCompressor = (form: Compression): Transform => {
   return compressor;
 };
 
-/** Compresses a body in memory, so that its length is known, and each attempt sends the same bytes. */
+/** Compresses a body in memory, so that its length is known and each attempt sends the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, form: Compression): Promise<readonly Buffer[]> => {
-  const compressor = openCompressor(form);
+  // The next chunk reuses the memory of a chunk.
+  const copies = async function* () {
+    for await (const chunk of chunks) yield Buffer.from(chunk);
+  };
   const pieces: Buffer[] = [];
-  compressor.on("data", (piece: Buffer) => pieces.push(piece));
-  const ended = new Promise((resolve, reject) => compressor.once("end", resolve).once("error", reject));
-  try {
-    for await (const chunk of chunks) {
-      // The memory of a chunk is used again for the next one.
-      await new Promise<void>((resolve, reject) =>
-        compressor.write(chunk, (error) => (error ? reject(error) : resolve())),
-      );
-    }
-    compressor.end();
-    await ended;
-    return pieces;
-  } finally {
-    compressor.destroy();
-  }
+  await pipeline(copies, openCompressor(form), async (compressed: AsyncIterable<Buffer>) => {
+    for await (const piece of compressed) pieces.push(piece);
+  });
+  return pieces;
 };

@@ -1,4 +1,4 @@
-/** Delivers what was read of whole files, and writes what is not valid of it to a file. */
+/** Delivers the groups of complete files, and writes rejected groups to a file. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
@@ -34,7 +34,7 @@ export const deliverGroups = async (reading: Dataset, options: DeliverOptions): 
     return await sendAndReport(reading, delivery);
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
-    // A signal came while another run was waited for: nothing was sent, and that is a result too.
+    // A signal ended the wait for another run. The result says that nothing was sent.
     return logResult(reading, { ...options, outcomes, sent: emptySendResult(thrown), ledger: null });
   } finally {
     await runLedger?.close();
@@ -53,7 +53,7 @@ export const writeRejected = async (
   return path;
 };
 
-/** Adds to a failure of the ledger before the first request that nothing was sent. */
+/** Marks a failure of the ledger before the first request. */
 export const markUnsent = (thrown: unknown): unknown =>
   thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
 
@@ -61,7 +61,6 @@ const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogR
   const { options, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = reading;
-  // What the service will refuse is not known before.
   const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
   if (!dryRun) await delivery.requireWritableRejects(isNeeded);
   const { errors } = problems;
@@ -70,11 +69,11 @@ const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogR
   const requests = planRequests(reading, {
     frame: delivery.frame(),
     groups: outcomes.groupsWith("not_sent"),
-    // An address may take now what it refused before: one request is tried as it is.
+    // The service may accept a size now that it refused before, so one request is sent anyway.
     limit: oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : delivery.limit(),
     oneRequest,
   });
-  // The ledger and the plan have warnings of their own, which `--strict` makes errors.
+  // `--strict` makes warnings of the ledger and the plan errors.
   if (problems.errors > errors) throw toInvalidInputFailure(problems, listInputNames(reading), { unsent: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
@@ -92,7 +91,7 @@ const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogR
   }
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);
-  // What keeps the file from being written is no reason to hide what was logged.
+  // The result must show what was logged even if the rejects file cannot be written.
   const written = await delivery.appendRejected(rejected).catch((thrown: unknown) => {
     if (thrown instanceof Failure) return thrown;
     throw thrown;
@@ -114,23 +113,23 @@ interface DeliveryJobs {
   readonly jobs: readonly Job[];
 }
 
-/** Writes the body that was asked for. @throws Failure `invalid-option-value` if there is no such request */
+/** Writes the body for `--body`. @throws Failure `invalid-option-value` for an unknown request */
 const writeBody = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
   const { body, compression: form } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
-    const wanted = jobs.length === 0 ? "nothing: there is no request to send" : `a number from 1 to ${jobs.length}`;
+    const wanted = jobs.length === 0 ? "no value, because no request is planned" : `a number from 1 to ${jobs.length}`;
     throw invalidOptionValue({ option: "--body", value: String(body.number), wanted });
   }
   const chunks = readBody(reading, { frame: delivery.frame(), request });
   for await (const piece of form === undefined ? chunks : await compress(chunks, form)) await body.write(piece);
 };
 
-/** Longest wait before groups that other runs have are asked for again. */
+/** The longest wait before the next query for groups that other runs have. */
 const maxPauseMs = 2000;
 
-/** Sends all jobs, waits for what other runs make of groups that they have, and sends those that are left. */
+/** Sends all jobs, waits for other runs that have groups of them, and sends groups that those runs did not send. */
 const send = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -157,7 +156,7 @@ const send = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise
   return sender.result();
 };
 
-/** Marks groups with errors as rejected, if they are skipped. @throws Failure `invalid-input` */
+/** Returns outcomes with invalid groups rejected. @throws Failure `invalid-input` unless they may be skipped */
 const requireValid = (
   reading: Dataset,
   { skips, sends }: { readonly skips: boolean; readonly sends: boolean },
@@ -170,7 +169,7 @@ const requireValid = (
   throw toInvalidInputFailure(problems, listInputNames(reading), { unsent: sends, valid });
 };
 
-/** Takes over what became of groups in earlier runs; returns the requests of unknown outcome that are sent again. */
+/** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */
 const applyPriorOutcomes = (reading: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, earlier } = delivery.options;
   const { problems } = reading;
@@ -187,7 +186,7 @@ const applyPriorOutcomes = (reading: Dataset, delivery: Delivery): readonly Job[
   return jobs;
 };
 
-/** Each rejected group, in the order of the input. */
+/** Returns the rejected groups in the order of the input. */
 const listRejected = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly RejectedGroup[] => {
   const said = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
   return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));

@@ -1,4 +1,4 @@
-/** Delivers groups of a reading, as often as it is asked to: by the ledger, request by request, with a rejects file. */
+/** Delivers groups of an input, once or repeatedly, with the ledger and a rejects file. */
 import { isFailure } from "../failure.ts";
 import { type Dataset, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
@@ -11,10 +11,9 @@ import { canResend } from "./request.ts";
 import type { SendResult } from "./send-result.ts";
 import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
 
-/** The groups of a reading on their way to the service. */
 export type Delivery = ReturnType<typeof openDelivery>;
 
-/** Opens a delivery. @throws Failure `rejects-path-missing` */
+/** @throws Failure `rejects-path-missing` */
 export const openDelivery = (reading: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, earlier, outcomes, dedupKeys, numberOf } = options;
   const { writtenFiles: written } = runLedger;
@@ -24,7 +23,7 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
   let sender: Sender | undefined;
   const frame = (): RequestEnvelope => makeEnvelope(reading, options.split);
 
-  /** The request of an entry: the same groups in the same order, and the same bytes; else, what of it was not read. */
+  /** Returns the request of an entry with the same groups, order and bytes, or what the input lacks for it. */
   const toJob = ({ id, key, firstTried, marks, ...entry }: Entry): Job | "groups" | "keys" => {
     const groups = new Uint32Array(marks.length / dedupKeyBytes);
     for (let at = 0; at < groups.length; at++) {
@@ -39,25 +38,24 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
 
   return {
     options,
-    /** Path of the rejects file; undefined if nothing is rejected. */
+    /** Undefined if nothing may be rejected. */
     rejectsFile,
     frame,
-    /** Returns what sending came to so far; undefined if nothing was sent. */
+    /** Returns the result of sending so far; undefined before the first request. */
     sent: (): SendResult | undefined => sender?.result(),
-    /** Returns how many lines the rejects file has so far. */
     countRejectedLines: () => rejects.lines,
 
-    /** Returns the largest body: the given size, or what the address was found to take. */
+    /** Returns the largest body: by `--max-request-size`, or by what the service accepted and refused. */
     limit(): BodyLimit {
       const { maxBodyBytes: maxBytes = options.maxRequestBytes } = runLedger;
       const bytes = Math.min(options.maxRequestBytes, maxBytes);
       return { bytes, isDiscovered: maxBytes < options.maxRequestBytes };
     },
 
-    /** Takes over what other runs did since it was last asked. */
+    /** Reads what other runs did since the last call. */
     readPriorOutcomes: async () => await earlier.addEntries(runLedger.entries()),
 
-    /** Compares groups with other runs; returns those to be sent, and those with an unknown outcome. */
+    /** Sets the outcomes of groups by other runs; returns groups to send, and groups with an unknown outcome. */
     compareGroups(groups: Iterable<number>) {
       const unsent: number[] = [];
       const unknown: number[] = [];
@@ -70,7 +68,7 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
       return { unsent, unknown };
     },
 
-    /** Returns requests of other runs with an unknown outcome: those that are sent again, and those that cannot be. */
+    /** Returns the unknown requests of other runs to resend, and the ids of those that cannot be resent, with the reason. */
     planResends() {
       const jobs: Job[] = [];
       const unsendable = new Map<string, "groups" | "keys">();
@@ -83,30 +81,30 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
       return { jobs, broken: unsendable };
     },
 
-    /** Returns the key that a request would have; null if it has none, or another in every run. */
+    /** Returns the key of a planned request; null if it has none, or another key in every run. */
     findKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
 
-    /** Sends requests. @param isLast true if a signal left these to do: each is tried once */
+    /** @param isLast true after a signal: each request is attempted once */
     async sendJobs(jobs: readonly Job[], isLast = false): Promise<Sender> {
       sender ??= openSender(reading, { ...options, client: await options.client(), frame: frame() });
       await sender.send(jobs, isLast);
       return sender;
     },
 
-    /** Checks that the rejects file can be written. @param needed true if something will be rejected, as far as is known */
+    /** Checks that the rejects file can be written. @param needed true if groups may be rejected */
     async requireWritableRejects(needed: boolean): Promise<void> {
       if (rejectsFile !== undefined) await requireWritableRejects(rejectsFile, { written, needed });
     },
 
-    /** Adds groups to the rejects file; returns its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
+    /** Adds groups to the rejects file; returns the number of its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async appendRejected(rejected: readonly RejectedGroup[]): Promise<number> {
       if (rejectsFile === undefined || rejected.length === 0) return rejects.lines;
       const { redact } = options;
       return await writeRejects(reading, { path: rejectsFile, rejected, written, redact, soFar: rejects });
     },
 
-    /** Takes what the service refused out of the metrics; what cannot be read again stays in them. */
+    /** Subtracts refused groups from the metrics, unless they cannot be read again. */
     async subtractRefused(): Promise<void> {
       const refused = sender?.result().refused.map(({ group }) => group) ?? [];
       await subtractFromMetrics(reading, refused).catch((thrown: unknown) => {
@@ -114,7 +112,7 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
       });
     },
 
-    /** Reports groups that were logged from an input of another name, and a ledger that knows of no earlier run. */
+    /** Reports groups that were logged from an input with another name, and a new ledger in CI. */
     reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
       for (let group = 0; group < outcomes.count && !earlier.isEmpty; group++) {
@@ -132,7 +130,7 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
   };
 };
 
-/** Returns where rejected lines go; undefined if nothing is rejected. @throws Failure `rejects-path-missing` */
+/** Returns the path of the rejects file; undefined if nothing may be rejected. @throws Failure `rejects-path-missing` */
 export const resolveRejectsPath = (
   input: string,
   { rejects, onInvalid, onRefused }: Pick<DeliverOptions, "rejects" | "onInvalid" | "onRefused">,

@@ -1,4 +1,4 @@
-/** Failures of logging groups, and how a run that was stopped goes on. */
+/** Failures of logging groups. */
 
 import { Failure, type FailureDetails, type HttpFacts, isFailure } from "../failure.ts";
 import { combineHints } from "../groups/failures.ts";
@@ -8,205 +8,198 @@ import {
   formatRejected,
   formatRoundedSize,
   pluralize,
+  resendAloneHint,
   skipRefusedHint,
 } from "../sentences.ts";
 
-export const compressionUnsupported = (form: string): Failure =>
-  new Failure("usage", "compression-unsupported", `this Node can't compress with ${form}`, {
-    hint: "compress with gzip, or run rollcall with Node 22.15 or newer",
+export const compressionUnsupported = (compression: string): Failure =>
+  new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
+    hint: "use --compress gzip, or run rollcall with Node 22.15 or newer",
   });
 
-/** A file that can't be followed. */
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed"): Failure => {
-  const [what, hint] = {
-    compressed: ["is compressed", "read it without --follow, once it is whole"] as const,
-    "not-a-file": ["is not a file", "name the file that the run writes"] as const,
+  const [why, hint] = {
+    compressed: ["it is compressed", "run without --follow when the file is complete"] as const,
+    "not-a-file": ["it is not a file", "name the file that the training run writes"] as const,
   }[found];
-  return new Failure("usage", "file-not-followable", `${file} ${what}, and can't be followed`, { hint });
+  return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
 export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number }): Failure => {
   const { bytes, limit, requests } = size;
-  const message = `the groups make ${requests} requests: one would be ${formatRoundedSize(bytes)}, more than ${formatRoundedSize(limit)}`;
+  const message = `--one-request: the input needs ${formatRoundedSize(bytes)}, over the limit of ${formatRoundedSize(limit)}`;
   return new Failure("usage", "one-request-too-large", message, {
-    hint: `--max-request-size ${bytes} makes it one, where the service takes as much; without --one-request it is split`,
+    hint: `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
   });
 };
 
-/** A 413 of a request that is one group alone, or must not be split. @param bytes the size of the request */
-export const requestTooLarge = (bytes: number, groups: number, about: FailureDetails): Failure => {
-  const why = groups === 1 ? ", and one group can't be split" : "";
-  const hint =
+/** The failure for a 413 to a single group, or to a request that must not be split. */
+export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails): Failure => {
+  const [what, hint] =
     groups === 1
-      ? `make the group smaller, ask the service for a larger limit, or ${skipRefusedHint}`
-      : "without --one-request it is split between groups; or ask the service for a larger limit";
-  const message = `the service takes no request of ${formatRoundedSize(bytes)} (413)${why}`;
-  return new Failure("refused", "request-too-large", message, { hint, ...about });
+      ? ["a single group", `make the group smaller, raise the limit of the service, or ${skipRefusedHint}`]
+      : ["a request", "drop --one-request to split it between groups, or raise the limit of the service"];
+  const message = `the service refused ${what} of ${formatRoundedSize(bytes)} as too large (413)`;
+  return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 
-/** Something is there already at the path of the rejects file, and rollcall did not write it. */
+const otherRejectsHint = "choose another file with --rejects";
+
 export const rejectsExist = (file: string): Failure =>
-  new Failure("usage", "rejects-exist", `${file} is there already, and is not what rollcall wrote`, {
-    hint: "log it, or move it away; --rejects names another file",
+  new Failure("usage", "rejects-exist", `${file} already exists and was not written by rollcall`, {
+    hint: `log it, move it away, or ${otherRejectsHint}`,
   });
 
-/** @param isRemote whether the first input is at an address; else it is standard input */
-export const rejectsPathMissing = (isRemote: boolean): Failure => {
-  const message = isRemote
-    ? "an input at an address has no folder to put the rejects file into"
-    : "standard input has no name to call the rejects file by";
-  return new Failure("usage", "rejects-path-missing", message, { hint: "--rejects <file> names it" });
-};
+/** @param isRemote true if the first input is a URL, false for standard input */
+export const rejectsPathMissing = (isRemote: boolean): Failure =>
+  new Failure("usage", "rejects-path-missing", `${isRemote ? "a URL" : "standard input"} has no default rejects file`, {
+    hint: "pass --rejects <file>",
+  });
 
 export const rejectsUnwritable = (file: string, code: string, cause: unknown): Failure =>
-  new Failure("storage", "rejects-unwritable", `${file} can't be written (${code})`, {
-    hint: "--rejects names another file",
-    subject: `${file} can't be written: ${describeSystemCode(code)}`,
+  new Failure("storage", "rejects-unwritable", `cannot write ${file} (${code})`, {
+    hint: otherRejectsHint,
+    subject: `cannot write ${file}: ${describeSystemCode(code)}`,
     cause,
   });
 
-/** How far logging came, in groups. */
+/** The outcomes of a run, in groups. */
 interface LogCounts {
   readonly logged: number;
   readonly notSent: number;
   readonly unknown: number;
   readonly requests: number;
-  /** Whether a ledger knows what was logged, so that the same command can go on. */
+  /** True if a ledger has what was logged, so that a rerun continues. */
   readonly ledger: boolean;
 }
 
-/** A run that was stopped: `about` holds what stopped it. */
-export const logPartial = ({ logged, notSent, ledger }: LogCounts, about: FailureDetails): Failure => {
-  const rest = ledger
-    ? "the same command again sends what is left, and nothing twice"
-    : "without a ledger the same command logs everything again: send the rest by itself";
-  const first = findFirstStep(about);
-  return new Failure(
-    "partial",
-    "log-partial",
-    `${pluralize(logged, "group")} logged, ${notSent} not: ${describeStop(about)}`,
-    {
-      ...about,
-      hint: first === undefined ? rest : `${first}; then ${rest}`,
-    },
-  );
+/** @param details what stopped the run */
+export const logPartial = ({ logged, notSent, ledger }: LogCounts, details: FailureDetails): Failure => {
+  const rest = ledger ? "rerun the same command to send only what is left" : resendAloneHint;
+  const first = findFirstStep(details);
+  const message = `${pluralize(logged, "group")} logged, ${notSent} not sent: ${describeStop(details)}`;
+  const hint = first === undefined ? rest : `${first}, then ${rest}`;
+  return new Failure("partial", "log-partial", message, { ...details, hint });
 };
 
-/** What a run rejected. */
 interface RejectedFacts extends LogCounts {
   readonly rejected: number;
-  /** Of what was rejected: lines or records that are no groups. */
+  /** Rejected lines or records that are not groups. */
   readonly unreadable: number;
   readonly file: string;
-  /** True if nothing of what was rejected could be read. */
+  /** True if nothing that was rejected could be read. */
   readonly isEmpty: boolean;
-  /** True if it holds records of another tool, which may not stand by themselves. */
+  /** True if the file has records of another tool, which may be incomplete alone. */
   readonly isConverted: boolean;
 }
 
-/** All that was valid and accepted is logged; the rest is in the rejects file. */
-export const logRejected = (facts: RejectedFacts, about: FailureDetails): Failure => {
+/** The failure for a run that logged everything except for what is in the rejects file. */
+export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
   const { logged, ledger, file, isEmpty, isConverted } = facts;
-  const where = isEmpty ? "nothing of what was rejected can be read" : `${file} holds what was rejected`;
-  const again = ledger ? ", and run the same command: what was logged is not sent again" : "";
-  return new Failure("partial", "log-rejected", `${formatRejected(facts)}, ${logged} logged: ${where}`, {
+  const where = isEmpty ? "none of it can be read" : `see ${file}`;
+  const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
+  return new Failure("partial", "log-rejected", `${formatRejected(facts)} (${where}), ${logged} logged`, {
     hint: isConverted
-      ? `${file}.reasons says why: fix that in the input${again}`
-      : `${file}.reasons says why: fix ${file}, and log it by itself`,
+      ? `fix the input by the reasons in ${file}.reasons${again}`
+      : `fix ${file} by the reasons in ${file}.reasons, then log ${file} alone`,
     isConverted,
-    ...about,
+    ...details,
   });
 };
 
-/** Requests of earlier runs whose outcome is still unknown; everything else is logged. */
-export const logUnresolved = ({ unknown, logged }: LogCounts, about: FailureDetails): Failure => {
+/** The failure for a run that logged everything except for requests of earlier runs. */
+export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDetails): Failure => {
   const groups = pluralize(unknown, "group");
-  const message = `it is not known whether ${groups} of earlier runs were logged; ${logged} logged now`;
+  const message = `${pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
   return new Failure("unknown_outcome", "log-unresolved", message, {
-    ...about,
-    hint: "`rollcall ledger status` names the requests; --on-unknown resend, or `rollcall ledger resolve`, settles them",
+    ...details,
+    hint: "list the requests with `rollcall ledger status`, then resolve them with --on-unknown resend or `rollcall ledger resolve`",
   });
 };
 
-/** A request whose outcome is unknown. */
+/** A request with an unknown outcome. */
 interface UnknownFacts extends LogCounts {
-  /** Its number in the run, and the lines that its groups are at. */
+  /** Its number in the run; 0 if it is not known. */
   readonly request: number;
+  /** The positions of its first and last group. */
   readonly from: string;
   readonly to: string;
   /** True if it is the last of several. */
   readonly isLast: boolean;
-  /** True if the same command settles it: it sends it again, and the service knows it by its key. */
+  /** True if a rerun resolves it. */
   readonly canResolve: boolean;
-  /** What came of the try that may have been logged; undefined if that was in an earlier run. */
+  /** The error of the attempt that may have been logged; undefined if that was in an earlier run. */
   readonly unknownFailure?: Error | undefined;
-  /** What came of a later try of it, which was not logged. */
+  /** The error of a later attempt. */
   readonly retryFailure?: Error | undefined;
 }
 
-export const logUnknown = (facts: UnknownFacts, about: FailureDetails): Failure => {
-  const { logged, notSent, request, from, to, canResolve: settles, unknownFailure: doubt, retryFailure: again } = facts;
-  const why = doubt ?? (isFailure(about.cause, "interrupted") ? about.cause : undefined);
-  const since = why === undefined ? "" : `, since ${describeEnd(why)}`;
-  const then = again === undefined ? since : `${since}, and when it was tried again ${describeEnd(again)}`;
-  const what = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
-  const lost = pluralize(facts.unknown, "group");
-  const which = facts.isLast
-    ? `${what} (from ${from} to ${to}) and others before it were logged${then}: ${lost}`
-    : `${what} was logged${then}: ${lost}, from ${from} to ${to}`;
-  const message = `it is not known whether ${which}; ${logged} logged, ${notSent} not sent`;
-  const rest = notSent > 0 ? "the same command leaves them alone and sends the rest; " : "";
-  const hint = settles
-    ? `the same command, within 24 hours, sends them again by the key that the service knows them by, so that nothing is logged twice${notSent > 0 ? ", and then the rest" : ""}`
+export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
+  const { logged, notSent, request, from, to, canResolve, unknownFailure, retryFailure } = facts;
+  const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
+  const first = why === undefined ? "" : ` because ${describeEnd(why)}`;
+  const reasons = retryFailure === undefined ? first : `${first}, and when it was resent, ${describeEnd(retryFailure)}`;
+  const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
+  const groups = pluralize(facts.unknown, "group");
+  const what = facts.isLast
+    ? `${name} (${from} to ${to}) and earlier requests may or may not have been logged (${groups})`
+    : `${name} may or may not have been logged (${groups}, ${from} to ${to})`;
+  const isRestLeft = notSent > 0;
+  const hint = canResolve
+    ? `rerun the same command within 24 hours to resolve it${isRestLeft ? " and send the rest" : ""}, because the service honors Idempotency-Key`
     : facts.ledger
-      ? `${rest}--on-unknown resend sends them again, \`rollcall ledger resolve\` settles them by hand`
-      : "look into the service before sending these groups again: they may be there";
-  return new Failure("unknown_outcome", "log-unknown", message, { ...about, canResolve: settles, hint });
+      ? `pass --on-unknown resend to send it again, or resolve it with \`rollcall ledger resolve\`${isRestLeft ? ", or rerun the same command to send only the rest" : ""}`
+      : "check the service before you send these groups again, because it may have them";
+  return new Failure("unknown_outcome", "log-unknown", `${what}${reasons}; ${logged} logged, ${notSent} not sent`, {
+    ...details,
+    canResolve,
+    hint,
+  });
 };
 
-/** What has to change before the same command gets further; undefined if nothing has. */
+/** Returns what must change before a rerun gets further; undefined if nothing must. */
 const findFirstStep = ({ cause, problems = [], retryable }: FailureDetails): string | undefined => {
   if (!(cause instanceof Failure)) return retryable === false ? unchangedHint : undefined;
   if (kindsWithHintFirst.has(cause.kind)) return cause.details.hint;
-  if (cause.kind === "input-changed") return "wait until nothing writes to the file any more";
+  if (cause.kind === "input-changed") return "wait until no program writes to the file";
   if (cause.kind === "invalid-input") {
-    const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? "fix what it names";
+    const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
     return combineHints(fix, cause.details.validGroups);
   }
-  if (cause.kind === "request-refused" && problems.length > 0) return `fix what it names; or ${skipRefusedHint}`;
+  if (cause.kind === "request-refused" && problems.length > 0) return `${fixNamedHint}, or ${skipRefusedHint}`;
   return retryable === false && !cause.retryable ? unchangedHint : undefined;
 };
 
-const unchangedHint = "the same is answered again until what stopped the run is put right";
+const fixNamedHint = "fix the reported problems";
 
-/** Failures whose hint is the first step. */
+const unchangedHint = "fix what stopped the run";
+
 const kindsWithHintFirst = new Set(
-  "credential-refused address-wrong nothing-there redirected request-too-large".split(" "),
+  "credential-refused endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "),
 );
 
 const describeStop = ({ stoppedBy = "internal", http, problems = [], cause }: FailureDetails): string => {
   const [first] = problems;
   if (first === undefined) {
     const isBusy = stoppedBy === "unavailable" && http?.status !== undefined;
-    const word = isBusy ? "the service takes none for now" : describeCause(cause);
-    return `${word ?? stopTexts[stoppedBy] ?? "the run stopped"}${formatReply(http)}`;
+    const text = isBusy ? "the service is busy" : describeCause(cause);
+    return `${text ?? stopTexts[stoppedBy] ?? "the run stopped"}${formatReply(http)}`;
   }
-  // What it said of each branch of a union was folded to what it means.
   const status = http?.status === undefined ? "" : ` (${http.status})`;
-  const said =
+  const reasons =
     problems.length === 1
       ? `: ${fieldPrefix(first)}${first.message} [${first.rule}]`
       : `, for ${problems.length} reasons`;
-  const word = isFailure(cause, "invalid-input") ? "the input has errors" : stopTexts[stoppedBy];
-  return `${word ?? "the run stopped"}${status}${said}`;
+  const text = isFailure(cause, "invalid-input") ? "the input has errors" : stopTexts[stoppedBy];
+  return `${text ?? "the run stopped"}${status}${reasons}`;
 };
 
-/** What a try ended with, as a sentence. */
+/** Describes how an attempt ended, as a clause. */
 const describeEnd = (thrown: unknown): string => {
-  if (isFailure(thrown, "interrupted")) return "the run was told to stop before the answer came";
-  const { endedBy: ended, http } = thrown instanceof Failure ? thrown.details : {};
-  if (ended !== undefined) return ended;
-  if (http?.status === undefined) return "the answer says nothing of it";
+  if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";
+  const { endedBy, http } = thrown instanceof Failure ? thrown.details : {};
+  if (endedBy !== undefined) return endedBy;
+  if (http?.status === undefined) return "the reply does not say";
   return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };
 
@@ -215,7 +208,7 @@ const formatReply = (http: HttpFacts | undefined): string => {
   return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
 };
 
-/** What stopped a run, if more is known than the code of the failure. */
+/** Describes what stopped a run, if more is known than the code of the failure. */
 const describeCause = (cause: unknown): string | undefined => {
   if (!(cause instanceof Failure)) return undefined;
   const { credentialSource: from } = cause.details;
@@ -223,19 +216,19 @@ const describeCause = (cause: unknown): string | undefined => {
   if (cause.kind === "ledger-busy") return cause.message;
   if (cause.kind === "rejects-unwritable") return cause.details.subject;
   return {
-    "lease-lost": "the run was without word from the ledger for so long that others may send its groups",
-    "database-unavailable": "the ledger's database did not answer",
-    "database-refused": "the ledger's database lets nobody in",
+    "lease-lost": "the run lost its lease of the ledger, so other runs may now send these groups",
+    "database-unavailable": "the ledger database did not answer",
+    "database-refused": "authentication failed for the ledger database",
   }[cause.kind];
 };
 
 const stopTexts: Readonly<Record<string, string>> = {
-  storage: "a file of rollcall's own can't be used",
-  usage: "a setting is missing or unusable",
+  storage: "rollcall cannot use one of its own files",
+  usage: "a setting is missing or invalid",
   auth: "the service refused the credential",
   refused: "the service refused a request",
-  unavailable: "the service can't be reached",
+  unavailable: "the service is unreachable",
   not_found: "the service does not know the model",
-  invalid_input: "the input changed, or can't be read any more",
+  invalid_input: "the input changed or cannot be read",
   interrupted: "the run was interrupted",
 };

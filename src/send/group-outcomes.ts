@@ -1,18 +1,17 @@
-/** The outcome of each group of a run's input, one byte per group. */
+/** The outcome of each group of a run, one byte per group. */
 import { Column, type Groups } from "../groups/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
 
-/** What can become of a group. */
 type GroupOutcome = (typeof outcomeNames)[number];
 
-/** How many groups or trajectories there are, by their outcome (output.md). */
+/** Numbers of groups or trajectories by outcome (output.md). */
 export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
 
-/** Counts of nothing, in the order of the document. */
+/** Zeros in the order of the document. */
 export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
 
-/** The outcomes of all groups. Each is `not_sent` until something is known. */
+/** Each group is `not_sent` until its outcome is set. */
 export class GroupOutcomes {
   readonly #codes = new Column("u8");
 
@@ -20,7 +19,7 @@ export class GroupOutcomes {
     this.extendTo(groups);
   }
 
-  /** Adds groups until there are so many. */
+  /** Adds groups up to a count. */
   extendTo(groups: number): void {
     this.#codes.length = Math.max(this.count, groups);
   }
@@ -41,7 +40,7 @@ export class GroupOutcomes {
     for (let at = 0; at < groups.length; at++) this.set(groups[at] ?? 0, outcome);
   }
 
-  /** Positions of the groups with an outcome, in the order of the input. */
+  /** Returns the numbers of the groups with an outcome, in the order of the input. */
   groupsWith(outcome: GroupOutcome): Uint32Array {
     const code = outcomeNames.indexOf(outcome);
     const codes = this.#codes.values();
@@ -68,7 +67,7 @@ export class GroupOutcomes {
   }
 }
 
-/** The outcomes of groups of which those with errors are rejected. */
+/** Returns outcomes with all groups with errors rejected. */
 export const rejectInvalid = ({ groups }: { readonly groups: Groups }): GroupOutcomes => {
   const outcomes = new GroupOutcomes(groups.count);
   for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");

@@ -1,4 +1,4 @@
-/** What follows a request that the service refused: smaller requests, rejected groups, and positions in the input. */
+/** Handles a refused request: splits it, rejects groups, and locates the service's problems in the input. */
 import { suggestRole } from "../check/hints.ts";
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
@@ -12,32 +12,29 @@ import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
 import { cutRequests, type PlannedRequest } from "./plan.ts";
 
-/** A group that the service refused, and its reasons. */
 export interface RefusedGroup {
   readonly group: number;
   readonly problems: readonly Problem[];
 }
 
-/** What follows a refused request. The run ends if there is neither a request nor a refused group. */
+/** What follows a refused request. The run ends without `requests` and `refused`. */
 export interface NextStep {
-  /** Requests that take its place. */
+  /** Requests that replace it. */
   readonly requests?: readonly PlannedRequest[];
-  /** Largest request that is worth an attempt from now on. */
+  /** The largest request to attempt from now on. */
   readonly limit?: number;
   readonly refused?: readonly RefusedGroup[];
-  /** What the run ends with, if that is not the answer itself. */
+  /** The failure that ends the run. Default: that of the reply. */
   readonly stop?: Failure;
-  /** What the service says against a request that ends the run. */
   readonly problems?: readonly Problem[];
 }
 
-/** A request that was refused, with the answer. */
 interface Refusal extends Pick<SendOptions, "frame" | "oneRequest" | "onRefused"> {
   readonly request: PlannedRequest;
   readonly attempt: Attempt;
 }
 
-/** What follows a 413: the request is sent as halves, cut between groups. A group alone is refused. */
+/** Handles a 413: splits the request into halves, or refuses a single group. */
 export const handleTooLarge = (reading: Dataset, refused: Refusal): NextStep => {
   const { frame, attempt, oneRequest, onRefused } = refused;
   const { groups, bytes } = refused.request;
@@ -52,15 +49,13 @@ export const handleTooLarge = (reading: Dataset, refused: Refusal): NextStep => 
   if (isAlone && onRefused === "skip") {
     return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
   }
-  const http = attempt.failure?.details.http;
-  const about = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
-  return { stop: requestTooLarge(bytes, groups.length, about) };
+  return { stop: requestTooLarge(bytes, groups.length, { http: attempt.failure?.details.http, where }) };
 };
 
-/** Statuses about who asks, where or how, and not about what was sent. */
+/** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** What follows any other refusal. If it names groups, or is about the only group, the others can still be sent. */
+/** Handles any other refusal: rejects the groups that it names, or the only group. */
 export const handleRefusal = async (reading: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { frame, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
@@ -88,9 +83,9 @@ export const handleRefusal = async (reading: Dataset, refusal: Refusal): Promise
 
 /** An item of a refusal (interface 7). */
 interface RefusalItem extends Pick<ValidationItem, "loc" | "msg" | "input"> {
-  /** The position of the group that it is about; undefined if the request has no such group. */
+  /** The position of the group in the request; undefined if the request has no such group. */
   readonly position: number | undefined;
-  /** The path in that group. */
+  /** The path in the group. */
   readonly path: Path;
 }
 
@@ -101,27 +96,26 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem): Refusa
   return { ...item, position: isOfRequest ? position : undefined, path };
 };
 
-/** A step as a position in an array: services write numbers, the interface says strings (interface 7). */
+/** Parses a step as a position in an array: services send numbers, the interface says strings (interface 7). */
 const parsePosition = (step: string | number | undefined): number | undefined => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
-/** Items of a refusal that are located: more than a person reads (output.md). */
+/** More items than a person reads (output.md). */
 const maxItems = 100;
 
-/** The problems that items of a refusal name. */
 const locateProblems = async (
   reading: Dataset,
   { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
 ): Promise<readonly Problem[]> => {
-  /** Values of parts, by the source and start of each. */
+  /** Parsed parts, by source and start. */
   const values = new Map<string, unknown>();
   const located: LocatedItem[] = [];
   for (const item of items.slice(0, maxItems)) {
     const found = findPart(reading, request, item);
     const key = `${found?.part.source}:${found?.part.start}`;
-    // If the file changed since it was sent, the service's words are shown without a position.
+    // If the file changed since it was sent, the service's message is shown without a position.
     if (found !== undefined && !values.has(key)) {
       values.set(key, await readPartValue(found.source, found.part).catch(() => undefined));
     }
@@ -134,23 +128,22 @@ const locateProblems = async (
   return problems;
 };
 
-/** An item, and the value in the input that it is about; no value if its `loc` fits nothing. */
+/** An item with its value in the input; without a value if its `loc` fits nothing. */
 interface LocatedItem {
   readonly item: RefusalItem;
   readonly value?: GroupPart & { readonly path: Path };
   readonly union?: Union | undefined;
 }
 
-/** A union that an item is about, and the branch of the item. */
+/** A union type that the item is about, and the branch of the union. */
 interface Union {
-  /** Identifies the value that the union is of. */
+  /** Identifies the value. */
   readonly key: string;
-  /** That value. */
   readonly holder: unknown;
   readonly branch: string;
 }
 
-/** The part that an item is about, and the path in it; undefined if the request has no such group. */
+/** Returns the part of an item, and the path in the part. */
 const findPart = (
   { groups, found, sources }: Dataset,
   request: PlannedRequest,
@@ -160,7 +153,7 @@ const findPart = (
   if (group === undefined) return undefined;
   const parts = groups.partsOf(group);
   const isMade = found.parts.kindOf(parts[0] ?? 0) === "trajectory";
-  // If rollcall made the group, its trajectories are parts.
+  // The trajectories of a group that rollcall made are parts.
   const [list, step, ...inside] = item.path;
   const position = isMade && list === "trajectories" ? parsePosition(step) : undefined;
   const at = parts[position ?? 0];
@@ -171,9 +164,9 @@ const findPart = (
 };
 
 /**
- * Walks down the value of a part. Services put names of types between keys, as in
- * `messages_and_choices.0.UserMessage.content`. They are not part of the path, but the first of them is the branch of a union.
- * The last step stays: its key may be missing.
+ * Locates an item in the value of a part. Services put names of types between keys, as in
+ * `messages_and_choices.0.UserMessage.content`. These are no steps of the path; the first is the branch of a union.
+ * The last step is kept, because its key may be missing.
  */
 const locateInPart = (
   whole: unknown,
@@ -202,7 +195,7 @@ const locateInPart = (
   return { item, value: { ...value, path }, union };
 };
 
-/** The items worth reading: of each union, those of the branch that was meant. */
+/** Keeps the items of one branch of each union. */
 const foldUnions = (items: readonly LocatedItem[]): readonly LocatedItem[] => {
   const unions = new Map<string, { readonly holder: unknown; readonly counts: Map<string, number> }>();
   for (const { union } of items) {
@@ -215,7 +208,7 @@ const foldUnions = (items: readonly LocatedItem[]): readonly LocatedItem[] => {
   return items.filter(({ union }) => union === undefined || meant.get(union.key) === union.branch);
 };
 
-/** The branch that was meant: by the role, by the role that was probably meant, or the one with the fewest items. */
+/** Chooses the intended branch: by the role, by the most similar role, or by the fewest items. */
 const chooseBranch = (holder: unknown, counts: ReadonlyMap<string, number>): string | undefined => {
   const names = [...counts.keys()];
   const named = (word: string): string | undefined => names.find((name) => name.toLowerCase().includes(word));
@@ -227,7 +220,7 @@ const chooseBranch = (holder: unknown, counts: ReadonlyMap<string, number>): str
   return named(role.toLowerCase().slice(0, 40)) ?? named(suggestRole(role) ?? "\n") ?? fewest;
 };
 
-/** Characters of a repeated input: a service may send a whole trajectory back. */
+/** Characters of a repeated value. A service may send a whole trajectory back. */
 const maxEchoChars = 80;
 
 const toProblem = async ({ item: { loc, msg, input }, value }: LocatedItem): Promise<Problem> => {
@@ -235,7 +228,7 @@ const toProblem = async ({ item: { loc, msg, input }, value }: LocatedItem): Pro
   const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
   const shown =
     input === undefined ? "" : ` (input: ${echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo})`;
-  // What is shown in the input need not be repeated; what cannot be located is.
+  // A located value is shown in the input, and not repeated.
   const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${shown}` : msg;
   return { ...createProblem("refused-by-service", { text }, spot), from: "service" };
 };

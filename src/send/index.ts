@@ -1,4 +1,4 @@
-/** Takes groups to the service: requests and their outcomes, the result of a run, rejected lines, and `--follow`. */
+/** Sends groups to the service: requests, outcomes, the result of a run, rejects files, and `--follow`. */
 import { loadLedger } from "../ledger/index.ts";
 import type { Compression } from "./body.ts";
 
@@ -11,15 +11,15 @@ export type { SendProgress } from "./send-result.ts";
 type DeliverModule = typeof import("./deliver.ts");
 type FollowModule = typeof import("./follow/follow.ts");
 
-/** Delivers what was read. The result has what the network and the service did. @throws Failure before that */
+/** Sends the groups of an input. @throws Failure before the first request; later errors are in the result */
 export const deliverReading: DeliverModule["deliverGroups"] = async (reading, options) =>
   await (await import("./deliver.ts")).deliverGroups(reading, options);
 
-/** Writes what is not valid to a new file, and the reasons to another; returns the file. @throws Failure `rejects-…` */
+/** Writes invalid groups and their reasons to two files; returns the path of the first. @throws Failure `rejects-…` */
 export const writeRejected: DeliverModule["writeRejected"] = async (reading, options) =>
   await (await import("./deliver.ts")).writeRejected(reading, options);
 
-/** Follows a file until a signal comes, or something stops it. @throws Failure, before anything is sent */
+/** Follows a file until a signal or a failure. @throws Failure before the first request */
 export const followFile: FollowModule["followFile"] = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 
@@ -28,6 +28,6 @@ export const checkCompression = async (form: Compression | undefined): Promise<v
   if (form !== undefined) (await import("./body.ts")).openCompressor(form).destroy();
 };
 
-/** Loads what delivers, and what opens the ledger, before they are used. */
+/** Preloads the code that sends groups and opens the ledger. */
 export const loadDelivery = async (ledger: string | undefined): Promise<void> =>
   void (await Promise.all([import("./deliver.ts"), loadLedger(ledger)]));

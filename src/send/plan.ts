@@ -1,43 +1,38 @@
-/** Divides groups into requests: near-equal ones, cut only between groups, and the same for the same input. */
+/** Divides groups into near-equal requests; equal inputs have equal plans. */
 
 import { createHash } from "node:crypto";
 import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
-/** One request. */
 export interface PlannedRequest {
-  /** Positions of its groups, in the order of the body. */
+  /** Numbers of its groups, in the order of the body. */
   readonly groups: Uint32Array;
-  /** Length of its body. */
+  /** The length of its body, not compressed. */
   readonly bytes: number;
-  /** Digest of its envelope. */
   readonly frame: string;
 }
 
-/** The envelope of each body: the bytes before and after the groups, which are separated by commas. */
+/** The bytes of a body before and after its groups. */
 export interface RequestEnvelope {
   readonly opening: Buffer;
   readonly closing: Buffer;
   readonly digest: string;
 }
 
-/** The largest body. */
 export interface BodyLimit {
   readonly bytes: number;
-  /** True if the service was found to have it. */
+  /** True if it follows from a 413 of the service. */
   readonly isDiscovered: boolean;
 }
 
-/** Groups, by their positions, and their envelope. */
 interface EnvelopedGroups {
   readonly frame: RequestEnvelope;
   readonly groups: Uint32Array;
 }
 
 /**
- * Plans the requests of a run. A group that is larger than the limit is a request alone.
- * More than one request, and a group over the limit, are reported as warnings.
- * @throws Failure `one-request-too-large` if a second request is needed, and one was asked for
+ * Plans the requests of a run. A group over the limit is a request alone. Reports more than one request, and groups over
+ * the limit, as warnings. @throws Failure `one-request-too-large`
  */
 export const planRequests = (
   reading: Dataset,
@@ -55,7 +50,7 @@ export const planRequests = (
   return requests;
 };
 
-/** Reports each request that is over a limit: a group that cannot be divided. */
+/** Reports each single group that is over a limit. */
 export const reportOversizedRequests = (
   reading: Dataset,
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
@@ -67,7 +62,7 @@ export const reportOversizedRequests = (
   }
 };
 
-/** The envelope of the groups in each request of a run. */
+/** Returns the envelope of each request of a run. */
 export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
   const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
@@ -75,14 +70,14 @@ export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: strin
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
-/** A request of exactly these groups. */
+/** Returns a request of exactly these groups. */
 export const planRequest = (reading: Dataset, { frame, groups }: EnvelopedGroups): PlannedRequest => ({
   groups,
   bytes: measureBodies(reading, { frame, groups }).bytesOf(0, groups.length),
   frame: frame.digest,
 });
 
-/** Cuts groups into as few requests within a limit as possible: near-equal, or all but the last as full as possible. */
+/** Cuts groups into the fewest requests within a limit. @param areFull true for full requests instead of near-equal ones */
 export const cutRequests = (
   reading: Dataset,
   { frame, groups, limit, areFull = false }: EnvelopedGroups & { readonly limit: number; readonly areFull?: boolean },
@@ -97,12 +92,11 @@ export const cutRequests = (
   });
 };
 
-/** Sizes of bodies with adjacent groups. */
 type BodySizes = ReturnType<typeof measureBodies>;
 
 const measureBodies = (reading: Dataset, { frame, groups }: EnvelopedGroups) => {
   const around = frame.opening.length + frame.closing.length;
-  /** Bytes of the groups before each, with a comma after each: a request of several is one comma shorter. */
+  /** Bytes of the groups before each group, with a comma after each. */
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + reading.groups.bytesOf(groups[at] ?? 0) + 1;
@@ -112,13 +106,13 @@ const measureBodies = (reading: Dataset, { frame, groups }: EnvelopedGroups) => 
   return { count: groups.length, bytesOf };
 };
 
-/** Returns where to cut so that each request is as full as possible, 0 and the end included. */
+/** Returns the cuts, from 0 to the number of groups, that make each request as full as possible. */
 const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly number[] => {
   const cuts = [0];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
     let end = first + 1;
-    // By halves: a few comparisons for a request instead of one for each group.
+    // A binary search: the sizes only grow.
     for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }
@@ -127,7 +121,7 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly numb
   return cuts;
 };
 
-/** The smallest limit that needs no more cuts: the requests are then as equal as possible. */
+/** Returns the smallest limit that needs no more cuts, which makes the requests as equal as possible. */
 const findSmallestLimit = (sizes: BodySizes, limit: number, cuts: number): number => {
   let low = 1;
   let high = limit;

@@ -1,4 +1,4 @@
-/** Writes rejected groups to a file, byte for byte, with the reasons of each in a second file. */
+/** Writes rejected groups to a file, byte for byte, and their reasons to a second file. */
 import { createHash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -24,36 +24,34 @@ import { endOfLine, newline, skipWhite } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
-/** A group that was rejected, and the reasons that are not among the problems of reading. */
 export interface RejectedGroup {
   readonly group: number;
+  /** The reasons that are not problems of the input. */
   readonly problems: readonly Problem[];
 }
 
-/** What a rejects file has so far: what is rejected later follows. */
+/** The state of a rejects file that is written in several steps. */
 interface RejectsState {
   lines: number;
-  /** True if the last line has its end. */
+  /** True if the last line ends in a newline. */
   isEnded: boolean;
-  /** The file that the lines of a `group_id` are from. */
+  /** The source of the lines of each `group_id`. */
   readonly keys: Map<string, Source>;
 }
 
-/** A rejects file without lines. */
 export const emptyRejects = (): RejectsState => ({ lines: 0, isEnded: true, keys: new Map() });
 
-/** The file of the reasons for a rejects file. */
 const toReasonsPath = (path: string): string => `${path}.reasons`;
 
-/** The name by which a file is remembered before it is written. */
+/** The name under which the ledger has the digest of a file that is about to be written. */
 const pendingName = (path: string): string => `${path}.new`;
 
 const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, getErrorCode(thrown), thrown);
 
 /**
- * Checks that both files can be written: only files that rollcall wrote itself are replaced.
- * @param needed whether something will be written, or may be: if not, the folder may be read-only
- * @throws Failure `rejects-exist`, `rejects-unwritable`: nothing was sent then
+ * Checks that both files can be written. Only files that rollcall wrote are replaced.
+ * @param needed true if groups may be rejected; else the folder may be read-only
+ * @throws Failure `rejects-exist`, `rejects-unwritable`, before anything is sent
  */
 export const requireWritableRejects = async (
   path: string,
@@ -72,26 +70,25 @@ export const requireWritableRejects = async (
 
 const requireReplaceable = async (file: string, written: WrittenFiles): Promise<void> => {
   const digest = await hashFile(file);
-  // A run that was killed between the two may have remembered what it did not write.
+  // A killed run may have recorded a digest of a file that it did not write.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
-/** How rejected groups are written. */
 interface RejectsOptions {
   readonly path: string;
   readonly rejected: readonly RejectedGroup[];
   readonly written: WrittenFiles;
-  /** Redacts secrets in the reasons; rejected lines stay byte for byte. */
+  /** Redacts secrets in the reasons, not in rejected lines. */
   readonly redact: (json: string) => string;
   readonly soFar?: RejectsState;
 }
 
-/** Adds to both files, or writes them; returns the lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
+/** Writes both files; returns the lines of the rejects file. @throws Failure `rejects-exist`, `rejects-unwritable` */
 export const writeRejects = async (reading: Dataset, options: RejectsOptions): Promise<number> => {
   const { path, rejected, written, redact, soFar = emptyRejects() } = options;
   const reasons: string[] = [];
-  // Nobody knows who else could read a pipe.
+  // The readers of a pipe are unknown, so its rejects are private.
   const own = { written, mode: combineModes(reading.sources, 0o600), isBegun: soFar.lines > 0 };
   const pieces = readRejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
   await replaceFile(path, { ...own, pieces });
@@ -99,13 +96,12 @@ export const writeRejects = async (reading: Dataset, options: RejectsOptions): P
   return soFar.lines;
 };
 
-/** A draft that was not written to for so long is from a run that was killed. */
+/** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-/** Bytes that are written at once: a system call for each line takes longer than everything else about it. */
+/** Bytes that are written at once, because a system call for each line is slow. */
 const chunkBytes = 2 ** 16;
 
-/** What is written to a file. */
 interface ReplacedContent {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
   /** True if the pieces follow the present content. */
@@ -114,7 +110,7 @@ interface ReplacedContent {
   readonly mode: number;
 }
 
-/** Writes a file again, so that it is complete at any time. @throws Failure `rejects-exist`, `rejects-unwritable` */
+/** Replaces a file, so that it is complete at any time. @throws Failure `rejects-exist`, `rejects-unwritable` */
 const replaceFile = async (path: string, { pieces, isBegun, written, mode }: ReplacedContent): Promise<void> => {
   let draft: Draft | undefined;
   try {
@@ -166,7 +162,7 @@ interface RejectedLinesOptions extends Required<Pick<RejectsOptions, "rejected" 
   readonly onReason: (line: string) => void;
 }
 
-/** The lines of rejected groups after those so far; each reason is a line of JSON. @throws Failure `input-changed` */
+/** Yields the lines of rejected groups. @throws Failure `input-changed` */
 async function* readRejectedLines(
   reading: Dataset,
   { rejected, soFar, onReason }: RejectedLinesOptions,
@@ -179,13 +175,13 @@ async function* readRejectedLines(
     const [first] = parts;
     const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(partLineKey(part)));
     const isJoined = reading.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys: soFar.keys, window }));
-    /** Lines of the rejects file by lines of the input. */
+    /** Lines of the rejects file by line of the input. */
     const lines = new Map<string, number>();
     const again: Problem[] = [];
     for await (const { bytes, part, beginsLine, isWhole = false } of copyParts(parts, { isJoined, window })) {
       if (beginsLine) soFar.lines++;
       if (beginsLine && !soFar.isEnded) yield newlineBytes;
-      // An element of a pretty-printed list goes over several lines.
+      // An element of a pretty-printed list has several lines.
       const more = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
       for (let line = 0; part !== undefined && line <= more; line++) lines.set(partLineKey(part, line), soFar.lines);
       if (part !== undefined && part.source.origin === undefined && isUnexplained && more === 0) {
@@ -208,27 +204,27 @@ async function* readRejectedLines(
 const newlineBytes = Buffer.from("\n");
 const commaBytes = Buffer.from(",");
 
-/** The line of the input that a part, or a problem, is on; or one of the part's next lines. */
+/** Identifies the line of a part, or a line after it, in the input. */
 const partLineKey = ({ source, part }: GroupPart, next = 0): string => `${source.name}:${part.line + next}`;
 const problemLineKey = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
 
-/** The line ends in bytes before the last byte. */
+/** Counts the newlines before the last byte. */
 const countLineEnds = (bytes: Buffer): number => {
   let count = 0;
   for (let at = bytes.indexOf(newline); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(newline, at + 1)) count++;
   return count;
 };
 
-/** Bytes that are copied, and the part that they are the first of. */
 interface CopiedBytes {
   readonly bytes: Buffer;
   readonly beginsLine: boolean;
+  /** The part that begins with the bytes. */
   readonly part?: GroupPart;
-  /** True if the bytes are the whole line of the input. */
+  /** True if the bytes are a whole line of the input. */
   readonly isWhole?: boolean;
 }
 
-/** Copies the parts of a group: as the lines that they were, or joined to a group on one line. */
+/** Yields the parts of a group as their lines, or joined to a group on one line. */
 async function* copyParts(
   parts: readonly GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: ReadWindow },
@@ -248,10 +244,7 @@ async function* copyParts(
   if (isJoined) yield { bytes: Buffer.concat([groupClosing, newlineBytes]), beginsLine: false };
 }
 
-/**
- * True if lines that are a group by their `group_id` would be taken for one with those of another file, which counts
- * from the start again: they are then written as the group, on one line.
- */
+/** True if another file has the `group_id` too, so that the lines of both groups would be read as one group. */
 const hasAmbiguousGroupId = async (
   parts: readonly GroupPart[],
   { keys, window }: { readonly keys: Map<string, Source>; readonly window: ReadWindow },
@@ -267,7 +260,7 @@ const hasAmbiguousGroupId = async (
   return source !== first.source;
 };
 
-/** The errors that were kept, by file and line. */
+/** Returns the stored errors by file and line. */
 const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, readonly Problem[]> => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted(sources.map(({ name }) => name))) {
@@ -279,9 +272,9 @@ const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, 
   return byLine;
 };
 
-/** Opens a second check of one line: of a rule that was broken thousands of times, not every problem was kept. */
+/** Opens a second check of one line, because not every problem of a frequent rule is stored. */
 const openRecheck = (judgement: Strictness) => {
-  // Nobody needs the rest of what is found, but making it for each line takes longer than the check.
+  // Making a scan result takes longer than the check of a line.
   const found = newScanResult(judgement, { hasDigests: false });
   return (
     { source: { name }, part: { line } }: GroupPart,
@@ -292,7 +285,7 @@ const openRecheck = (judgement: Strictness) => {
     const scan = new Scan(source, { index: 0, groupBy: undefined, result: { ...found, problems } });
     scan.scanLines({ kind: "lines", bytes, start: 0, last: false });
     const errors = problems.sorted([name]).filter(({ severity }) => severity === "error");
-    // Columns are those of the file only if the bytes are the whole line.
+    // The columns are wrong unless the bytes are the whole line.
     return errors.map(({ column, ...problem }) => ({
       ...problem,
       line,
@@ -301,10 +294,10 @@ const openRecheck = (judgement: Strictness) => {
   };
 };
 
-/** Bytes of white space around a part in which the ends of its line are looked for. */
+/** The most white space between a part and the ends of its line. */
 const marginBytes = 4096;
 
-/** The line that a part is all of, with its end; of a part of a longer text, its bytes on a line of their own. */
+/** Reads the line of a part that has nothing else on it; otherwise returns the bytes of the part with a newline. */
 const readLine = async (own: GroupPart, window: ReadWindow): Promise<Pick<CopiedBytes, "bytes" | "isWhole">> => {
   const { source, part } = own;
   const start = Math.min(part.start, marginBytes);
@@ -318,11 +311,11 @@ const readLine = async (own: GroupPart, window: ReadWindow): Promise<Pick<Copied
   return { bytes: bytes.subarray(lineStart, lineEnd + 1), isWhole: true };
 };
 
-/** The start of the line whose first value is at `at`; undefined if something is before it. */
+/** Returns the start of the line whose first value is at `at`; undefined if other text is before the value. */
 const findLineStart = (bytes: Buffer, at: number): number | undefined => {
   const start = at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1;
   const text = bytes.toString("latin1", start, at);
   if (/^[ \t\r]*$/.test(text)) return start;
-  // A byte order mark belongs to the file, and not to its first line.
+  // A byte order mark is not part of the first line.
   return start === 0 && /^\u00ef\u00bb\u00bf[ \t\r]*$/.test(text) ? 3 : undefined;
 };

@@ -1,4 +1,4 @@
-/** One request: it is attempted until the outcome is known or no attempt may follow, and each step is recorded. */
+/** Attempts one request until its outcome is known or no attempt may follow, and records each step. */
 import type { Attempt, RetryBudget } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
@@ -11,19 +11,18 @@ import type { PlannedRequest } from "./plan.ts";
 import { emptyCallList, findCallList } from "./send-result.ts";
 
 /**
- * What became of a request.
- * `logged`: the service has it. `not-sent`, `not-processed`: it does not, and another attempt may follow.
- * `too-large`: it does not, and never will at this size. `refused`: it does not. `unknown`: nobody here can know.
+ * The outcome of a request. `logged`: the service has it. `not-sent`, `not-processed`: the service does not have it, and
+ * another attempt may follow. `too-large`, `refused`: the service does not accept it. `unknown`: the service may have it.
  */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** The outcome of an attempt (guarantees.md). A status line decides, even if sending broke. */
+/** Returns the outcome of an attempt (guarantees.md). A status decides, even if sending broke off. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent: bodySent, retryAfterMs } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
-  // Assumed: a 503 that says when to come back is from a proxy before the service.
+  // Assumed: a 503 with Retry-After is from a proxy in front of the service.
   if (status === 429 || status === 408 || (status === 503 && retryAfterMs !== undefined)) return "not-processed";
   if (status >= 500) return bodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";
@@ -32,61 +31,57 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 /** True if no other attempt can change the outcome. */
 export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
-/** How long rollcall itself may resend an unknown request if the service honors its key (guarantees.md). */
+/** How long rollcall may resend an unknown request if the service honors its key (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
-/** What decides if the service honors a request's key. */
 interface KeyFacts {
   readonly host: Host;
   readonly runLedger: Pick<RunLedger, "echoesKey">;
-  /** True if requests have an `Idempotency-Key`. */
   readonly idempotency: boolean;
 }
 
-/** True if the service is known to answer a second attempt of the same request without logging it again. */
+/** True if the service is known to log a request once even if it is sent twice. */
 export const isKeyHonored = (
   { key, firstTried }: Pick<RecordedRequest, "key" | "firstTried">,
   { host, runLedger, idempotency }: KeyFacts,
 ): boolean => {
   const ageMs = host.now() - firstTried;
-  // An attempt in the future was made before the clock was set back: nobody knows how long ago.
+  // The age of an attempt in the future is unknown, because the clock was set back.
   return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request is sent again: a person said so, or the service is known to honor its key. */
+/** True if an unknown request is resent: by `--on-unknown resend`, or if the service honors its key. */
 export const canResend = (
   entry: Pick<RecordedRequest, "key" | "firstTried">,
   { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
 ): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
-/** A request that is recorded, and what is known of its attempts. */
+/** A recorded request and its attempts. */
 export interface SentRequest {
   readonly request: PlannedRequest;
   /** Its number in the run, from 1. */
   readonly number: number;
   readonly recorded: RecordedRequest;
-  /** True if an attempt may have been logged: then only a success tells what became of it. */
+  /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
-  /** How that attempt ended, if it was one of this run. */
+  /** The error of that attempt, if it was one of this run. */
   unknownFailure: Failure | undefined;
-  /** The result of the last attempt. */
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
-/** The run that a request is part of. */
 interface RequestContext extends SendOptions {
-  /** What ends a wait, and what ends an attempt at once. */
+  /** `signal` ends a wait, `urgent` an attempt. */
   readonly signals: Pick<Host, "signal" | "urgent">;
   readonly patience: RetryBudget;
-  /** True if something else ended the run in the meantime. */
+  /** True if another request ended the run. */
   readonly isOver: () => boolean;
   /** Called before the wait for another attempt. */
   readonly onRetry: (attempt: Attempt, outcome: Outcome) => void;
-  /** Called with the bytes that were handed over, and with a negative number for those that no longer count. */
+  /** Called with the bytes that were handed over; negative for those that no longer count. */
   readonly onBytesSent: (bytes: number) => void;
 }
 
-/** Attempts a request until it has an outcome, and records attempts that are not final. */
+/** Attempts a request until it has an outcome. Records attempts that are not final. */
 export const sendUntilResolved = async (reading: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
   const { host, runLedger, frame, compression: form } = run;
   const { request, recorded } = sent;
@@ -114,7 +109,7 @@ export const sendUntilResolved = async (reading: Dataset, sent: SentRequest, run
   }
 };
 
-/** Records what became of a request, and what its answer says of the service. */
+/** Records the outcome of a request, and an echoed key. */
 export const recordAttempt = async (
   runLedger: RunLedger,
   {
@@ -135,7 +130,6 @@ const toRecordedOutcome = (attempt: Attempt): Omit<RecordedOutcome, "state"> => 
   return { status: attempt.status, cause: null, calls };
 };
 
-/** A body, as it is sent. */
 interface RequestBody {
   readonly length: number;
   readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -154,7 +148,7 @@ const attemptOnce = async (
       for await (const chunk of chunks()) {
         runLedger.requireLease();
         yield chunk;
-        // Its share of the body before it was compressed.
+        // Progress counts bytes before compression.
         const bytes = Math.floor((chunk.length * request.bytes) / length);
         handedOver += bytes;
         onBytes(bytes);
@@ -174,28 +168,24 @@ const attemptOnce = async (
   }
 };
 
-/** After a signal the request in flight has this long (guarantees.md). */
+/** How long the request in flight may take after a signal (guarantees.md). */
 export const graceMs = 5000;
 
-/** Opens a signal that aborts some time after the host's, or at once at the second signal. */
+/** Opens a signal that aborts `graceMs` after the first signal, or at once at the second. */
 const openGracePeriod = ({
   signal,
   urgent,
 }: RequestContext["signals"]): { readonly signal: AbortSignal; end(): void } => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const stop = () => abort.abort(signal.reason);
   const start = () => {
-    timer ??= setTimeout(stop, graceMs);
+    timer ??= setTimeout(() => abort.abort(signal.reason), graceMs);
   };
   signal.addEventListener("abort", start, { once: true });
-  urgent.addEventListener("abort", stop, { once: true });
   if (signal.aborted) start();
-  if (urgent.aborted) stop();
   const end = () => {
     clearTimeout(timer);
     signal.removeEventListener("abort", start);
-    urgent.removeEventListener("abort", stop);
   };
-  return { signal: abort.signal, end };
+  return { signal: AbortSignal.any([urgent, abort.signal]), end };
 };

@@ -1,4 +1,4 @@
-/** What a run of `log` or `check` came to: one value, which the screen prints. */
+/** The result of a run of `log` or `check`. */
 import { formatLine } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
@@ -16,65 +16,59 @@ import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.t
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import type { Reply, SendResult } from "./send-result.ts";
 
-/** What both commands say of what was read. */
 interface DatasetFacts {
-  /** Of the groups: lines that cannot be read, whose groups nobody knows. */
+  /** Lines that cannot be read; each counts as a group. */
   readonly unreadable: number;
-  /** None if no group is valid. */
+  /** Empty if no group is valid. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** What a choice left out; undefined if there was none. */
   readonly filteredOut?: FilteredOut | undefined;
 }
 
-/** What a run of `log` came to. */
 export interface LogResult extends DatasetFacts {
   /** `not_sent`: the run ended before anything was sent. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
-  /** Undefined if the run stopped before it was known. */
+  /** Undefined if the run stopped before the split was known. */
   readonly split: string | undefined;
   readonly batch: string | null;
-  /** Requests that were tried, and the bytes of their bodies; those that were planned if nothing was to be sent. */
+  /** Attempted requests and the bytes of their bodies; in a dry run, planned ones. */
   readonly requests: number;
   readonly bytes: number;
-  /** Each request that would be sent; none if something was to be sent. */
+  /** The requests of a dry run. */
   readonly planned: readonly DryRunRequest[];
   readonly groups: OutcomeCounts;
   readonly trajectories: OutcomeCounts;
-  /** The service's answers, in the order they came. */
+  /** In the order of arrival. */
   readonly answers: readonly Reply[];
-  /** The first call that an answer named. */
+  /** The id of the first call in any reply. */
   readonly firstCall: string | undefined;
   readonly rejectsFile: string | null;
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
   readonly warnings: readonly Problem[];
-  /** What kept the last request from being sent, if the run ended while it was tried again. */
+  /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
-  /** What the run ends with; undefined if all is logged, or was planned. */
+  /** Undefined if everything is logged, or was planned. */
   readonly failure: Failure | undefined;
 }
 
-/** A request of a dry run. */
 interface DryRunRequest {
   readonly groups: number;
   readonly bytes: number;
-  /** Its `Idempotency-Key`; null if it has none, or another in every run. */
+  /** The `Idempotency-Key`; null if it has none, or another key in every run. */
   readonly key: string | null;
 }
 
-/** What a run of `check` came to. */
 export interface CheckResult extends DatasetFacts {
   readonly status: "valid" | "invalid";
   readonly split: string | undefined;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly problems: readonly Problem[];
-  /** Problems that were counted and not kept. */
+  /** Problems that were counted but not stored. */
   readonly omittedProblemCount: number;
   readonly failure: Failure | undefined;
 }
 
-/** Returns what reading alone came to. */
 export const checkResult = (reading: Dataset): CheckResult => {
   const { problems, split } = reading;
   const { groups, trajectories } = rejectInvalid(reading).countByOutcome(reading.groups);
@@ -98,27 +92,24 @@ const toDatasetFacts = (reading: Dataset, split: string | undefined): DatasetFac
   metrics: reading.found.tally.groups === 0 ? {} : reading.found.tally.metrics(split),
 });
 
-/** What the result of a run is made of. */
 interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
-  /** What would be sent; undefined if it was sent. */
+  /** The requests of a dry run. */
   readonly planned?: readonly DryRunRequest[] | undefined;
-  /** Undefined if nothing was, or nothing was to be, sent. */
+  /** Undefined if nothing was sent. */
   readonly sent: SendResult | undefined;
   readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
-  /** True if nothing of what was rejected could be read. */
+  /** True if nothing that was rejected could be read. */
   readonly rejectsEmpty?: boolean;
-  /** Inputs that another file took the name of in the meantime. */
+  /** Inputs that another file replaced during the run. */
   readonly replaced?: readonly string[];
-  /** What kept the rejects file from being written. */
+  /** The failure to write the rejects file. */
   readonly rejectsFailure?: Failure | undefined;
   readonly split: string;
   readonly batch: string | undefined;
-  /** True if what was logged is sent again, with new keys. */
   readonly resendLogged?: boolean;
 }
 
-/** Returns what planning and sending came to. */
 export const logResult = (reading: Dataset, run: LogResultParts): LogResult => {
   const { planned, sent, modelId, split, batch, ledger } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(reading.groups);
@@ -141,7 +132,7 @@ export const logResult = (reading: Dataset, run: LogResultParts): LogResult => {
   };
 };
 
-/** Returns what a run came to that a signal stopped while it was reading. */
+/** Returns the result of a run that a signal stopped while it was reading. */
 export const emptyResult = ({
   batch = null,
   ...known
@@ -164,7 +155,6 @@ export const emptyResult = ({
   warnings: [],
 });
 
-/** Names of the inputs. */
 export const listInputNames = ({ sources }: Dataset): readonly string[] => sources.map(({ name }) => name);
 
 const toStatus = (
@@ -177,11 +167,11 @@ const toStatus = (
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
-/** True if the service has nothing of what was read, and refused nothing. */
+/** True if the service has no group of the input, and refused none. */
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, sent: LogResultParts["sent"]): boolean =>
   logged + already_logged + unknown === 0 && (sent?.refused.length ?? 0) === 0;
 
-/** What a run ends with: unknown comes before a signal, a signal before partial, partial before the rest. */
+/** Returns the failure of a run: unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
 const findFailure = (
   reading: Dataset,
   run: LogResultParts & { readonly groups: OutcomeCounts },
@@ -220,33 +210,30 @@ const findFailure = (
     return logRejected(data, { retryable: false, stoppedBy: refused.length > 0 ? "refused" : "invalid_input" });
   }
   if (logged + groups.already_logged + rejected > 0) {
-    // Without a ledger the same command would log again what is logged.
+    // Without a ledger, a rerun would log everything again.
     return logPartial(facts, { ...about, retryable: hasLedger && stop.retryable });
   }
   const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
   if (problems.length === 0) return stop.withDetails(unsent);
   const { status } = stop.details.http ?? {};
-  // Its message names the problems.
+  // The message of this failure names the problems.
   return stop.kind === "request-refused" && status !== undefined
     ? requestRefused(status, { ...stop.details, problems })
     : stop.withDetails({ problems, ...unsent });
 };
 
-/** What was in the way of a run before a signal came. */
 const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
   if (obstacle === undefined) return {};
   const { http, where } = obstacle.details;
-  const known = { ...(http === undefined ? {} : { http }), ...(where === undefined ? {} : { where }) };
-  return { ...known, stoppedBy: obstacle.code, cause: obstacle };
+  return { http, where, stoppedBy: obstacle.code, cause: obstacle };
 };
 
-/** What a run's end says of something else that stopped it. */
 const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDetails => {
   const said = problems.length > 0 ? problems : (stop.details.problems ?? []);
   return { ...toObstacleDetails(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
 };
 
-/** The warnings of what was read, in its order, and those of sending, which `--strict` cannot make errors. */
+/** Returns the warnings of reading and of sending. `--strict` cannot make the latter errors. */
 const listWarnings = (reading: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = reading;
   const warnings = problems.sorted(listInputNames(reading)).filter(({ severity }) => severity === "warning");

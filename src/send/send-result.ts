@@ -1,4 +1,4 @@
-/** What sending came to: how far it is, the service's answers, and how it ended. */
+/** The progress of sending, the replies of the service, and how sending ended. */
 import type { Attempt } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { findFault } from "../json/reader.ts";
@@ -7,56 +7,53 @@ import { openBracket, quote, sliceText } from "../json/walk.ts";
 import type { RefusedGroup } from "./handle-refusal.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
-/** How far sending is. */
 export interface SendProgress {
-  /** Requests that have an outcome, and all requests so far. */
+  /** Requests with an outcome, and all requests. */
   readonly requests: number;
   readonly of: number;
-  /** Bytes and groups that are logged; bytes that are being sent count too. */
+  /** Logged bytes, with those that are being sent, and all bytes. */
   readonly bytes: number;
   readonly ofBytes: number;
   readonly groups: number;
-  /** What just became of a request; undefined if only bytes were sent. */
+  /** Undefined if only bytes were sent. */
   readonly change: RequestChange | undefined;
 }
 
-/** What an attempt changed. */
+/** The outcome of an attempt. */
 export interface RequestChange {
   readonly outcome: Outcome;
-  /** True if the request is tried again. */
   readonly again: boolean;
   readonly groups: number;
   readonly bytes: number;
   /** The status of the answer, or the code of the transport error. */
   readonly reason: string;
-  /** The failure of a run that ends with it; undefined for a success. */
+  /** Undefined for a success. */
   readonly failure: Failure | undefined;
 }
 
-/** How sending ended. */
 export interface SendResult {
   readonly replies: Replies;
-  /** Requests that were tried, and the bytes of their bodies. */
+  /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
   readonly triedBytes: number;
-  /** Requests that were tried, and those that were left. */
+  /** Attempted requests and those that are left. */
   readonly of: number;
-  /** True if all that was to be sent was planned as one request, which was made smaller after a 413. */
+  /** True if the only planned request was split after a 413. */
   readonly isDivided: boolean;
-  /** What keeps requests that are tried again from being sent. */
+  /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
-  /** Requests that were logged. */
+  /** Logged requests. */
   readonly accepted: number;
   readonly refused: readonly RefusedGroup[];
-  /** The last request with an unknown outcome, how a later attempt ended, and if its key is known to be honored. */
+  /** The last request with an unknown outcome, and the error of a later attempt. */
   readonly unknown: (SentRequest & { readonly again: Failure | undefined; readonly isHonored: boolean }) | undefined;
-  /** What stopped the run before its end. */
+  /** What stopped the run. */
   readonly stop: Failure | undefined;
-  /** What the service said against the request that stopped the run. */
+  /** The problems of the refused request that stopped the run. */
   readonly problems: readonly Problem[];
 }
 
-/** The result of a run that was stopped before its first request. */
+/** Returns the result before the first request. */
 export const emptySendResult = (stop?: Failure): SendResult => ({
   replies: { entries: [], bytes: 0, firstCall: undefined, unreadableCounts: { cut: 0, notJson: 0 } },
   tried: 0,
@@ -71,29 +68,27 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
   problems: [],
 });
 
-/** Bytes of answers that are kept together (output.md). */
+/** The most bytes of replies that are printed (output.md). */
 const maxKeptBytes = 64 * 1024;
 
-/** One answer. Its body is undefined if all answers together are too large to print. */
 export interface Reply {
   readonly status: number;
   readonly bytes: number;
+  /** Undefined if all bodies together are too large to print. */
   readonly body: Uint8Array | undefined;
 }
 
-/** The answers of a run: kept while they are small, otherwise counted. */
 interface Replies {
-  /** In the order they came. */
+  /** In the order of arrival. */
   entries: Reply[];
-  /** Bytes of all bodies. */
   bytes: number;
-  /** The first call that an answer names. */
+  /** The id of the first call in any reply. */
   firstCall: string | undefined;
-  /** Answers to logged requests that ended before they were complete, and those that are not JSON. */
+  /** Replies to logged requests that were cut off, and those that are not JSON. */
   readonly unreadableCounts: { cut: number; notJson: number };
 }
 
-/** Adds an answer, and the list of calls that it names. */
+/** @param calls as `callsTextOf` returns it */
 export const addReply = (
   answers: Replies,
   { status, body, isCut: cut }: Extract<Attempt, { kind: "answered" }>,
@@ -109,11 +104,10 @@ export const addReply = (
     answers.unreadableCounts.notJson++;
 };
 
-/** The list of no calls. */
 export const emptyCallList = "[]";
 
 /**
- * Returns the JSON list of the calls that an answer names. There may be hundreds of thousands, which are not looked at.
+ * Returns the JSON list of call ids in a reply, unparsed, because there may be hundreds of thousands.
  * Assumed: `call_ids`, a list of strings, as in the local service.
  */
 export const findCallList = (body: Uint8Array): string => {

@@ -1,4 +1,4 @@
-/** Sends planned requests, records what becomes of each before and after, and stops where it must. */
+/** Sends planned requests, and records each before and after its attempts. */
 import type { Attempt } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
@@ -19,42 +19,40 @@ import {
 } from "./request.ts";
 import { addReply, emptyCallList, emptySendResult, type RequestChange, type SendResult } from "./send-result.ts";
 
-/** A request that takes longer is worth a hint: several at once would be faster. */
+/** After a slower first request, a notice recommends `--concurrency`. */
 const slowMs = 1000;
 
-/** A request to be sent. `recorded` if it was tried before, and is sent with exactly the same bytes. */
+/** A request to send. `recorded` if it was attempted before, so that its bytes and key must be the same. */
 export interface Job {
   readonly request: PlannedRequest;
   readonly recorded?: RecordedRequest;
 }
 
-/** The requests of a run. Nothing is thrown for what the network, the service or a signal does. */
+/** Sends the requests of a run. Errors of the network or the service, and signals, are results. */
 export type Sender = ReturnType<typeof openSender>;
 
-/** Opens the sender of a run. */
 export const openSender = (reading: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, frame, concurrency } = options;
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
   const refused: RefusedGroup[] = [];
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
-  /** Bytes of bodies in flight. */
+  /** Bytes in flight. */
   let inFlightBytes = 0;
   let unknown: { readonly request: SentRequest; readonly again: Failure | undefined } | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
-  /** Jobs that were taken from the queue, without those that were not tried. */
+  /** Jobs that were attempted. */
   let startedCount = 0;
   let patience = client.retryBudget();
   let until: Pick<Host, "signal" | "urgent"> = host;
-  /** True if a signal came between two requests. */
+  /** True after a signal between two requests. */
   let isInterrupted = false;
-  /** A defect of the program ends the run too, after the other lanes recorded their requests. */
+  /** An unexpected error, which is thrown after all lanes recorded their requests. */
   let defect: { readonly thrown: unknown } | undefined;
-  /** Groups that other runs had when they were to be sent. */
+  /** Groups that other runs had claimed. */
   let takenGroups: number[] = [];
-  /** True if other runs send groups of the same input. */
   let isSharing = false;
-  /** Larger requests are cut before they are sent: the size that a 413 suggests. */
+  /** The largest request that is sent uncut, as a 413 suggests. */
   let limit = Number.POSITIVE_INFINITY;
 
   const isOver = () => sent.stop !== undefined || defect !== undefined;
@@ -74,7 +72,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     options.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
   };
 
-  /** Records an outcome. What cannot be recorded is unknown to the next run. */
+  /** Records an outcome. If that fails, the outcome is unknown to the next run. */
   const record = async (request: SentRequest, settle: () => Promise<void>) => {
     try {
       await settle();
@@ -84,7 +82,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends one request after the other, until there is none, or the run stops. */
+  /** Sends requests one after the other until the queue is empty or the run stops. */
   const runLane = async () => {
     for (;;) {
       if (until.signal.aborted && queue.length > 0) isInterrupted = true;
@@ -100,7 +98,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Takes a request from its plan to its outcome; false if smaller requests take its place, or other runs have it. */
+  /** Sends a request; returns false if smaller requests replace it or other runs have groups of it. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -151,7 +149,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
         },
       });
     } catch (thrown) {
-      // Failures come from before a body's last byte, or from between two attempts; after a defect nobody can know.
+      // A Failure is thrown before the last byte or between two attempts; any other error leaves the outcome unknown.
       if (!(thrown instanceof Failure)) request.mayBeLogged = true;
       if (request.mayBeLogged) markUnknown(request);
       const state = request.mayBeLogged ? "unknown" : "not_sent";
@@ -167,7 +165,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     await finishRequest(request, attempt);
   };
 
-  /** Notes the outcome of a request, then records it, then does what follows. */
+  /** Sets the outcome of a request, then records it, then handles a refusal. */
   const finishRequest = async (settled: SentRequest, attempt: Attempt) => {
     const { request } = settled;
     const outcome = classifyAttempt(attempt);
@@ -187,7 +185,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
       progress.groups += request.groups.length;
       await runLedger.recordSize(request.bytes, "passed");
     }
-    // A group alone tells as much: a request of several that is as large does not pass either.
+    // A 413 for a single group also rules out requests of several groups of that size.
     if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
     reportProgress(toRequestChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, again: false }));
     if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
@@ -203,9 +201,9 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     stopWith(next.stop ?? findStop(attempt));
   };
 
-  /** Other runs have groups of a request: the others become a request of their own. */
+  /** Sends the groups of a request that other runs have not claimed. */
   const sendUntaken = (request: PlannedRequest, taken: Uint8Array) => {
-    // Runs that share an input continue in different positions from then on, and seldom meet again.
+    // Runs that share an input continue at random positions, so that they seldom claim the same groups.
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
     isSharing = true;
     const others = new Set<number>();
@@ -216,13 +214,13 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
   };
 
   return {
-    /** Returns what sending came to so far. */
+    /** Returns the result so far. */
     result: (): SendResult => ({
       ...sent,
       of: sent.tried + queue.length,
       isDivided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY,
       refused,
-      // Another lane's answer, even a later one, may show that keys are honored.
+      // A reply in another lane may have shown that keys are honored.
       unknown: unknown && {
         ...unknown.request,
         again: unknown.again,
@@ -230,12 +228,11 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
       },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
-    /** Sends jobs; none after a stop, unless it was a signal. `isLast` ones are tried once. */
+    /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */
     async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
       until = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
       patience = client.retryBudget();
       isInterrupted = false;
-      // There may be time to send what the signal kept from being sent.
       if (isLast && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
       queue = [...jobs];
       jobCount += jobs.length;
@@ -244,9 +241,8 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
       await Promise.all(Array.from({ length: lanes }, runLane));
       if (defect !== undefined) throw defect.thrown;
     },
-    /** Ends the run because of something other than a request. */
     stopWith,
-    /** Returns the groups that other runs had, since the last call. */
+    /** Returns the groups that other runs had claimed since the last call. */
     removeTakenGroups(): Uint32Array {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];
@@ -263,16 +259,16 @@ const toRequestChange = (
   return { ...change, groups: groups.length, bytes, reason, failure: attempt.failure };
 };
 
-/** The state that the ledger has of a request that is not unknown. */
+/** Returns the state for the ledger of a request whose outcome is not unknown. */
 const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): RecordedOutcome["state"] => {
   if (outcome === "logged") return "logged";
   return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
 };
 
-/** The dedup keys of a request's groups, in its order. */
+/** Returns the dedup keys of a request's groups, in its order. */
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const own = new Uint8Array(groups.length * dedupKeyBytes);
-  // Nearly all groups are adjacent.
+  // Copies runs of adjacent groups at once.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; groups[end] === group + end - first; ) end++;

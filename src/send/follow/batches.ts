@@ -1,4 +1,4 @@
-/** Complete groups of a followed file: they wait until a request is full or it is time, and are delivered. */
+/** Collects the complete groups of a followed file, and sends them in batches. */
 import { isFailure } from "../../failure.ts";
 import { type Dataset, finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
@@ -6,32 +6,31 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** A group that is complete. It is not sent if it came after an error that stops the run. */
+/** `isHalted` if the group came after an error that stops the run, so that it is not sent. */
 export interface CompletedGroup {
   readonly group: number;
   readonly isAfterError: boolean;
 }
 
-/** `isLast` after a signal: each request is tried once, and the next signal ends it. `isAll`: requests need not be full. */
+/** `isLast` after a signal: each request is attempted once, until the next signal. `isAll`: requests need not be full. */
 interface BatchOptions {
   readonly isLast: boolean;
   readonly isAll: boolean;
 }
 
-/** The batches of one run. The ledger is held for a batch: between two of them other runs send their groups. */
+/** The batches of a run. Other runs can use the ledger between two batches. */
 export type Batches = ReturnType<typeof openBatches>;
 
-/** Opens the batches of a run. */
 export const openBatches = (reading: Dataset, delivery: Delivery) => {
   const { options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, dedupKeys, earlier, numberOf } = options;
   const { groups } = reading;
   const report = openGroupReporter(reading);
-  /** Complete groups that are not sent, or in a request of another run with an unknown outcome, in their order. */
+  /** Complete groups that are not sent, or that another run sent with an unknown outcome, in their order. */
   let openGroups: number[] = [];
-  /** Groups that the service refused and that are in the rejects file. */
+  /** Refused groups in the rejects file. */
   let refusedCount = 0;
-  /** Since when something waits to be sent; undefined if nothing does. Monotonic milliseconds. */
+  /** Since when a group or a resend waits, in monotonic milliseconds. */
   let waitingSince: number | undefined;
 
   const listOpenGroups = (outcome: "not_sent" | "unknown") =>
@@ -46,7 +45,7 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
     await delivery.appendRejected(rejected);
   };
 
-  /** Takes over what other runs did in the meantime, except for groups that this run sent. */
+  /** Applies what other runs did, except for groups that this run sent. */
   const catchUp = async () => {
     await delivery.readPriorOutcomes();
     openGroups = openGroups.filter(isGroupOpen);
@@ -57,10 +56,9 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
 
   const sendBatch = async ({ isLast, isAll }: BatchOptions) => {
     try {
-      // After a signal another run is waited for as long as an answer is.
+      // After a signal, the wait for another run is as long as the wait for a reply.
       await runLedger.acquire(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
     } catch (thrown) {
-      // A signal came before another run released the ledger.
       if (isFailure(thrown, "interrupted") || (isLast && isFailure(thrown, "ledger-busy"))) return;
       throw thrown;
     }
@@ -76,12 +74,12 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
     const from = refusedCount;
     refusedCount = refused.length;
     await writeRejected(refused.slice(from));
-    // After a signal there may be time for what is left.
+    // After a signal, there may be time for the remaining groups.
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
 
   const sendWithLedger = async ({ isLast, isAll }: BatchOptions) => {
-    // Equal groups of two files have one dedup key: the second waits for what becomes of the first.
+    // Equal groups of two files have one dedup key, so the second waits for the outcome of the first.
     const byKey = new Map<string, number>();
     for (const group of listOpenGroups("not_sent")) {
       const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
@@ -106,10 +104,10 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
   return {
     catchUp,
     waitingSince: () => waitingSince,
-    /** Returns how many complete groups are of requests of other runs with an unknown outcome. */
+    /** Counts complete groups that other runs sent with an unknown outcome. */
     countUnknown: () => listOpenGroups("unknown").length,
 
-    /** True if groups of a source wait to be sent. */
+    /** True if groups of a source wait. */
     isWaitingFor: (source: number): boolean =>
       listOpenGroups("not_sent").some(
         (group) => reading.found.parts.columns.source.at(groups.firstOf(group)) === source,
@@ -137,13 +135,13 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
       await writeRejected(rejected);
     },
 
-    /** Sends the requests that are full. @throws Failure what stops the run */
+    /** Sends full requests. @throws Failure that stops the run */
     async sendFull(): Promise<void> {
       const bytes = listOpenGroups("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
       if (bytes > delivery.limit().bytes) await sendBatch({ isLast: false, isAll: false });
     },
 
-    /** Sends everything that is complete. @throws Failure what stops the run */
+    /** Sends all complete groups. @throws Failure that stops the run */
     async sendAll(isLast: boolean): Promise<void> {
       if (openGroups.length > 0) await sendBatch({ isLast, isAll: true });
     },

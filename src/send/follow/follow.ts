@@ -1,4 +1,4 @@
-/** Follows a file that is still written: checks its lines when they are complete, and delivers groups in batches. */
+/** Follows a growing file: checks lines when they are complete, and sends groups in batches. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import {
@@ -29,21 +29,20 @@ import {
   type GroupAssemblyOptions,
 } from "./followed-file.ts";
 
-/** How a file is followed. */
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
     Omit<FollowedFileOptions, "split"> {
-  /** The longest that a complete group waits for others. */
+  /** How long a complete group may wait for other groups. */
   readonly everyMs: number;
-  /** Trajectories of a complete group; undefined if it is not known. */
+  /** The number of trajectories in a complete group, if known. */
   readonly groupSize: number | undefined;
-  /** How long after its last trajectory a group counts as complete. */
+  /** How long after its last trajectory a group is complete. */
   readonly groupIdleMs: number;
   /** Called with the bytes that were read. */
   readonly onRead: (bytes: number) => void;
 }
 
-/** What was read, and what became of it. The reading must be closed. */
+/** The reading must be closed. */
 interface FollowedResult {
   readonly reading: Dataset;
   readonly result: LogResult;
@@ -67,13 +66,13 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
   return await follow.run().finally(async () => await runLedger.close());
 };
 
-/** How often the file is looked at: its file system may tell nobody of changes. */
+/** Polls, because not every file system reports changes. */
 const pollIntervalMs = 250;
 
-/** After so long without new lines a file is over whose name another one took: writers turn to the new one late. */
+/** How long a renamed file must be quiet, because writers switch to the new file late. */
 const quietMs = 1000;
 
-/** Numbers of dedup keys: which groups there will be is not known when those of earlier runs are read. */
+/** Numbers dedup keys, because the groups are not known yet when those of earlier runs are read. */
 const openKeyNumbers = () => {
   const keys = new Digests();
   const table = new DigestTable(keys);
@@ -87,17 +86,15 @@ const openKeyNumbers = () => {
   return { find, add };
 };
 
-/** True if what was read of a file is gone. */
 const isInputChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
 
-/** A run that follows a file. */
 class FollowRun {
   readonly delivery: Delivery;
   readonly #options: FollowOptions;
   readonly #files: FollowedFiles;
   readonly #gathering: GroupAssemblyOptions;
   readonly #batches: Batches;
-  /** Groups that are complete, and are not in the metrics yet. */
+  /** Complete groups that are not in the metrics yet. */
   #completed: CompletedGroup[] = [];
   #hasStoppingError = false;
 
@@ -124,14 +121,13 @@ class FollowRun {
       elapsed: host.elapsed,
       wasSent: (key) => !earlier.isEmpty && earlier.outcomeOf(numbers.find(key)) !== "not_sent",
       onInvalid: () => {
-        // What was complete before the first error is still sent.
+        // Groups that were complete before the first error are still sent.
         this.#hasStoppingError ||= options.onInvalid === "stop";
       },
       onComplete: (group) => this.#completed.push({ group, isAfterError: this.#hasStoppingError }),
     };
   }
 
-  /** Follows the file to the end of the run. */
   async run(): Promise<FollowedResult> {
     const { host } = this.#options;
     const { reading } = this.#files;
@@ -139,7 +135,7 @@ class FollowRun {
       await this.delivery.requireWritableRejects(true);
       const stop = await this.#catchStop(async () => await this.#follow());
       const isEnd = stop === undefined || stop.code === "invalid_input";
-      // What was complete before the end is sent, unless that is impossible, or a second signal came.
+      // Complete groups are sent unless the input changed or a second signal came.
       const isSent = isEnd && !host.urgent.aborted && !isInputChanged(stop);
       const sendRest = async () => await this.#batches.sendAll(host.signal.aborted);
       const last = isSent ? await this.#catchStop(sendRest) : undefined;
@@ -150,7 +146,7 @@ class FollowRun {
     }
   }
 
-  /** What stopped something; undefined if a signal or nothing did. */
+  /** Returns the failure of some work; undefined for a signal. */
   async #catchStop(go: () => Promise<void>): Promise<Failure | undefined> {
     try {
       await go();
@@ -158,7 +154,7 @@ class FollowRun {
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return this.#files.toUnreadable(thrown);
       const isSignal = thrown.code === "interrupted";
-      // What cannot be followed at all is reported as it is.
+      // A file that cannot be followed at all has no result.
       if (this.#files.all.length === 0 && !isSignal) throw thrown;
       return isSignal ? undefined : thrown;
     }
@@ -170,7 +166,7 @@ class FollowRun {
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLast = host.signal.aborted;
-      // A group ends where another run sent it in the meantime.
+      // A group that another run sent is complete.
       if (await this.delivery.options.runLedger.hasChanged()) {
         await this.#batches.catchUp();
         for (const { growing } of this.#files.all) growing.completeSent();
@@ -180,12 +176,12 @@ class FollowRun {
       if (isLast) return;
       const since = this.#batches.waitingSince();
       if (since !== undefined && host.elapsed() - since >= everyMs) await this.#batches.sendAll(false);
-      // A signal ends the wait; what is complete by then is read.
+      // After a signal, complete lines are read once more.
       await host.sleep(waitMs, host.signal).catch(() => undefined);
     }
   }
 
-  /** Reads what was written; true if the file that took its name may be read. @throws Failure `input-changed` */
+  /** Reads new lines; returns true if the file that replaced this one may be read. @throws Failure `input-changed` */
   async #poll(file: FollowedFile, isLast: boolean): Promise<boolean> {
     const { host, groupIdleMs, file: name, onRead } = this.#options;
     const { growing, tail, index } = file;
@@ -210,7 +206,7 @@ class FollowRun {
     return file.isFinished;
   }
 
-  /** Takes complete groups into account. @throws Failure `invalid-input` if an error stops the run */
+  /** Adds complete groups to the metrics and batches. @throws Failure `invalid-input` if an error stops the run */
   async #processCompleted(): Promise<void> {
     const { problems } = this.#files.reading;
     await this.#batches.addCompleted(this.#completed.splice(0));
@@ -219,7 +215,7 @@ class FollowRun {
     if (this.#options.onInvalid === "stop") throw this.#files.toInvalidInput({ valid: "some" });
   }
 
-  /** Returns what the run came to. @param stop what stopped it; undefined if a signal did */
+  /** @param stop undefined after a signal */
   async #finish(stop: Failure | undefined): Promise<LogResult> {
     const { host, judgement, file } = this.#options;
     const { reading, all: files } = this.#files;
@@ -229,7 +225,7 @@ class FollowRun {
     const isThere = !files.some(({ isRewritten: isGone }) => isGone) && !isInputChanged(stop);
     const open = files.flatMap(({ growing }) => growing.incomplete);
     if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(reading, group);
-    // As an error it would come too late: what is judged by the whole file is sent already.
+    // With `--strict`, these would be errors, but the groups are sent already.
     if (isThere && !judgement.strict)
       await reportDatasetProblems(reading, { outliers: findRewardOutliers(reading.found) });
     const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
@@ -245,13 +241,13 @@ class FollowRun {
       sent: {
         ...sent,
         problems: [...(stop?.details.problems ?? []), ...sent.problems],
-        // A signal is how following ends: it is a failure if it left something to do.
+        // A signal is the normal end of a run, unless groups are left.
         stop: stop ?? (isAll ? undefined : signal),
       },
       rejectsFile: this.delivery.countRejectedLines() > 0 ? this.delivery.rejectsFile : undefined,
       ledger: runLedger.resultFacts,
     });
-    // If nothing at all is valid, nothing could be sent: that is invalid input, as without `--follow`.
+    // Input without a valid group is invalid input, as without `--follow`.
     const { rejected, read } = result.groups;
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
@@ -260,7 +256,7 @@ class FollowRun {
       : result;
   }
 
-  /** Reports what other runs logged, and requests of theirs that nobody settled. */
+  /** Reports groups that other runs logged, and their unknown requests. */
   #reportPriorRuns(): void {
     const { outcomes, earlier, dedupKeys } = this.delivery.options;
     this.delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));

@@ -1,4 +1,4 @@
-/** A file that is followed, and the later files of its name: they are read as far as their lines are complete. */
+/** Reads the complete lines of a followed file, and of later files with its name. */
 
 import { compareRequests } from "../../check/requests.ts";
 import { Problems } from "../../check/rules/problems.ts";
@@ -30,49 +30,46 @@ import {
 import { bomLength } from "../../json/walk.ts";
 import { fileNotFollowable } from "../failures.ts";
 
-/** How a growing file is read. */
 export interface FollowedFileOptions {
   readonly host: Host;
   readonly file: string;
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
   readonly judgement: Strictness;
-  /** Called with what becomes of a file. */
   readonly onEvent: (event: FollowEvent, file: string) => void;
 }
 
-/** What becomes of a file: it does not exist yet; another one has its name; it was rewritten. */
+/** The file does not exist yet, was replaced by another file, or was rewritten. */
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
-/** How the groups of all files are found. */
 export interface GroupAssemblyOptions extends Omit<AssemblyOptions, "found" | "groups" | "file" | "keys"> {
   readonly dedupKeys: DedupKeys;
 }
 
-/** One file. It is read to its end even if another one has its name. */
+/** One file. It is read to its end even if another file has its name. */
 export interface FollowedFile {
   /** Its position among the sources. */
   readonly index: number;
   readonly tail: Tail;
   readonly growing: GroupAssembler;
   readonly scan: Scan;
-  /** When lines of it were last read, or it was found to be moved. Monotonic milliseconds. */
+  /** When lines were last read, or the file was found to be moved, in monotonic milliseconds. */
   changedAt: number;
-  /** True if another file has its name, and nothing was written to it for a while: all of its groups are complete. */
+  /** True if another file has its name and it was quiet, so that all of its groups are complete. */
   isFinished: boolean;
-  /** True if it was rewritten, so that what was read of it cannot be read again. */
+  /** True if it was rewritten, so that its groups cannot be read again. */
   isRewritten: boolean;
 }
 
-/** The files of one name as one reading that grows. */
+/** The files of one name as one growing input. */
 export class FollowedFiles {
   readonly reading: Dataset;
-  /** In the order in which they were opened. */
+  /** In the order of opening. */
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
   readonly #sources: Source[] = [];
   #isWaiting = false;
-  /** How many different requests and shapes there were when they were last compared. */
+  /** The numbers of different requests and shapes at the last comparison. */
   #compared = { requests: 0, shapes: 0 };
   #isMixed = false;
 
@@ -146,7 +143,7 @@ export class FollowedFiles {
       }
       await tail.skip(end);
     } catch (thrown) {
-      // The next look finds out what became of it.
+      // The next poll finds the reason.
       if (!(thrown instanceof ShrunkSourceError)) throw thrown;
     }
   }
@@ -162,7 +159,7 @@ export class FollowedFiles {
     throw this.toInvalidInput();
   }
 
-  /** Reports requests that differ, and mixed shapes; returns the first line that is wrong because of it. */
+  /** Reports requests that differ, and mixed shapes; returns the first line with an error. */
   #findDisagreement(): number | undefined {
     const { requests, shapes, problems } = this.reading.found;
     const now = { requests: requests.different.length, shapes: shapes.size };
@@ -177,7 +174,7 @@ export class FollowedFiles {
     return lines.length === 0 ? undefined : Math.min(...lines);
   }
 
-  /** Reports the bytes after the last line ends; returns whether there are any. */
+  /** Reports bytes after the last newline; returns true if there are any. */
   async reportUnfinished(): Promise<boolean> {
     let isAny = false;
     for (const { tail, isRewritten: isGone } of this.all) {
@@ -189,13 +186,13 @@ export class FollowedFiles {
     return isAny;
   }
 
-  /** The failure for a file with errors. `valid` if what is valid could be sent without the rest. */
+  /** Returns the failure for a file with errors. @param about `valid` if valid groups could be sent */
   toInvalidInput(about: { readonly valid?: "some" } = {}): Failure {
     const names = this.#sources.map(({ name }) => name);
     return toInvalidInputFailure(this.reading.problems, names, about);
   }
 
-  /** The failure for a file that cannot be read. @throws what is not the fault of the file */
+  /** Returns the failure for a file that cannot be read. @throws any other error */
   toUnreadable(thrown: unknown): Failure {
     const { file } = this.#options;
     const { problems } = this.reading;
