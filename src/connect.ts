@@ -1,4 +1,4 @@
-/** What a run works with: the settings in force, and the service that they name, deployed or inside this program. */
+/** Opens what a command needs: the effective settings, and a client of the deployed or the local service. */
 import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Failure } from "./failure.ts";
@@ -10,11 +10,11 @@ export const toSettingsSources = ({ host, flags, screen, defaults }: Context): S
   return { host, flags, hide, notice, warn, defaults };
 };
 
-/** The settings in force. `own` are a command's own options that are settings too, such as `--split`. */
+/** Reads the effective settings. @param own options of the command that are settings, such as `--split` */
 export const effectiveSettings = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
   await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...own } });
 
-/** The settings of the profile `local`, without notices of what the environment says of other services. */
+/** Reads the settings of the profile `local`, without notices about settings of other services. */
 export const localSettings = async (
   context: Context,
   flags: SettingsSources["flags"],
@@ -24,10 +24,9 @@ export const localSettings = async (
   return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...more, flags: local });
 };
 
-/** Loads what a client is made of before it is opened, while there is time for it. */
+/** Loads the code of the client before it is needed. */
 export const preloadClient = () => import("./client/index.ts");
 
-/** How long a run waits for others, and what it prints of that. */
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
   timeoutMs: settings.get("timeout"),
@@ -38,7 +37,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   trace: flags.debug ? screen.trace : undefined,
 });
 
-/** Opens the client of a deployed service, or of one inside this program if the profile is `local`. */
+/** Opens a client of the deployed service, or of the local service if the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const module = await preloadClient();
   const own = settings.local ? await localService(context, settings) : undefined;
@@ -55,12 +54,12 @@ export const openClient = async (context: Context, settings: Settings): Promise<
           : { scheme: "bearer", token: own.key, from };
       },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
-      // What is in this process does not come back by waiting for it.
+      // A service in this process does not recover while the run waits.
       ...(own === undefined ? {} : { maxWaitMs: 0 }),
     }),
   );
   if (own === undefined) return client;
-  // What a service in this process can't do is the run's own failure, not an answer.
+  // An error of the service in this process is a failure of the run.
   return {
     ...client,
     send: async (endpoint, request) =>
@@ -75,10 +74,10 @@ export const openClient = async (context: Context, settings: Settings): Promise<
   };
 };
 
-/** The local services that runs have opened for themselves. */
+/** The open local service of each run. */
 const localServices = new WeakMap<Context, Promise<Service>>();
 
-/** The local service for one run alone: on a free loopback port, with the data folder in force. A run has one. */
+/** Opens the local service of a run on a free loopback port, or returns the open one. */
 export const localService = async (context: Context, settings: Settings): Promise<Service> => {
   const service = localServices.get(context) ?? openLocalService(context, settings);
   localServices.set(context, service);
@@ -93,17 +92,17 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
   return service;
 };
 
-/** What tells the place that a model's trajectories are logged to from others: its address, or the local store. */
+/** Returns the destination of a model's groups in the ledger: the log URL, or the local store. */
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
   settings.local
     ? `store ${(await localService(context, settings)).store}`
     : (await resolveDeployedDestinations(settings))(modelId);
 
-/** True if no address to log to is set. */
+/** True if no URL to log to is set. */
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
-/** True if something was logged to the destination in force: by the address, or the local store, and the account. */
+/** Returns a filter of ledger entries by the effective destination and account. */
 export const destinationFilter = async (
   { host }: Context,
   settings: Settings,

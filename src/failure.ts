@@ -1,6 +1,6 @@
-/** How a run can fail: the exit-code table and one class. The failures.ts of a module has functions that make its failures. */
+/** How a run can fail: the exit codes and one class. The failures.ts of a module makes the failures of the module. */
 
-/** The exit-code table (exit-codes.md): `error.code`, and the number that it ends the process with. */
+/** The exit code of each `error.code` (exit-codes.md). */
 export const exitCodes = {
   internal: 1,
   usage: 2,
@@ -18,53 +18,51 @@ export const exitCodes = {
 
 export type FailureCode = keyof typeof exitCodes;
 
-/** Errors stop, warnings are said. */
 export type Severity = "error" | "warning";
 
-/** One thing that is wrong with the input, or that a service said is wrong with it (output.md). */
+/** A problem of the input, found by rollcall or by a service (output.md). */
 export interface Problem {
   readonly file?: string;
   readonly line?: number;
-  /** From 1, as the line, in its UTF-16 units. */
+  /** UTF-16 units from the start of the line, from 1. */
   readonly column?: number;
   readonly path?: readonly (string | number)[];
-  /** Name of the rule, a promise to users: `--allow <rule>`. */
+  /** Promised to users: `--allow <rule>`. */
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
   readonly advice?: string | undefined;
   readonly from?: "service";
-  /** Byte offset of the place in its file. Like what follows, it stands in no document. */
+  /** Bytes from the start of the file. Documents have neither this nor the fields below. */
   readonly offset?: number;
-  /** The name and line of what was read, where that was made of another file: its place is there. */
+  /** `file:line` of the converted record; its position in the original file is in the fields above. */
   readonly readAt?: string;
-  /** The path of the value in what was read. */
+  /** The path in the converted record. */
   readonly readPath?: readonly (string | number)[];
-  /** The line with the place, for the few problems that a person is shown it of. */
+  /** The line of the problem. Only problems that are displayed have it. */
   readonly excerpt?: Excerpt;
-  /** Others of its rule that are said with it instead of one by one. */
+  /** Problems of the same rule that are printed with this one. */
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
-/** What documents say of a problem, in their order (output.md): the rest is for people. */
+/** Returns what documents have of a problem, in their order (output.md). */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A bounded piece of a line. Nothing in it is made safe to print, but secrets that look like one are blotted out. */
+/** A bounded piece of a line. Secrets in it are redacted, but control characters are not removed. */
 export interface Excerpt {
   readonly line: number;
   readonly text: string;
-  /** Where the value begins and ends in the text. */
+  /** The range of the value in the text. */
   readonly from: number;
   readonly to: number;
-  /** Whether the line continues before or after the text. */
   readonly isCutBefore: boolean;
   readonly isCutAfter: boolean;
 }
 
-/** Where a failure has its cause, as far as known. */
+/** What caused a failure. */
 export interface FailureLocation {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
@@ -74,80 +72,77 @@ export interface FailureLocation {
   readonly environment?: string | undefined;
 }
 
-/** The exchange that failed. `url` holds no credentials: addresses with any are refused before. */
+/** The request that failed. The URL has no credentials, because URLs with credentials are rejected earlier. */
 export interface HttpFacts {
   readonly method: string;
   readonly url: string;
   readonly status?: number | undefined;
-  /** What the service said, cut to a bounded length; never made safe here. */
+  /** The service's own message: bounded, but not safe to print. */
   readonly said?: string | undefined;
 }
 
-/** What may be known beside a failure's message. */
 export interface FailureDetails {
-  /** What to do: a sentence, or a command that can be pasted. */
+  /** A sentence, or a command that can be pasted. */
   readonly hint?: string | undefined;
-  readonly where?: FailureLocation;
-  readonly http?: HttpFacts;
+  readonly where?: FailureLocation | undefined;
+  readonly http?: HttpFacts | undefined;
   readonly problems?: readonly Problem[];
-  /** How many problems there are of each rule, if not all of them are in `problems`. */
+  /** The number of problems of each rule, if `problems` does not have all of them. */
   readonly ruleCounts?: readonly RuleProblemCount[];
-  /** The next command to run, as it would be typed. */
+  /** The next command to run, as a user types it. */
   readonly next?: string;
-  /** Whether the same command again can get further. Default: if the service was unavailable or the run interrupted. */
+  /** True if a rerun can get further. Default: if the service was unavailable or the run interrupted. */
   readonly retryable?: boolean;
-  /** Whether all of it was before anything was sent, if the message does not say that. */
+  /** True if nothing was sent and the message does not say so. */
   readonly unsent?: boolean | undefined;
-  /** The code of what stopped a run that ends with a code of its own (output.md). */
+  /** The code of what stopped a run that ends with another code (output.md). */
   readonly stoppedBy?: FailureCode;
   /** The code of the system, the network or the database. */
   readonly systemCode?: string | undefined;
   readonly signal?: keyof typeof exitCodes.interrupted;
-  /** What is printed in place of the message: the help of a command without its verb. */
+  /** Help that is printed in place of the message. */
   readonly help?: string;
   readonly stack?: string | undefined;
-  /** How a request ended, as a part of a sentence. */
+  /** How a request ended, as a clause. */
   readonly endedBy?: string;
-  /** Where a credential came from that a service refused. */
+  /** The source of a credential that the service refused. */
   readonly credentialSource?: string;
-  /** Whether a page came in place of a reply. */
   readonly isHtmlPage?: boolean;
-  /** Groups that could be sent without the invalid ones; `some` of a file that is still written. */
+  /** Groups that could be sent without the invalid ones; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;
-  /** The part of the message that its readers put into another sentence, such as a name. */
+  /** A part of the message for use in another message, such as a name. */
   readonly subject?: string;
-  /** Whether the rejects file holds records of another tool. */
+  /** True if the rejects file has records of another tool. */
   readonly isConverted?: boolean;
-  /** Whether the same command settles the requests of unknown outcome. */
+  /** True if a rerun resolves the requests with an unknown outcome. */
   readonly canResolve?: boolean;
   readonly cause?: unknown;
 }
 
-/** How many problems of a rule an input has. */
 export interface RuleProblemCount {
   readonly rule: string;
   readonly severity: Severity;
   readonly count: number;
 }
 
-/** The end of a run that did not succeed. `output` prints it, and `main` ends the process with its exit code. */
+/** The end of a run that did not succeed. `output` prints it, and `main` returns its exit code. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;
-  /** Stable, in words of the field: the `rule` of a problem that stands for a failure. */
+  /** Names the failure within the program; not promised to users. */
   readonly kind: string;
   readonly details: FailureDetails;
 
-  /** Its message is one sentence without a full stop. Text from outside in it is not made safe yet. */
-  constructor(code: FailureCode, kind: string, message: string, about: FailureDetails = {}) {
-    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+  /** @param message one sentence without a full stop; text of files and services in it is not safe to print yet */
+  constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.kind = kind;
-    this.details = about;
+    this.details = details;
   }
 
-  withDetails(about: FailureDetails): Failure {
-    return new Failure(this.code, this.kind, this.message, { ...this.details, ...about });
+  withDetails(details: FailureDetails): Failure {
+    return new Failure(this.code, this.kind, this.message, { ...this.details, ...details });
   }
 
   get retryable(): boolean {
@@ -160,18 +155,16 @@ export const isFailure = <Kind extends string>(
   kind: Kind,
 ): thrown is Failure & { readonly kind: Kind } => thrown instanceof Failure && thrown.kind === kind;
 
-/** The exit code of a run that ended with a failure. */
-export const toExitCode = ({ code, details: about }: Failure): number =>
-  code === "interrupted" ? exitCodes.interrupted[about.signal ?? "SIGTERM"] : exitCodes[code];
+export const toExitCode = ({ code, details }: Failure): number =>
+  code === "interrupted" ? exitCodes.interrupted[details.signal ?? "SIGTERM"] : exitCodes[code];
 
-/** A defect of rollcall: what nobody foresaw. */
-export const defect = (text: string, about: FailureDetails = {}): Failure =>
-  new Failure("internal", "defect", `a defect of rollcall: ${text}`, {
-    hint: "please report it, with what `--debug` prints and the command that was run",
-    ...about,
+export const defect = (text: string, details: FailureDetails = {}): Failure =>
+  new Failure("internal", "defect", `internal error: ${text}`, {
+    hint: "report this defect with the command and its output with --debug",
+    ...details,
   });
 
-/** Whatever was thrown, as a failure. */
+/** Returns a thrown value as a failure: any other error is a defect. */
 export const toFailure = (thrown: unknown): Failure => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -1,32 +1,32 @@
 /** Failures that several modules make. */
 import { Failure, type FailureDetails } from "./failure.ts";
-import { didYouMean } from "./sentences.ts";
+import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** @param broken whether the local service broke requests off that it was answering */
+/** @param broken true if the local service aborted requests that it was answering */
 export const interrupted = (
   { signal, broken = false }: { signal: NonNullable<FailureDetails["signal"]>; broken?: boolean },
-  about: FailureDetails = {},
+  details: FailureDetails = {},
 ): Failure => {
-  const { retryable = true, unsent } = about;
-  const end = broken ? ": requests that took longer than 10 s from then on were broken off" : "";
+  const { retryable = true, unsent } = details;
+  const end = broken ? ": requests that took longer than 10 s were aborted" : "";
+  const rerun = `rerun the same command${unsent === undefined ? "" : " to send what is not logged yet"}`;
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
-    // Only of what sends anything is it said whether something was sent.
     hint: broken
-      ? "whoever sent them does not know what became of them: with an Idempotency-Key they may be sent again"
+      ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
       : retryable
-        ? `the same command again is safe${unsent === undefined ? "" : ": it sends what is not logged yet"}`
-        : "without a ledger the same command logs again what is logged: send the other groups alone",
+        ? rerun
+        : resendAloneHint,
     signal,
-    ...about,
+    ...details,
   });
 };
 
 export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }): Failure =>
   new Failure("usage", "invalid-arguments", wrong.text, {
-    hint: wrong.suggestion?.replace(/^\((.*)\)$/, "$1") ?? `\`${wrong.command} --help\` lists what there is`,
+    hint: wrong.suggestion?.replace(/^\((.*)\)$/, "$1") ?? `see \`${wrong.command} --help\``,
   });
 
-/** @param help the help of the command, which is printed in place of the message */
+/** @param help printed in place of the message */
 export const subcommandMissing = (missing: { command: string; verbs: readonly string[]; help: string }): Failure => {
   const { command, verbs, help } = missing;
   const message = verbs.length === 1 ? `${command} needs ${verbs[0]}` : `${command} needs one of ${verbs.join(", ")}`;
@@ -35,17 +35,17 @@ export const subcommandMissing = (missing: { command: string; verbs: readonly st
 
 export const invalidOptionValue = (
   wrong: { option: string; value: string; wanted: string; suggestion?: string | undefined },
-  about: FailureDetails = {},
+  details: FailureDetails = {},
 ): Failure => {
-  const message = `${wrong.option} can't be "${wrong.value}": it takes ${wrong.wanted}`;
-  return new Failure("usage", "invalid-option-value", message, { ...didYouMean(wrong.suggestion), ...about });
+  const message = `invalid ${wrong.option} "${wrong.value}": expected ${wrong.wanted}`;
+  return new Failure("usage", "invalid-option-value", message, { ...didYouMean(wrong.suggestion), ...details });
 };
 
-/** @param way another way to what was wanted */
+/** @param way the hint */
 export const conflictingOptions = (wrong: { first: string; second: string; why: string; way?: string }): Failure => {
-  const message = `${wrong.first} and ${wrong.second} can't go together: ${wrong.why}`;
+  const message = `cannot combine ${wrong.first} and ${wrong.second}: ${wrong.why}`;
   return new Failure("usage", "conflicting-options", message, { hint: wrong.way });
 };
 
 export const requiredOptionMissing = (option: string, needs: string): Failure =>
-  new Failure("usage", "required-option-missing", `${option} means nothing without ${needs}`);
+  new Failure("usage", "required-option-missing", `${option} requires ${needs}`);

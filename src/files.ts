@@ -1,4 +1,4 @@
-/** Files and folders of rollcall's own: folders for their owner alone, and files that are written whole or not at all. */
+/** rollcall's own files and folders: only their owner can access them, and files are replaced atomically. */
 
 import {
   chownSync,
@@ -21,25 +21,23 @@ import { Failure, type Problem } from "./failure.ts";
 import { currentUser } from "./host.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** The code of an error of the system or of Node, such as `ENOENT`; `unknown` where it has none. */
+/** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` without a code. */
 export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
 /**
- * Makes a folder, mode 0700, and those above it, as far as they are not there. Node's own way of doing that never comes
- * back from places where nothing can be made, such as `/proc`.
- * @throws what the file system says
+ * Makes a folder and its missing parents with mode 0700. `recursive` of Node never returns if a parent cannot be made, as
+ * in `/proc`. @throws as `mkdirSync`
  */
 export const makeFolder = (path: string): void => {
-  const wrong = tryMakeFolder(path);
-  if (wrong === undefined) return;
-  if (getErrorCode(wrong) !== "ENOENT" || dirname(path) === path) throw wrong;
+  const error = tryMakeFolder(path);
+  if (error === undefined) return;
+  if (getErrorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
   makeFolder(dirname(path));
-  const still = tryMakeFolder(path);
-  if (still !== undefined) throw still;
+  const secondError = tryMakeFolder(path);
+  if (secondError !== undefined) throw secondError;
 };
 
-/** What is wrong where there is no such path afterwards. */
 const tryMakeFolder = (path: string): unknown => {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -50,21 +48,20 @@ const tryMakeFolder = (path: string): unknown => {
 };
 
 /**
- * Refuses a file or folder of rollcall's own that another user owns or could replace: each folder on the way to it, each
- * link and the place itself belong to this user or to root, and no folder lets others rename what is in it. What is not
- * there yet is as safe as the folders above it.
+ * Refuses a file or folder of rollcall that another user owns or could replace. Each folder and link on the path must belong
+ * to this user or to root, and no folder may let others rename its entries. A missing file is as safe as its folder.
  * @throws Failure `unsafe-ownership`
  */
-export const requireSafeOwnership = (place: string): void => {
+export const requireSafeOwnership = (path: string): void => {
   const user = currentUser();
   if (user === undefined) return;
-  // In a user namespace root is somebody else: whoever owns the root folder owns the system.
+  // In a user namespace, uid 0 of the system is another number: the owner of `/`.
   const trusted = new Set([user, 0, statSync("/").uid]);
-  const found = findUnsafePart(resolve(place), trusted);
-  if (found !== undefined) throw unsafeOwnership(found, place, user);
+  const unsafe = findUnsafePart(resolve(path), trusted);
+  if (unsafe !== undefined) throw unsafeOwnership(unsafe, path, user);
 };
 
-/** A part of a path that another user owns or could replace: it is theirs, a link of theirs, or a folder that they may write. */
+/** A part of a path that another user owns or could replace. */
 interface UnsafePathPart {
   readonly part: string;
   readonly why: "owner" | "link" | "writable";
@@ -72,38 +69,42 @@ interface UnsafePathPart {
   readonly mode: number;
 }
 
-const unsafeOwnership = ({ part, why, owner, mode }: UnsafePathPart, place: string, user: number): Failure => {
-  const message = {
-    owner: `${part} belongs to another user (uid ${owner})${part === place ? "" : `, so that ${place} is not used`}`,
-    link: `${part} is a link of another user (uid ${owner}), which is not followed`,
-    writable: `other users may write to ${part} (mode ${formatMode(mode)}), and could replace ${place}`,
-  }[why];
+const unsafeOwnership = ({ part, why, owner, mode }: UnsafePathPart, path: string, user: number): Failure => {
   const command = (...words: readonly string[]): string => `\`${formatCommandLine(words)}\``;
   const asRoot = user === 0 ? [] : ["sudo"];
-  // Nobody is told to take a folder that may hold more than rollcall's files.
-  const isOwn = part === place || (part === dirname(place) && basename(part) === "rollcall");
-  const fix = {
-    owner: isOwn
-      ? `look at what is in it, then make it yours: ${command(...asRoot, "chown", String(user), part)}`
-      : `run rollcall as the user ${owner}`,
-    link: `remove it: ${command(...asRoot, "rm", part)}`,
-    writable: `keep them out: ${command(...(owner === user ? [] : asRoot), "chmod", "go-w", part)}`,
+  // A folder that may contain more than rollcall's files should keep its owner.
+  const isOwn = part === path || (part === dirname(path) && basename(part) === "rollcall");
+  const [message, fix] = {
+    owner: [
+      `${part} belongs to another user (uid ${owner})${part === path ? "" : `, so rollcall does not use ${path}`}`,
+      isOwn
+        ? `check its contents, then take ownership: ${command(...asRoot, "chown", String(user), part)}`
+        : `run rollcall as user ${owner}`,
+    ],
+    link: [
+      `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`,
+      `remove the link: ${command(...asRoot, "rm", part)}`,
+    ],
+    writable: [
+      `other users can write to ${part} (mode ${formatMode(mode)}) and could replace ${path}`,
+      `deny them access: ${command(...(owner === user ? [] : asRoot), "chmod", "go-w", part)}`,
+    ],
   }[why];
-  const hint = `${fix}; ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR and --ledger name other places`;
-  return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
+  const hint = `${fix}, or choose another location with ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR or --ledger`;
+  return new Failure("storage", "unsafe-ownership", message ?? "", { hint, where: { file: part } });
 };
 
 const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
-/** As many links as systems follow. */
+/** As many as Linux follows. */
 const maxLinks = 40;
 
 const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): UnsafePathPart | undefined => {
   const above = dirname(path);
-  const found = above === path ? undefined : findUnsafePart(above, trusted, links);
-  // Where nothing can be looked at, opening it says why.
-  const facts = found === undefined ? tryStat(path) : undefined;
-  if (facts === undefined) return found;
+  const unsafe = above === path ? undefined : findUnsafePart(above, trusted, links);
+  // If there are no facts, opening the file fails with the reason.
+  const facts = unsafe === undefined ? tryStat(path) : undefined;
+  if (facts === undefined) return unsafe;
   const about = { part: path, owner: facts.uid, mode: facts.mode & 0o7777 };
   if (!trusted.has(facts.uid)) return { ...about, why: facts.isSymbolicLink() ? "link" : "owner" };
   if (facts.isDirectory() && isWritableByOthers(facts)) return { ...about, why: "writable" };
@@ -119,11 +120,11 @@ const tryStat = (path: string): Stats | undefined => {
   }
 };
 
-/** Whether other users can rename what is in a folder. A group of the owner's number is the owner's alone. */
+/** True if other users can rename entries of a folder. A group with the owner's number has only the owner. */
 const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** What is wrong with a file or folder that other users can get at; undefined where nothing is, or it is not there. */
+/** Returns a warning if other users can access a file or folder. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   return mode === undefined || (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
@@ -133,26 +134,23 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
   file: path,
   rule: "insecure-permissions",
   severity: "warning",
-  message: `other users can get at ${path} (mode ${formatMode(mode & 0o777)})`,
+  message: `other users can access ${path} (mode ${formatMode(mode & 0o777)})`,
   advice: formatCommandLine(["chmod", wanted, path]),
 });
 
-/** A new file beside the one that it will replace. */
+/** A new file next to the file that it will replace. Each method throws as the file system does. */
 export interface Draft {
   readonly path: string;
-  /** @throws what the file system says */
   write(piece: string | Uint8Array): void;
-  /** Puts the draft in its file's place, in one step, once all of it is on disk. @throws what the file system says */
+  /** Replaces the file in one step, after all bytes are on disk. */
   commit(): void;
-  /** Closes the draft, and removes it unless it was committed. Must be called in every case. */
+  /** Closes the draft, and removes it unless it was committed. Must always be called. */
   discard(): void;
 }
 
 /**
- * Opens a draft of a file. Where the path is a link, the file that it leads to is replaced, and the link stays; a file
- * that root replaces stays its owner's. What is no file, such as a pipe or a device, takes what is written as it comes.
- * @param mode of the new file, as far as the umask leaves it
- * @throws what the file system says
+ * Opens a draft of a file. If the path is a link, its target is replaced. If root replaces a file, the file keeps its owner.
+ * A pipe or a device is written directly. @param mode of a new file, limited by the umask
  */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = statSync(path, { throwIfNoEntry: false });
@@ -169,15 +167,29 @@ export const openDraft = (path: string, mode = 0o600): Draft => {
     commit: () => {
       fsyncSync(file);
       close();
-      if (before !== undefined) keepOwner(draft, before);
+      // Only root can change the owner; all others own what they write.
+      if (before !== undefined && before.uid !== statSync(draft).uid) {
+        ignoreErrors(() => chownSync(draft, before.uid, before.gid));
+      }
       renameSync(draft, target);
-      syncFolder(dirname(target));
+      // Not every system can sync a folder; the bytes of the file are on disk already.
+      ignoreErrors(() => {
+        const folder = openSync(dirname(target), "r");
+        fsyncSync(folder);
+        closeSync(folder);
+      });
     },
     discard: () => {
       close();
       rmSync(draft, { force: true });
     },
   };
+};
+
+const ignoreErrors = (work: () => void): void => {
+  try {
+    work();
+  } catch {}
 };
 
 const openForWriting = (path: string, flags: "w" | "wx", mode?: number) => {
@@ -195,30 +207,7 @@ const openForWriting = (path: string, flags: "w" | "wx", mode?: number) => {
   };
 };
 
-const keepOwner = (draft: string, { uid, gid }: Stats): void => {
-  if (uid === statSync(draft).uid) return;
-  try {
-    chownSync(draft, uid, gid);
-  } catch {
-    // Only root can: anybody else owns what they write.
-  }
-};
-
-const syncFolder = (path: string): void => {
-  try {
-    const folder = openSync(path, "r");
-    fsyncSync(folder);
-    closeSync(folder);
-  } catch {
-    // Not every system can do this to a folder; what is in the file is on disk already.
-  }
-};
-
-/**
- * Writes a file whole, or leaves what was there as it was.
- * @param mode of the new file, as far as the umask leaves it
- * @throws what the file system says
- */
+/** Writes all of a file, or leaves the old file unchanged. @param mode of a new file @throws as the file system does */
 export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
   const draft = openDraft(path, mode);
   try {
@@ -229,29 +218,29 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** Makes sure that a file that people name is not written over. @throws Failure `output-exists` */
+/** Refuses to overwrite a file that the user named, unless it is empty. @throws Failure `output-exists` */
 export const requireUnusedFile = (file: string): void => {
-  const there = statSync(file, { throwIfNoEntry: false });
-  if (there?.isFile() !== true || there.size === 0) return;
-  const hint = "name another file, or take that one away";
-  throw new Failure("usage", "output-exists", `${file} is there already`, { hint });
+  const facts = statSync(file, { throwIfNoEntry: false });
+  if (facts?.isFile() !== true || facts.size === 0) return;
+  throw new Failure("usage", "output-exists", `${file} already exists`, {
+    hint: "choose another file, or remove this one",
+  });
 };
 
-/** Writes to a file that people name. @throws Failure `output-unwritable` */
+/** Writes to a file that the user named. @throws Failure `output-unwritable` */
 export const writeUserFile = <Result>(file: string, write: () => Result): Result => {
   try {
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    const hint = "name a file in a folder that can be written";
-    throw new Failure("storage", "output-unwritable", `${file} can't be written (${getErrorCode(thrown)})`, {
-      hint,
+    throw new Failure("storage", "output-unwritable", `cannot write ${file} (${getErrorCode(thrown)})`, {
+      hint: "choose a file in a writable folder",
       cause: thrown,
     });
   }
 };
 
-/** Removes the drafts of a file that killed writers left: those last changed before a time, in milliseconds since 1970. */
+/** Removes drafts that killed runs left. @param before their last change in milliseconds since 1970 is earlier */
 export const removeDrafts = (path: string, before: number): void => {
   const own = basename(path);
   for (const name of readdirSync(dirname(path))) {
@@ -262,5 +251,5 @@ export const removeDrafts = (path: string, before: number): void => {
   }
 };
 
-/** True if a ledger or a store at this place is in a database; otherwise the place is a file. */
-export const isDatabaseUrl = (place: string): boolean => /^postgres(ql)?:\/\//i.test(place);
+/** True if the location of a ledger or store is a database; otherwise it is a file. */
+export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);

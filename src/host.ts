@@ -1,14 +1,14 @@
-/** What the machine gives a run: environment, streams, terminal, clock, chance, signals. */
+/** The machine that a run uses: environment, streams, terminal, clock, random numbers, signals. */
 
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
 
-/** Nothing below reaches for `process`, the clock or chance by itself. */
+/** No other module uses `process`, the clock or random numbers directly. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
-  /** The words typed behind the program's name. */
+  /** The arguments after the program's name. */
   readonly argv: readonly string[];
   /** Version of Node, without the `v`. */
   readonly nodeVersion: string;
@@ -22,32 +22,31 @@ export interface Host {
   readonly elapsed: () => number;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** From 0 to 1, as `Math.random`. */
   readonly random: () => number;
-  /** Aborts, with a `Failure` as its reason, at SIGINT, SIGTERM and SIGHUP. */
+  /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts at the second of these signals: what is still in flight is given up. A third ends the process. */
+  /** Aborts at the second of these signals, which abandons requests in flight. A third ends the process. */
   readonly urgent: AbortSignal;
-  /** Lends the terminal to another program, such as a pager: Ctrl-C is that program's until the returned function is called. */
+  /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
 }
 
-/** Which streams are terminals, and how large the terminal is. */
+/** Which streams are terminals, and the size of the terminal. */
 export interface Terminal {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly columns: number;
   readonly rows: number;
-  /** Whether nobody told the terminal of standard error how wide it is: what stands there can't be drawn anew in its place. */
+  /** True if the width of standard error is unknown, so that its text cannot be redrawn in place. */
   readonly sizeless: boolean;
 }
 
-/** Whether a host is this machine, which only it can reach: 127.0.0.0/8, ::1 (in brackets or not) and `localhost`. */
+/** True for the names of this machine that no other machine can reach; `::1` in brackets or without. */
 export const isLoopback = (hostname: string): boolean =>
   /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
-/** What the percent escapes of an address stand for; a text with a stray `%`, as in a password, stands for itself. */
+/** Decodes the percent escapes of a URL part; returns a text with a stray `%`, as in a password, unchanged. */
 export const decodePercent = (text: string): string => {
   try {
     return decodeURIComponent(text);
@@ -56,20 +55,20 @@ export const decodePercent = (text: string): string => {
   }
 };
 
-/** Variables that hold a key of rollcall's, or say in which file one is. */
+/** Variables with a key of rollcall, or with the name of a file that has one. */
 const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
 
-/** The keys that an environment holds: rollcall's own, and that of Weights & Biases, which nothing else tells from the id of a commit. */
+/** Returns the keys in an environment: of rollcall, and of Weights & Biases, whose key looks like the id of a commit. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isKey = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
     return isKey && value !== undefined ? [value] : [];
   });
 
-/** Variables that may hold an address with its password. */
+/** Variables with a URL that may have a password. */
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** An environment for other programs: rollcall's keys, and the passwords of its databases, are none of theirs. */
+/** Returns an environment for other programs: without rollcall's keys and the passwords of its databases. */
 export const removeSecrets = (env: Host["env"]): Host["env"] =>
   Object.fromEntries(
     Object.entries(env).filter(
@@ -77,17 +76,16 @@ export const removeSecrets = (env: Host["env"]): Host["env"] =>
     ),
   );
 
-/** The number of the user that this process acts as; undefined on Windows, which has none. */
+/** The user id of this process; undefined on Windows. */
 export const currentUser = (): number | undefined => process.geteuid?.();
 
-/** Waits until a signal aborts. */
 export const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** A host whose work another signal ends too. */
+/** Returns a host whose signal also aborts with another one. */
 export const withSignal = (host: Host, signal: AbortSignal): Host => {
   const either = AbortSignal.any([host.signal, signal]);
   setMaxListeners(0, either);
@@ -98,11 +96,11 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 const nsPerMs = 1e6;
 
-/** Reads the host from Node's process. Signals abort the host's signal once; what then happens is the run's. */
+/** Opens the host of Node's process. */
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const urgentAbort = new AbortController();
-  // Every request in flight listens: there is no number of them that is a leak.
+  // Every request in flight listens, so many listeners are not a leak.
   setMaxListeners(0, abort.signal, urgentAbort.signal);
   let lentCount = 0;
   const listeners = signalNames.map((name) => {
@@ -112,7 +110,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         abort.abort(interrupted({ signal: name }));
         return;
       }
-      // A third signal ends the process at once: the system's default action is back.
+      // Without the listener, the system's default action ends the process at the third signal.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);
     };
@@ -124,10 +122,10 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
+    // Node opens a stream at its first use, and most runs use one of the three.
     get stdin() {
       return process.stdin;
     },
-    // A stream is opened, and what it stands on looked up, when somebody asks: most runs need one of the three.
     get stdout() {
       return process.stdout;
     },
@@ -145,7 +143,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
-        // A terminal that nobody told its size has none.
+        // 0 if the terminal does not know its size.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {
@@ -156,7 +154,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       },
     },
     now: Date.now,
-    // Node loads `performance` when somebody asks for it, and takes a millisecond for that.
+    // Node loads `performance` at its first use, which takes a millisecond.
     elapsed: () => Number(process.hrtime.bigint()) / nsPerMs,
     sleep: async (ms, signal) => {
       const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");
@@ -170,7 +168,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       return () => void lentCount--;
     },
     close: () => {
-      for (const off of listeners) off();
+      for (const removeListener of listeners) removeListener();
     },
   };
 };

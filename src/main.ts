@@ -1,18 +1,17 @@
-/** What is started: the version is answered at once, everything else is a run. */
+/** The entry point: answers `--version` at once, and runs everything else. */
 
 import { version } from "../package.json" with { type: "json" };
 
 /** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
 export const main = async (process: NodeJS.Process): Promise<number> => {
-  if (isVersionRequest(process.argv.slice(2)) && (await tryWrite(process.stdout, `${version}\n`))) return 0;
+  const [word, ...others] = process.argv.slice(2);
+  // Scripts ask for the version most, and nothing else needs to be loaded for it.
+  const isVersionRequest = others.length === 0 && (word === "--version" || word === "-V");
+  if (isVersionRequest && (await tryWrite(process.stdout, `${version}\n`))) return 0;
   return await (await import("./run.ts")).run(process);
 };
 
-/** What scripts ask for most, alone: it is answered before anything else is loaded, in half of the time. */
-const isVersionRequest = ([word, ...others]: readonly string[]): boolean =>
-  others.length === 0 && (word === "--version" || word === "-V");
-
-/** Writes a text. Whether that went well: if not, a run tries it again, and says what is wrong. */
+/** Writes a text; returns false if that fails: the run then fails to print it too, and reports why. */
 const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<boolean> =>
   await new Promise((resolve) => {
     // Without a listener, a broken pipe would end the process with a stack trace.
@@ -20,7 +19,7 @@ const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<bo
     try {
       stream.write(text, (error) => resolve(!error));
     } catch {
-      // Devices and files are written in place, and throw in place.
+      // Devices and files are written synchronously.
       resolve(false);
     }
   });

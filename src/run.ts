@@ -1,4 +1,4 @@
-/** One run: argv and streams in, exit code out, and the one try/catch; and the program, with its commands in the order of the help. */
+/** Runs a command line, and handles all errors. Also lists the commands in the order of the help. */
 import {
   type Command,
   command,
@@ -15,7 +15,7 @@ import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import { openScreen, printFailure, type Screen } from "./output/index.ts";
 
-/** Runs what the words of `node` ask for. Resolves with the exit code; never throws and never ends the process itself. */
+/** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process itself. */
 export const run = async (node: NodeJS.Process): Promise<number> => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
@@ -27,7 +27,7 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
   }
 };
 
-/** Runs a command line on a host. Resolves with the exit code. If `stray` rejects, the run ends with that. */
+/** Runs a command line on a host. Resolves with the exit code. @param stray ends the run if it rejects */
 export const runCommandLine = async (
   host: Host,
   argv: readonly string[],
@@ -60,7 +60,7 @@ export const runCommandLine = async (
   }
 };
 
-/** Errors that nothing awaited: a defect, printed like any other. */
+/** Catches errors that nothing awaits. */
 const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
   let tell: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
@@ -71,13 +71,13 @@ const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<neve
   return { thrown, close: () => void node.off("uncaughtException", tell).off("unhandledRejection", tell) };
 };
 
-/** Nouns that serve other programs or describe rollcall itself are only named in the help, so that it is one screen. */
+/** The help lists these commands without their descriptions, so that it fits one screen. */
 const inMoreGroup = (load: () => Promise<Command>) => async (): Promise<Command> => ({
   ...(await load()),
   group: "more",
 });
 
-/** rollcall. A noun is loaded if it is typed: all of them would take longer than most commands do. */
+/** A command is loaded only if it is typed, because loading all takes longer than most commands. */
 export const program: Program = {
   root: command({
     words: "",

@@ -1,25 +1,24 @@
-/** Words as a shell reads and writes them: quotes are taken off and put on, nothing is ever expanded or run. */
+/** Splits and quotes words as a shell does; nothing is expanded or run. */
 
 interface TypedWord {
-  /** As it stands in the line. */
+  /** As typed, with quotes. */
   readonly raw: string;
-  /** Without its quotes. */
   readonly text: string;
-  /** The quote that is open at its end, and where in `raw` it was opened. */
+  /** The quote that is open at the end, and its offset in `raw`. */
   readonly open: { readonly quote: Quote; readonly at: number };
-  /** Whether the word ends in a backslash that escapes nothing yet. */
+  /** True if the word ends in a backslash that escapes nothing yet. */
   readonly isEscaping: boolean;
 }
 
-/** A kind of quotes; empty for none. */
+/** Empty for no quotes. */
 type Quote = "" | "'" | '"';
 
-/** Whose rules the words follow: in `windows`, single quotes are letters, and a backslash escapes double quotes alone. */
+/** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
 interface ShellRules {
   readonly windows: boolean;
 }
 
-/** The words of a line. The last is the one that is being typed: empty behind white space. */
+/** Splits a line. The last word is the one that is being typed: empty after white space. */
 export const splitWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
   const words: TypedWord[] = [];
   let at = 0;
@@ -32,7 +31,7 @@ export const splitWords = (line: string, rules: ShellRules = { windows: false })
   }
 };
 
-/** The words of a whole command line; undefined where a quote or a last backslash is left open. */
+/** Splits a complete command line; returns undefined if a quote or a final backslash is open. */
 export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
   const words = splitWords(line, rules);
   const last = words.at(-1);
@@ -42,7 +41,7 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
 
 const splitWord = (line: string, start: number, { windows }: ShellRules): TypedWord => {
   let text = "";
-  let escaping = false;
+  let isEscaping = false;
   let open: TypedWord["open"] = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
@@ -60,13 +59,13 @@ const splitWord = (line: string, start: number, { windows }: ShellRules): TypedW
       at++;
     } else {
       text += char;
-      escaping = char === "\\" && next === "" && open.quote === "" && !windows;
+      isEscaping = char === "\\" && next === "" && open.quote === "" && !windows;
     }
   }
-  return { raw: line.slice(start, at), text, open, isEscaping: escaping };
+  return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Offset behind the command substitution that stands at `at`, which stays as it is; `at` itself where none does. */
+/** Returns the offset after a command substitution at `at`, which is kept unchanged; `at` without a substitution. */
 const findSubstitutionEnd = (line: string, at: number): number => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;
@@ -80,17 +79,16 @@ const findSubstitutionEnd = (line: string, at: number): number => {
 
 const isBlank = (char: string | undefined): boolean => char !== undefined && " \t\r\n".includes(char);
 
-/** Whether a backslash takes its meaning from what follows it. */
 const canEscape = (quote: Quote, next: string): boolean => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
-/** A text with the quotes that make a shell read it as itself; undefined where there are none. */
+/** Escapes a text for use inside quotes, or without quotes; returns undefined if that is impossible. */
 export const quoteText = (text: string, quote: Quote): string | undefined => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
-  // Inside double quotes nothing makes an exclamation mark harmless: it may call an old command back.
+  // An exclamation mark in double quotes may insert an earlier command, and cannot be escaped.
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
 
-/** A command that can be pasted into a shell. */
+/** Formats a command that can be pasted into a shell. */
 export const formatCommandLine = (words: readonly string[]): string =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");

@@ -10,7 +10,7 @@ import {
   readString,
   startOf,
 } from "../json/table.ts";
-import { findNearest, makeNearestFinder } from "../nearest.ts";
+import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
@@ -216,7 +216,7 @@ const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
 /** The node of a text; 0 of an empty one. */
 const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
 
-/** Tools that a mistyped name is compared with one by one; among more, it is looked up. */
+/** The most tools that a mistyped name is compared with. */
 const maxComparedTools = 200;
 
 /** Reports calls of tools that are not listed, or that have no result. `last` is where those of the last message begin. */
@@ -225,14 +225,13 @@ const inspectCalls = (
   { listed, last }: { readonly listed: ReadonlySet<string> | undefined; readonly last: number },
   report: Report,
 ): void => {
-  let near: ((name: string) => string | undefined) | undefined;
   for (let at = 0; listed !== undefined && at < eventCount; at += eventSize) {
     const node = events[at + 2] ?? 0;
     const name = node > 0 ? readString(text, node) : undefined;
     if (name === undefined || listed.has(name)) continue;
-    near ??= listed.size > maxComparedTools ? makeNearestFinder(listed) : (own) => findNearest(own, listed);
-    const find = near;
-    report("undeclared-tool", { name: shortName(name), suggestion: () => find(name.slice(0, maxNameLength)) }, node);
+    const suggestion = () =>
+      listed.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), listed);
+    report("undeclared-tool", { name: shortName(name), suggestion }, node);
   }
   if (last === eventCount && areAllAnswered(text)) return;
   const { waiting, answered } = matchCalls(text, last);

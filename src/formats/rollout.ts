@@ -1,7 +1,7 @@
 /** Makes rollouts: their groups, rewards, trajectories and exceptions. */
 import type { Path } from "../check/rules/positions.ts";
 import { shortName } from "../check/rules/positions.ts";
-import { sortByNearness } from "../nearest.ts";
+import { findNearest } from "../nearest.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import {
   list,
@@ -151,7 +151,9 @@ const describeNumbers = (record: Value, path: Path): string => {
     );
   }
   const typed = path.slice(0, isOfList ? -1 : undefined).join(".");
-  const named = sortByNearness(typed, found).slice(0, maxNamedPaths).map(shortName);
+  const near = findNearest(typed, found);
+  const sorted = near === undefined ? found : [near, ...found.filter((path) => path !== near)];
+  const named = sorted.slice(0, maxNamedPaths).map(shortName);
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";
   if (named.length === 0) return "; there is no number in it";
   return `; there is ${isOfList ? "a list of numbers" : "a number"} at ${named.join(", ")}${more}`;

@@ -162,11 +162,11 @@ describe("the help", () => {
   });
 
   it.each([
-    [["completion", "nushell"], '<shell> can\'t be "nushell": it takes bash, zsh, fish or powershell'],
-    [["log", "m", "--on-invalid", "go"], '--on-invalid can\'t be "go": it takes stop or skip'],
-    [["log", "m", "--on-unknown=go"], '--on-unknown can\'t be "go": it takes stop, resend or leave'],
-    [["log", "m", "--progress", "xml"], '--progress can\'t be "xml": it takes bar, lines, json or none'],
-    [["auth", "login", "--for", "all"], '--for can\'t be "all": it takes log, inference or calls'],
+    [["completion", "nushell"], 'invalid <shell> "nushell": expected bash, zsh, fish or powershell'],
+    [["log", "m", "--on-invalid", "go"], 'invalid --on-invalid "go": expected stop or skip'],
+    [["log", "m", "--on-unknown=go"], 'invalid --on-unknown "go": expected stop, resend or leave'],
+    [["log", "m", "--progress", "xml"], 'invalid --progress "xml": expected bar, lines, json or none'],
+    [["auth", "login", "--for", "all"], 'invalid --for "all": expected log, inference or calls'],
   ])("exits with 2 for %j, and lists the choices", async (words, said) => {
     expect(await runRollcall(words)).toEqual({ code: 2, stdout: "", stderr: `rollcall: ${said}\n` });
     const { error } = JSON.parse((await runRollcall([...words, "--json"])).stderr);

@@ -46,7 +46,7 @@ describe("a file of rewards", () => {
   it("is refused if an id has two rewards", async () => {
     const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":"x","reward":0}\n' });
     expect(() => readRewards(join(folder, "a.lines"))).toThrow(
-      expect.objectContaining({ message: expect.stringContaining("it takes a file of rewards: x has two rewards") }),
+      expect.objectContaining({ message: expect.stringContaining("expected a file of rewards: x has two rewards") }),
     );
   });
 });

@@ -75,7 +75,7 @@ describe("rows of chat messages", () => {
     );
     expect(wrong.code).toBe(3);
     expect(wrong.stderr).toContain(
-      "it has nothing at juge.scor, where --reward-from looks; there is a number at judge.score, judge.sure, n",
+      "it has nothing at juge.scor, where --reward-from looks; there is a number at judge.score, n, judge.sure",
     );
     const none = await convertRows([{ messages: row.messages }], ["--reward-from", "judge.score"]);
     expect(none.stderr).toContain("it has nothing at judge.score, where --reward-from looks; there is no number in it");

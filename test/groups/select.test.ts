@@ -243,7 +243,7 @@ describe("a selection of trajectories", () => {
     [["--shard", "0/3"], "--shard can't be"],
     [["--shard", "4/3"], "--shard can't be"],
     [["--shard", "3"], "--shard can't be"],
-    [["--seed", "1"], "--seed means nothing without --sample"],
+    [["--seed", "1"], "--seed requires --sample"],
   ])("is refused if it is %j", async (words, says) => {
     const { code, stderr } = await converted(...words);
     expect([code, stderr.includes(says), stderr]).toEqual([2, true, stderr]);

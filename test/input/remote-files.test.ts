@@ -250,7 +250,7 @@ describe("an address without a file", () => {
     const { code, stderr } = await runRollcall([...words, "https://data.example/step.jsonl?sig=hush-hush"]);
     expect([code, JSON.parse(stderr).error.message]).toEqual([
       2,
-      "https://data.example/step.jsonl is not a file, and can't be followed",
+      "cannot follow https://data.example/step.jsonl: it is not a file",
     ]);
   });
 

@@ -26,7 +26,7 @@ describe("--fields of a call", () => {
   it("refuses a name that neither the interface nor the call has", async () => {
     await expect(printed([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
       kind: "invalid-option-value",
-      message: expect.stringMatching(/^--fields can't be "idd": /),
+      message: expect.stringMatching(/^invalid --fields "idd": /),
       details: { hint: "did you mean id?" },
     });
   });

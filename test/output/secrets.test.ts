@@ -143,7 +143,7 @@ describe("the redaction of a secret", () => {
     await printDocument(screen, { count: 12345678, [secret]: null, data: [secret] });
     expect(host.printed().split("\n")[1]).toBe('{"count":12345678,"***":null,"data":["***"]}');
     await printFailure(screen, { failure: defect(secret), exitCode: 1 });
-    expect(JSON.parse(host.said()).error.message).toBe("a defect of rollcall: ***");
+    expect(JSON.parse(host.said()).error.message).toBe("internal error: ***");
   });
 
   it("covers each line of a secret of several lines", async () => {

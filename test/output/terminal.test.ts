@@ -185,7 +185,7 @@ describe("rollcall on a terminal", () => {
       typed: [{ when: /listing the models/, keys: "\x03" }],
     });
     expect(code).toBe(130);
-    expect(lines).toEqual(["rollcall: interrupted by SIGINT", "hint: the same command again is safe"]);
+    expect(lines).toEqual(["rollcall: interrupted by SIGINT", "hint: rerun the same command"]);
   });
 
   it("writes no control character of a reply with escape codes, bidi, NUL and 5 MB strings", {

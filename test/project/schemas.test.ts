@@ -39,8 +39,8 @@ describe("rollcall schema", () => {
   it("suggests the nearest output for an unknown name, and lists a noun's verbs", async () => {
     const said = async (...words: string[]) => (await runRollcall(["schema", ...words])).stderr;
     expect(await said("modles")).toContain("did you mean models?");
-    expect(await said("ledger")).toContain("it takes ledger status, ledger resolve, ledger verify");
-    expect(await said("--line")).toContain("--line means nothing without <command>");
+    expect(await said("ledger")).toContain("expected ledger status, ledger resolve, ledger verify");
+    expect(await said("--line")).toContain("--line requires <command>");
   });
 
   it("completes the words of a name one by one", async () => {

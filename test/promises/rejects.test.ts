@@ -243,7 +243,9 @@ describe.concurrent("--on-invalid skip", () => {
     });
     const { code, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r")]);
     expect([code, error?.cause]).toEqual([7, "storage"]);
-    expect(error?.message).toBe(`1 group logged, 0 not: ${place.path("folder/r")} can't be written: it does not exist`);
+    expect(error?.message).toBe(
+      `1 group logged, 0 not sent: cannot write ${place.path("folder/r")}: it does not exist`,
+    );
   });
 
   it("needs no writable folder if nothing is rejected, unless the service may still refuse groups", async (context) => {

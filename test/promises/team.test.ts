@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       hold.letGo();
       const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
       expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
-      expect(early.error?.message).toContain("1 not: another run logs the same model and split, and still holds");
+      expect(early.error?.message).toContain("1 not sent: another run of the same model and split still uses");
       await pause(overMs);
       const { code, document } = await second.log(["a.jsonl", ...oneEach]);
       expect([code, document?.groups]).toMatchObject([8, { already_logged: 2, unknown: 1, not_sent: 0 }]);
@@ -85,7 +85,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const ended = documentsOf(await end);
       // Its reply makes one group logged. The second machine logged the others.
       expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
-      expect(ended.error?.message).toContain("without word from the ledger");
+      expect(ended.error?.message).toContain("lost its lease of the ledger");
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });

@@ -77,7 +77,7 @@ describe.concurrent("files made of inputs", () => {
     expect(written).not.toBe("");
     expect(await runHere(["convert", input, "--out", out])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`${out} is there already`),
+      stderr: expect.stringContaining(`${out} already exists`),
     });
     expect(readFileSync(out, "utf8")).toBe(written);
   });

@@ -140,7 +140,7 @@ describe("the service's key", () => {
         file,
         rule: "insecure-permissions",
         severity: "warning",
-        message: `other users can get at ${file} (mode 0644)`,
+        message: `other users can access ${file} (mode 0644)`,
         advice: `chmod 600 ${file}`,
       },
     ]);

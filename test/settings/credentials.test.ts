@@ -223,7 +223,7 @@ describe("a saved credential", () => {
         file: home.file("credentials.json"),
         rule: "insecure-permissions",
         severity: "warning",
-        message: `other users can get at ${home.file("credentials.json")} (mode 0644)`,
+        message: `other users can access ${home.file("credentials.json")} (mode 0644)`,
         advice: `chmod 600 ${home.file("credentials.json")}`,
       },
     ]);

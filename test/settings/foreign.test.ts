@@ -106,7 +106,7 @@ describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)
     expect((await runRollcall(["config", "list"], { env: empty })).code).toBe(0);
     expect((await runRollcall(["config", "set", "split", "a"], { env: empty })).code).toBe(11);
     expect(existsSync(empty.XDG_CONFIG_HOME)).toBe(false);
-    expect((await run("config list")).stderr).toContain(`run rollcall as the user ${other}`);
+    expect((await run("config list")).stderr).toContain(`run rollcall as user ${other}`);
   });
 });
 
@@ -130,7 +130,7 @@ describe("a folder that another user may write", () => {
       const refused = await home.run(`${command} --json`);
       expect([refused.code, refused.stdout]).toEqual([11, ""]);
       const { error } = JSON.parse(refused.stderr);
-      expect(error.message).toContain(`other users may write to ${folder} (mode 0${mode})`);
+      expect(error.message).toContain(`other users can write to ${folder} (mode 0${mode})`);
       expect(existsSync(home.marker)).toBe(false);
       const [, fix = ""] = /`([^`]+)`/.exec(error.hint) ?? [];
       execFileSync("sh", ["-c", fix]);

@@ -186,7 +186,7 @@ describe("rollcall models --with-prices", () => {
     async (...filter) => {
       const ran = await runWith({}, ["models", ...filter]);
       expect(ran).toMatchObject({ code: 2, stdout: "" });
-      expect(ran.stderr).toContain(`${filter[0]} means nothing without --with-prices`);
+      expect(ran.stderr).toContain(`${filter[0]} requires --with-prices`);
     },
   );
 });

@@ -128,28 +128,28 @@ describe("rollcall catalog router with filters", () => {
   it.each([
     [
       "--feature tool",
-      '--feature can\'t be "tool": it takes what occurs: tools (2 models), json_mode (1 model)',
+      'invalid --feature "tool": expected what occurs: tools (2 models), json_mode (1 model)',
       "tools (2 models)",
     ],
     [
       "--feature mode",
-      '--feature can\'t be "mode": it takes what occurs: json_mode (1 model), tools (2 models)',
+      'invalid --feature "mode": expected what occurs: json_mode (1 model), tools (2 models)',
       undefined,
     ],
     [
       "--quantization fp9",
-      '--quantization can\'t be "fp9": it takes what occurs: fp8 (1 model), INT4 (1 model)',
+      'invalid --quantization "fp9": expected what occurs: fp8 (1 model), INT4 (1 model)',
       "fp8 (1 model)",
     ],
-    ["--parameter temprature", '--parameter can\'t be "temprature"', "temperature (1 model)"],
+    ["--parameter temprature", 'invalid --parameter "temprature"', "temperature (1 model)"],
     [
       "--output-modality embedding",
-      '--output-modality can\'t be "embedding": it takes what occurs: text (1 model)',
+      'invalid --output-modality "embedding": expected what occurs: text (1 model)',
       undefined,
     ],
-    ["--country Germny", '--country can\'t be "Germny"', undefined],
-    ["--only-country EU,XX", '--only-country can\'t be "XX"', undefined],
-    ["--max-price promt=1", '--max-price can\'t be "promt"', "prompt (4 models)"],
+    ["--country Germny", 'invalid --country "Germny"', undefined],
+    ["--only-country EU,XX", 'invalid --only-country "XX"', undefined],
+    ["--max-price promt=1", 'invalid --max-price "promt"', "prompt (4 models)"],
   ])("exits with 2 and lists the known values for %s", async (args, message, near) => {
     const { code, stdout, stderr } = await router(args.split(" "));
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -171,7 +171,7 @@ describe("the cache of catalogs", () => {
   });
 
   it.each([
-    [["--max-age", "soon"], "takes a duration such as 30m, 12h or 7d"],
+    [["--max-age", "soon"], "expected a duration such as 30m, 12h or 7d"],
     [["--offline", "--max-age", "1h"], "--offline"],
   ])("exits with 2 for %j", async (args, words) => {
     const ran = await runRollcall(["catalog", "router", "--local", ...args]);

@@ -189,7 +189,5 @@ describe("rollcall check", () => {
     const [file = ""] = filesOf(JSON.stringify({ messages_and_choices: messages, reward: 1, tools }));
     const { document: found } = await document([file]);
     expect(found).toMatchObject({ status: "valid", problems_left_out: 1000 });
-    const near = found.problems as readonly { rule: string; advice: string }[];
-    expect(near.find(({ rule }) => rule === "undeclared-tool")?.advice).toContain("did you mean tool_number_0?");
   });
 });

@@ -66,7 +66,7 @@ describe("rollcall config", () => {
     ["get splt", "did you mean split?"],
     ["list --profile wrok", "there are default, local"],
     ["set base_url https://a.example --local", "the local service has its own address"],
-    ["list --local --base-url https://a.example", "--local and --base-url can't go together"],
+    ["list --local --base-url https://a.example", "cannot combine --local and --base-url"],
     ["lst", "list"],
     ["", "config"],
   ])("exits with 2 and suggests a fix for `config %s`", async (args, fix) => {

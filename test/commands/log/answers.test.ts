@@ -44,11 +44,14 @@ describe("an answer to rollcall log", () => {
     const gone = await log([two(), "--split", "t"], [{ status: 404, body: "nothing" }]);
     expect(gone.stderr).toContain("/v1/preview/models/m/log");
     const whole = await log([two(), "--split", "t", "--one-request"], [json({}, 413)]);
-    expect([whole.code, whole.stderr]).toEqual([6, expect.stringContaining("without --one-request it is split")]);
+    expect([whole.code, whole.stderr]).toEqual([
+      6,
+      expect.stringContaining("drop --one-request to split it between groups"),
+    ]);
     const [file = ""] = filesOf(`\n${group(1)}`);
     const alone = await log([file, "--split", "t"], [json({}, 413)]);
     expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
-    expect(alone.stderr).toContain("--on-refused skip sets aside the groups that it refuses");
+    expect(alone.stderr).toContain("pass --on-refused skip");
   });
 
   it("retries a request that was not processed, and exits with 5 if that does not help", async () => {
@@ -90,9 +93,7 @@ describe("an answer to rollcall log", () => {
     expect(said.stderr).toContain(
       `refused the request (422): ${file}:2:75: trajectories.0.metadata.deep: not a string [refused-by-service]\n`,
     );
-    expect(said.stderr).toContain(
-      "\nhint: fix what it names; or --on-refused skip sets aside the groups that it refuses",
-    );
+    expect(said.stderr).toContain("; or pass --on-refused skip");
     const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
     expect(code).toBe(6);
     expect(parsed(stderr)).toMatchObject({
@@ -137,8 +138,8 @@ describe("an answer to rollcall log", () => {
 
   it("says why it is not known if a request was logged", async () => {
     const broken = await log([two(), "--split", "t"], [json({ detail: "no disk" }, 500)]);
-    expect(broken.stderr).toContain(
-      "it is not known whether request 1 of 1 was logged, since the service answered 500 (no disk): 2 groups",
+    expect(broken.stderr).toMatch(
+      /request 1 of 1 may or .* \(2 groups, .*\) because the service answered 500 \(no disk\);/,
     );
   });
 
@@ -154,12 +155,12 @@ describe("an answer to rollcall log", () => {
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
     const { code, error } = await place.log([file, "--on-unknown", "resend", "--max-wait", "1s"]);
     expect([code, error?.cause]).toEqual([8, "unavailable"]);
-    expect(error?.message).toContain(
-      "whether request 1 of 1 was logged, since the connection was reset (ECONNRESET), and when it was tried again nothing listens there (ECONNREFUSED): 2 groups",
+    expect(error?.message).toMatch(
+      /^request 1 of 1 may or .* \(2 groups, .*\) because .* \(ECONNRESET\), and when it was resent, .* \(ECONNREFUSED\);/,
     );
     const later = await place.log([file, "--on-unknown", "resend", "--max-wait", "0s"]);
-    expect(later.error?.message).toContain(
-      "whether request 1 of 1 was logged, and when it was tried again nothing listens there (ECONNREFUSED): 2 groups",
+    expect(later.error?.message).toMatch(
+      /^request 1 of 1 may or .* \(2 groups, .*\), and when it was resent, .* \(ECONNREFUSED\);/,
     );
   });
 });

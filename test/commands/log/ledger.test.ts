@@ -70,7 +70,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       },
     });
     expect(changed.error?.hint).toBe(
-      "wait until nothing writes to the file any more; then the same command again sends what is left, and nothing twice",
+      "wait until no program writes to the file, then rerun the same command to send only what is left",
     );
   });
 
@@ -120,12 +120,12 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key; ROLLCALL_TOKEN goes before what is saved; then the same command again sends what is left/,
+      /^check the key; ROLLCALL_TOKEN goes before what is saved, then rerun the same command to send only what is left/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
     expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
-    expect(refused.error?.hint).toMatch(/^the same is answered again until what stopped the run is put right; then/);
+    expect(refused.error?.hint).toMatch(/^fix what stopped the run, then/);
   });
 });
 

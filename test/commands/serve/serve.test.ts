@@ -210,17 +210,17 @@ describe("rollcall serve that cannot start", () => {
     const ran = await runRollcall(["serve", "--port", port, "--data-dir", newDataDir()]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toBe(
-      `rollcall: the local service can't listen on 127.0.0.1, port ${port}: something else listens there\nhint: stop what listens there, or give another --port (0: any free one)\n`,
+      `rollcall: the local service can't listen on 127.0.0.1, port ${port}: another program uses the port\nhint: stop what listens there, or give another --port (0: any free one)\n`,
     );
   });
 
   it.each<[args: readonly string[], said: string]>([
-    [["--port", "70000"], '--port can\'t be "70000": it takes a number from 0 to 65535'],
-    [["--port", "http"], '--port can\'t be "http": it takes a number from 0 to 65535'],
-    [["--allow-host", "http://a"], '--allow-host can\'t be "http://a"'],
+    [["--port", "70000"], 'invalid --port "70000": expected a number from 0 to 65535'],
+    [["--port", "http"], 'invalid --port "http": expected a number from 0 to 65535'],
+    [["--allow-host", "http://a"], 'invalid --allow-host "http://a"'],
     [["--max-body-size", "large"], "large"],
     [["--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"],
-    [["--host", "192.0.2.7", "--allow-host", "a"], "this machine has no such address"],
+    [["--host", "192.0.2.7", "--allow-host", "a"], "this machine does not have the address"],
     [["--base-url", "http://a.example"], "--base-url"],
   ])("exits with 2 for %j, and names the fault", async (args, said) => {
     const ran = await runRollcall(["serve", "--port", "0", "--data-dir", newDataDir(), ...args]);
