@@ -1,16 +1,10 @@
-/** Databases of rollcall's own: SQLite in a file, and PostgreSQL at an address. Both are asked in the same SQL. */
+/** Databases of rollcall's own: SQLite files, and PostgreSQL by URL. Both run the same SQL. */
 import { isDatabaseUrl } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { Row } from "./row.ts";
 import { openFile } from "./sqlite.ts";
 
-export {
-  type Lock,
-  type LockWaitOptions,
-  toFileFailure,
-  tryLock,
-  waitForLock,
-} from "./own-file.ts";
+export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } from "./own-file.ts";
 export type { Row } from "./row.ts";
 export { type DatabaseReport, examineFile } from "./sqlite.ts";
 
@@ -28,31 +22,31 @@ export interface Database {
   readonly path: string;
   /** True for PostgreSQL, which several machines can use at the same time. */
   readonly isShared: boolean;
-  /** Asks one statement in a transaction of its own. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
+  /** Runs a statement in its own transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /**
-   * Asks all statements in one transaction, or none; returns the rows of each. It must be repeatable, as for `ask`.
-   * @param onUnknownCommit called if the answer to the commit is lost, so that the transaction may have been done
+   * Runs statements in one transaction; returns the rows of each. They must be repeatable, as for `query`.
+   * @param onUnknownCommit called if the answer to the commit is lost
    */
-  transact(questions: readonly Statement[], onUnknownCommit?: () => void): Promise<readonly (readonly Row[])[]>;
-  /** True unless somebody deleted or replaced the file, or its log, since it was opened. */
+  transact(statements: readonly Statement[], onUnknownCommit?: () => void): Promise<readonly (readonly Row[])[]>;
+  /** True unless the file or its log was deleted or replaced since it was opened. */
   isUnchanged(): boolean;
-  /** @param finish asks the last statements, which are not repeated: nobody waits for a database at the end of a run */
+  /** @param finish runs the last statements, which are not repeated, so that the end of a run does not wait */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }
 
-/** Tables that rollcall makes in a database. There are no migrations: other versions of them are refused. */
+/** The tables of a database. There are no migrations: other versions are refused. */
 export interface DatabaseSchema {
   readonly name: "ledger" | "store";
-  /** Its name for a person, such as "the ledger". */
+  /** Its name in messages, such as "the ledger". */
   readonly title: string;
   readonly file: {
-    /** Tells the files of this part from other files: a 32-bit number. */
+    /** A 32-bit number that identifies the files of this schema. */
     readonly applicationId: number;
     readonly version: number;
     /** The statements that make the tables. */
     readonly tables: readonly string[];
-    /** When a commit moves from the log to the file. Default: with a commit, which takes twice as long then. */
+    /** When a commit moves from the log to the file. Default: with the commit, which doubles its time. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {
@@ -63,35 +57,32 @@ export interface DatabaseSchema {
   };
 }
 
-/** The location of a database: a file, or an address without its password. */
+/** The location of a database: a file, or a URL without its password. */
 export interface DatabaseLocation {
   readonly path: string;
   readonly password?: string | undefined;
-  /** Returns the password, if there is none and the database asks for one, or a new one, if the database refuses it. */
+  /** Returns the password if there is none and the database requires one, or a new one if the database refuses it. */
   readonly passwordCommand?: (() => Promise<string>) | undefined;
 }
 
-/** How long a database is waited for. */
 export interface DatabaseWaitOptions {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
   /** For other processes, which lock a file for half a minute at most, or for a server that does not answer. */
   readonly maxWaitMs: number;
-  /** Called once per question that a server does not answer, with the code of the obstacle. */
+  /** Called once per statement that a server does not answer, with the code of the error. */
   readonly onAway: (code: string) => void;
 }
 
-/** A database that was opened. */
 export interface OpenedDatabase {
   readonly database: Database;
   /** True if it had no tables before. */
-  readonly created: boolean;
-  /** True if it is a copy, because the file cannot be written: what is written to it is lost. */
+  readonly isNew: boolean;
+  /** True for a copy of a file that cannot be written: writes to it are lost. */
   readonly isCopy: boolean;
 }
 
-/** How a database is opened. */
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
-  /** Makes the tables if there are none. */
+  /** True to make missing tables. */
   readonly make: boolean;
   /** Opens a copy of a file that cannot be written. Default: false. */
   readonly toRead?: boolean;
@@ -99,16 +90,15 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
 
 /**
  * Opens a database; undefined if it has no tables and `make` is false.
- * @throws Failure of code `storage` (locked, damaged, of another program, of another version, no location to write to, disk
- *   full), `auth`, `unavailable`, `usage` (`invalid-database-url`)
+ * @throws Failure `storage`, `auth`, `unavailable`, `usage` (`invalid-database-url`)
  */
 export const openDatabase = async (
-  part: DatabaseSchema,
+  schema: DatabaseSchema,
   options: DatabaseOptions,
 ): Promise<OpenedDatabase | undefined> =>
   isDatabaseUrl(options.path)
-    ? await (await import("./postgres.ts")).openServer(part, options)
-    : openFile(part, options);
+    ? await (await import("./postgres.ts")).openServer(schema, options)
+    : openFile(schema, options);
 
 /** Loads the driver of a database, before it is opened. */
 export const loadDriver = async (path: string): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Files of rollcall's own: made for their owner alone, and locked between processes. Errors are failures. */
+/** Files of rollcall's own: made for their owner alone, and locked between processes. */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
@@ -15,7 +15,7 @@ import {
   type TitledFile,
 } from "./failures.ts";
 
-/** Runs `work`; its errors of the system or of SQLite become failures that name the file. */
+/** Runs `work`, and throws errors of the system or of SQLite as failures. */
 export const withFileFailures = <Result>(about: TitledFile, work: () => Result): Result => {
   try {
     return work();
@@ -24,17 +24,15 @@ export const withFileFailures = <Result>(about: TitledFile, work: () => Result):
   }
 };
 
-const sqliteFailures = new Map(
-  Object.entries({
-    BUSY: databaseLocked,
-    LOCKED: databaseLocked,
-    CORRUPT: databaseCorrupt,
-    NOTADB: databaseForeign,
-    FULL: diskFull,
-  }),
-);
+const sqliteFailures = new Map([
+  ["BUSY", databaseLocked],
+  ["LOCKED", databaseLocked],
+  ["CORRUPT", databaseCorrupt],
+  ["NOTADB", databaseForeign],
+  ["FULL", diskFull],
+]);
 
-/** Converts an error of SQLite or of the system to a failure; returns other failures and defects as they are. */
+/** Converts an error of SQLite or of the system to a failure; returns other failures and defects unchanged. */
 export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // The code of libsql is empty if the file cannot be opened at all.
@@ -53,12 +51,12 @@ export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
 /** True if SQLite gave up because of another process. */
 export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
-/** Refuses a file, or SQLite's next to it, that another user owns or could replace. @throws Failure `unsafe-ownership` */
+/** Refuses files, with those of SQLite next to them, that another user owns or could replace. @throws Failure */
 export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Makes a file and its folder, with modes of their own: SQLite goes by the umask. @throws Failure `storage` */
+/** Makes a file and its folder, each for its owner alone: SQLite uses the umask. @throws Failure `storage` */
 export const createFile = (about: TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
@@ -72,13 +70,12 @@ export const createFile = (about: TitledFile): void => {
   });
 };
 
-/** Tells a file from another one that has its name later; undefined if it does not exist. */
+/** Identifies a file, so that a replaced one is noticed; undefined if it does not exist. */
 export const readFileIdentity = (path: string): string | undefined => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? undefined : `${found.dev} ${found.ino} ${found.birthtimeNs}`;
+  return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
 };
 
-/** A lock that is held. */
 export interface Lock {
   /** True while its file exists: no other process can have the lock then. */
   isHeld(): boolean;
@@ -86,8 +83,8 @@ export interface Lock {
 }
 
 /**
- * Takes a lock between processes; undefined if another process has it. It is SQLite's on a file that stays empty, so the system
- * releases it when its process ends, however it ends. The file is deleted when the lock is released.
+ * Takes a lock between processes; undefined if another process has it. It is SQLite's lock on an empty file, so the
+ * system releases it however its process ends. A release deletes the file.
  * @throws Failure `storage` if the file cannot be used
  */
 export const tryLock = (about: TitledFile): Lock | undefined => {
@@ -110,24 +107,23 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
   return undefined;
 };
 
-/** Releases a lock. @param path its file; undefined if another file has the name, or none */
-const release = (held: Connection.Database, path: string | undefined): void => {
+/** Releases a lock. @param path its file, unless that was deleted or replaced */
+const release = (connection: Connection.Database, path: string | undefined): void => {
   // The process would end if a closed connection was asked for its transaction.
-  if (!held.open) return;
+  if (!connection.open) return;
   try {
-    // While the lock is held, so that no process has locked the file.
+    // Before the lock is released, so that no other process has locked the file.
     if (path !== undefined) fs.rmSync(path);
   } catch {
-    // It is gone, or an open file cannot be deleted here. Then it stays empty and is used again.
+    // The file is gone, or the system does not delete open files. An empty file can be locked again.
   }
-  if (held.inTransaction) held.exec("ROLLBACK");
-  held.close();
+  if (connection.inTransaction) connection.exec("ROLLBACK");
+  connection.close();
 };
 
-/** How often a lock is tried. */
+/** The wait between two tries of a lock. */
 const retryMs = 100;
 
-/** What may end a wait for a lock. */
 export interface LockWaitOptions {
   readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
   readonly maxWaitMs: number;

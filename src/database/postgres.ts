@@ -1,4 +1,4 @@
-/** Opens PostgreSQL databases, also behind a transaction pooler: each question has its time, and is repeated. */
+/** Opens PostgreSQL databases, also behind a transaction pooler: statements have a time limit and are retried. */
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
@@ -13,21 +13,21 @@ import {
   invalidDatabaseUrl,
   type TitledFile,
 } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, SqlValue, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** Opens a database, and its tables. @throws as `openDatabase` */
+/** Opens a database, and makes missing tables. @throws as `openDatabase` */
 export const openServer = async (
-  part: DatabaseSchema,
+  schema: DatabaseSchema,
   options: DatabaseOptions,
 ): Promise<OpenedDatabase | undefined> => {
-  const database = createDatabase(part, options);
+  const database = createDatabase(schema, options);
   let isOpened = false;
   try {
-    const exist = await hasTables(database, part);
-    if (!exist && options.make) await makeTables(database, part);
+    const exist = await hasTables(database, schema);
+    if (!exist && options.make) await makeTables(database, schema);
     isOpened = exist || options.make;
-    return isOpened ? { database, created: !exist, isCopy: false } : undefined;
+    return isOpened ? { database, isNew: !exist, isCopy: false } : undefined;
   } finally {
     if (!isOpened) await database.close();
   }
@@ -39,56 +39,56 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-/** True if the tables of a part exist. @throws Failure `database-foreign`, `database-version` */
+/** True if the tables of a schema exist. @throws Failure `database-foreign`, `database-version` */
 const hasTables = async (database: Database, { name, title, server }: DatabaseSchema): Promise<boolean> => {
   const about = { path: database.path, title };
-  const [schema] = await database.query(schemaSql);
-  if (schema?.integer("relations") === 0) return false;
-  if (schema?.integer("columns") !== 2) throw databaseForeign(about);
+  const [counts] = await database.query(schemaSql);
+  if (counts?.integer("relations") === 0) return false;
+  if (counts?.integer("columns") !== 2) throw databaseForeign(about);
   const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = ?", [name]);
   const version = row?.integer("number");
   if (version === undefined || version === server.version) return version !== undefined;
   throw databaseVersion({ ...about, version, expected: server.version });
 };
 
-const makeTables = async (database: Database, part: DatabaseSchema): Promise<void> => {
-  const { version, tables } = part.server;
+const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
+  const { version, tables } = schema.server;
   const statements = [
-    // One process at a time makes tables. It makes the schema and the table of versions if they do not exist.
+    // One process at a time makes tables.
     "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
     "CREATE SCHEMA IF NOT EXISTS rollcall",
     "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL)",
-    `INSERT INTO rollcall.version (part, number) VALUES ('${part.name}', ${version})`,
+    `INSERT INTO rollcall.version (part, number) VALUES ('${schema.name}', ${version})`,
     ...tables,
   ];
   try {
     await database.transact(statements.map((sql) => ({ sql })));
   } catch (thrown) {
-    // Another process did it meanwhile, or this one did and lost the answer.
+    // Another process made them meanwhile, or this one did and lost the answer.
     if (!(await hasTables(database, part))) throw thrown;
   }
 };
 
-/** The longest first wait before a question is repeated, which doubles. Waits are random: many runs do not come at once. */
+/** The maximum of the first wait before a retry, which doubles. Waits are random, so that runs do not retry at once. */
 const firstWaitMs = 200;
-const maxRepeatWaitMs = 5000;
+const maxRetryWaitMs = 5000;
 
-/** If a machine vanishes, others do not wait for long for the transaction that it began. */
+/** The timeout limits the wait of others if a machine vanishes in a transaction. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
-const createDatabase = (part: DatabaseSchema, options: DatabaseOptions): Database => {
+const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOptions): Database => {
   const { host, maxWaitMs, onAway, path } = options;
-  const about = { path, title: part.title };
-  const pool = openPool(options, part.server.maxConnections ?? defaultMaxConnections);
+  const about = { path, title };
+  const pool = openPool(options, server.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
-  /** Asks on a connection, and gives up one that broke. */
-  const withClient = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+  /** Runs `work` on a connection, which is closed if it broke. */
+  const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect();
     // A connection that breaks reports it in addition to the error of its query.
     client.on("error", () => undefined);
     let isWhole = true;
     try {
-      return await ask(client);
+      return await work(client);
     } catch (thrown) {
       isWhole = thrown instanceof pg.DatabaseError && toRetryableError(thrown)?.isConflict !== false;
       throw thrown;
@@ -97,16 +97,16 @@ const createDatabase = (part: DatabaseSchema, options: DatabaseOptions): Databas
       client.release(!isWhole);
     }
   };
-  /** Asks until there is an answer, or the wait is over. */
-  const withRetries = async <Result>(ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+  /** Retries `work` until there is an answer, or the wait is over. */
+  const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const from = host.elapsed();
-    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRepeatWaitMs)) {
+    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
       try {
-        return await withClient(ask);
+        return await withClient(work);
       } catch (thrown) {
-        const obstacle = toRetryableError(thrown);
-        if (obstacle === undefined) throw toFailure(thrown, about);
-        const { code, isConflict } = obstacle;
+        const retryable = toRetryableError(thrown);
+        if (retryable === undefined) throw toFailure(thrown, about);
+        const { code, isConflict } = retryable;
         const waitedMs = host.elapsed() - from;
         if (isClosing || waitedMs >= maxWaitMs) throw databaseUnavailable({ ...about, code, waitedMs });
         if (wait === firstWaitMs && !isConflict) onAway(code);
@@ -117,26 +117,27 @@ const createDatabase = (part: DatabaseSchema, options: DatabaseOptions): Databas
   const queryOn = async (client: pg.PoolClient, { sql, values = [] }: Statement): Promise<readonly Row[]> => {
     let count = 0;
     const numbered = sql.replaceAll("?", () => `$${++count}`);
-    const given = values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value));
-    return (await client.query(numbered, given)).rows.map((row) => toRow(row, about));
+    const toParameter = (value: SqlValue) =>
+      value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.length) : value;
+    return (await client.query(numbered, values.map(toParameter))).rows.map((row) => toRow(row, about));
   };
   return {
     path,
     isShared: true,
     query: async (sql, values = []) => await withRetries(async (client) => await queryOn(client, { sql, values })),
-    transact: async (questions, onDoubt) =>
+    transact: async (statements, onUnknownCommit) =>
       await withRetries(async (client) => {
         await client.query(beginSql);
         try {
           const answers: (readonly Row[])[] = [];
-          for (const question of questions) answers.push(await queryOn(client, question));
+          for (const statement of statements) answers.push(await queryOn(client, statement));
           await client.query("COMMIT").catch((thrown: unknown) => {
-            onDoubt?.();
+            onUnknownCommit?.();
             throw thrown;
           });
           return answers;
         } catch (thrown) {
-          // The database refused something. A connection that broke is given up, and its transaction with it.
+          // A connection that broke is closed, which ends its transaction.
           if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
           throw thrown;
         }
@@ -150,34 +151,32 @@ const createDatabase = (part: DatabaseSchema, options: DatabaseOptions): Databas
   };
 };
 
-const bufferOf = (value: Uint8Array): Buffer => Buffer.from(value.buffer, value.byteOffset, value.length);
-
 const connectTimeoutMs = 5000;
 
-/** How long an answer may take: a connection to a machine that vanished says nothing. */
+/** The timeout of an answer, because a connection to a machine that vanished does not end. */
 const queryTimeoutMs = 10_000;
 
-/** Connections of a run: one for its requests, and others for what it asks meanwhile. */
+/** Connections of a run: one for its requests, and two for statements meanwhile. */
 const defaultMaxConnections = 3;
 
-/** Integers of eight bytes, which are numbers here as in SQLite. */
+/** The type of integers of eight bytes, which become numbers as in SQLite. */
 const bigintType = 20;
 
-/** Opens a pool of connections. The command is run if the database asks for a password: a person may have to touch a key. */
+/** Opens a pool of connections. The password command runs only if the database asks: it may require a person. */
 const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let { password = "" } = place;
   let pendingPassword: Promise<string> | undefined;
   const pool = new pg.Pool({
     ...parseUrl(path),
-    // Without a password, the driver would look for one itself, and warn on standard error.
+    // Without this, the driver looks for a password itself, and warns on standard error.
     password: async () => password,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "rollcall",
-    // The driver waits until the other side closes, so that sockets are kept to give them up.
+    // The driver waits until the other side closes, so `close` needs the sockets.
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -210,7 +209,7 @@ const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: num
     },
     close: async (): Promise<void> => {
       void pool.end();
-      // A server that does not hear the end of the connection is not waited for.
+      // Does not wait for a server that does not answer.
       for (const socket of sockets) socket.destroySoon();
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
@@ -221,13 +220,13 @@ const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: num
 /** The error of the driver for a password that is empty or wrong, before the database refuses it. */
 const isSaslError = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
 
-/** Reads an address, which was checked where it was given (settings/ledger-place.ts). */
-const parseUrl = (address: string): pg.PoolConfig => {
-  const url = new URL(address);
+/** Parses a URL that settings/database-locations.ts has checked. */
+const parseUrl = (text: string): pg.PoolConfig => {
+  const url = new URL(text);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
   const mode = url.searchParams.get("sslmode");
-  // Plain text stays on this machine, unless the address asks for it.
+  // Plain text stays on this machine, unless the URL asks for it.
   const isPlain = mode === "disable" || (mode === null && isLoopback(url.hostname));
   const ssl = isPlain ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const database = decodeURIComponent(url.pathname.slice(1)) || user;
@@ -235,8 +234,8 @@ const parseUrl = (address: string): pg.PoolConfig => {
 };
 
 /**
- * An error that may pass if the same is asked again: a server that stops, starts or is full, a connection, or, as a conflict,
- * another transaction; undefined for other errors.
+ * Returns the code of an error that a retry can solve: of a server that stops, starts or is full, of a connection, or
+ * of a conflict with another transaction. Returns undefined for other errors.
  */
 const toRetryableError = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
   if (thrown instanceof pg.DatabaseError) {
@@ -250,11 +249,11 @@ const toRetryableError = (thrown: unknown): { readonly code: string; readonly is
   return { code: own === "unknown" ? "ECONNRESET" : own, isConflict: false };
 };
 
-/** Converts an error that does not pass to a failure; returns other failures and defects as they are. */
+/** Converts an error that no retry can solve to a failure; returns other failures and defects unchanged. */
 const toFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message)) {
-    return invalidDatabaseUrl({ ...about, wanted: "sslmode=disable, where the server speaks no TLS" });
+    return invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });
   }
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;

@@ -1,13 +1,10 @@
 /** A row as a driver returns it, with columns of known types. A value of another type is damage. */
-
 import { isArrayBuffer, isUint8Array } from "node:util/types";
-import type { TitledFile } from "./failures.ts";
-import { databaseCorrupt } from "./failures.ts";
+import { databaseCorrupt, type TitledFile } from "./failures.ts";
 
 /** A row. Its methods throw Failure `database-corrupt`. */
 export type Row = ReturnType<typeof toRow>;
 
-/** Wraps the row of a driver. */
 export const toRow = (row: unknown, about: TitledFile) => {
   const damage = () => databaseCorrupt(about, { where: { file: about.path } });
   if (typeof row !== "object" || row === null) throw damage();

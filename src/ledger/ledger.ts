@@ -60,7 +60,7 @@ interface OpenLedgerOptions extends DatabaseWaitOptions {
 export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOptions): Promise<Ledger | undefined> => {
   const opened = await openDatabase(ledgerPart, { ...options, ...place });
   if (opened === undefined) return undefined;
-  const { database, created, isCopy } = opened;
+  const { database, isNew, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
     // In PostgreSQL, the claims of dead runs also block other runs.
@@ -71,7 +71,7 @@ export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOpt
       throw thrown;
     }
   }
-  return makeLedger(database, { created, writer });
+  return makeLedger(database, { created: isNew, writer });
 };
 
 /** Opens the ledger of a command; undefined if there is none. Requests of dead runs become unknown. */
