@@ -65,7 +65,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
     await database.transact(statements.map((sql) => ({ sql })));
   } catch (thrown) {
     // Another process made them meanwhile, or this one did and lost the answer.
-    if (!(await hasTables(database, part))) throw thrown;
+    if (!(await hasTables(database, schema))) throw thrown;
   }
 };
 

@@ -1,4 +1,4 @@
-/** ART's Parquet, version 2: a trajectory per row, with the JSON of it and of its group, and columns for queries. */
+/** ART's Parquet, version 2: one trajectory per row, with its JSON and that of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Columns, columnToJson } from "../input/index.ts";
@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../json/walk.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { list, type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward, withGroup } from "./rollout.ts";
-import { ConversionError, requireKey, type Value } from "./value.ts";
+import { ConversionError, itemsAt, requireKey, type Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",
@@ -20,9 +20,9 @@ export const art: Format = {
     value.get("group_index") !== undefined &&
     (value.get("group_json") !== undefined || value.get("messages", 0, "trainable") !== undefined),
   open: (run) => openRows(run),
-  left: [
+  leftOutReasons: [
     [
-      "a column for queries: group_json and trajectory_json count, and say otherwise",
+      "the column differs from group_json or trajectory_json, which are converted",
       "group_metadata group_metrics group_logs reward metrics metadata tools logs messages",
     ],
   ],
@@ -30,9 +30,11 @@ export const art: Format = {
 
 const supportedVersion = 2;
 
-/** The rows of a group: their positions by `trajectory_index`, and digests of what they say of it. */
+/** The rows of a group. */
 interface GroupRows {
+  /** By `trajectory_index`. */
   readonly positions: Map<number, number>;
+  /** Digests of `group_json`. */
   readonly digests: Set<string>;
   readonly first: number;
   empty: number;
@@ -40,14 +42,14 @@ interface GroupRows {
 
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
-  /** What is wrong with rows, by file and position. */
+  /** Errors by file and position. */
   const faults = new Map<string, string>();
   /** The first row of another version in each file. */
   const firstRefused = new Map<string, number>();
-  /** The last JSON of a group, and its digest: the rows of a group repeat it. */
+  /** Caches the digest, because the rows of a group repeat its JSON. */
   let last = { json: "", digest: "" };
 
-  /** Rows can have any order: only all of them tell if one is missing. */
+  /** Collects all rows, because they can have any order. */
   const lookAtColumns = (row: Columns, { file, position }: Omit<SourceRecord, "value">): void => {
     const groupIndex = numberIn(row.group_index);
     if (numberIn(row.format_version) !== supportedVersion || groupIndex === undefined) return;
@@ -59,18 +61,18 @@ const openRows = (run: FormatRun): Converter => {
     const fault = (wrong: string): void => void faults.set(`${file} ${position}`, wrong);
     const index = numberIn(row.trajectory_index);
     if (index === undefined) group.empty++;
-    else if (positions.has(index)) fault(`trajectory_index ${index} stands twice in group ${groupIndex}`);
+    else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
     if (positions.size > 0 ? group.empty > 0 : group.empty > 1) {
-      fault(`a row says that group ${groupIndex} has no trajectories, and it has another row`);
+      fault(`group ${groupIndex} has other rows in addition to its row without a trajectory`);
     }
     const json = columnToJson(row.group_json) ?? "";
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     digests.add(last.digest);
-    if (digests.size > 1) fault(`group_json says something else than in another row of group ${groupIndex}`);
+    if (digests.size > 1) fault(`group_json differs from that of another row of group ${groupIndex}`);
   };
 
-  /** Finds the rows that are missing in a file, once all were seen. */
+  /** Reports the rows that are missing in a file. */
   const findMissing = (file: string): void => {
     const groups = files.get(file);
     if (groups === undefined) return;
@@ -80,27 +82,23 @@ const openRows = (run: FormatRun): Converter => {
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], position) => index !== position);
       const [, position] = ordered[rank] ?? [];
-      if (position !== undefined) {
-        fault(position, `a row is missing: group ${groupIndex} has no trajectory_index ${rank}`);
-      }
+      if (position !== undefined) fault(position, `group ${groupIndex} has no row with trajectory_index ${rank}`);
       if (groupIndex === at) continue;
-      fault(first, `rows are missing: there is no group_index ${at}`);
+      fault(first, `no row has group_index ${at}`);
       break;
     }
   };
 
-  /** True if a row has another version. The first of a file says it for all. @throws Unfit */
+  /** True if a row has another version. @throws ConversionError for the first row of a file */
   const isRefused = ({ value: row, file, position }: SourceRecord): boolean => {
     const own = row.get("format_version");
     if (own?.number === supportedVersion) return false;
     const first = firstRefused.get(file) ?? position;
     firstRefused.set(file, first);
     if (first !== position) return true;
-    const wrong =
-      own === undefined || own.number === 1
-        ? "it is version 1, which records neither finish_reason nor logprobs"
-        : `it is version ${own.raw}`;
-    throw new ConversionError(`${wrong}: only version ${supportedVersion} is read`, own ?? row);
+    const isFirst = own === undefined || own.number === 1;
+    const found = isFirst ? "version 1, without finish_reason and logprobs" : `version ${own.raw}`;
+    throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, own ?? row);
   };
 
   return {
@@ -113,14 +111,12 @@ const openRows = (run: FormatRun): Converter => {
       const group = groupIndex.raw;
       return withGroup(group, () => {
         if (!Number.isInteger(groupIndex.number))
-          throw new ConversionError("group_index is no whole number", groupIndex);
+          throw new ConversionError("group_index is not an integer", groupIndex);
         const fault = faults.get(`${file} ${position}`);
         if (fault !== undefined) throw new ConversionError(fault, row);
         const own = requireObject(requireKey(row, "group_json"));
         const inside = own.get("trajectories");
-        if (inside !== undefined) {
-          throw new ConversionError("group_json holds trajectories, which have rows of their own", inside);
-        }
+        if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
         return [{ group, members: own.members(), ...rolloutOf(run, row, own) }];
       });
     },
@@ -131,10 +127,10 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> =
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   const also = () => listRepeatedColumns(row, group, text?.embeddedJson);
   if (index === undefined) {
-    if (text !== undefined) throw new ConversionError("trajectory_index is missing beside trajectory_json", row);
+    if (text !== undefined) throw new ConversionError("trajectory_json has no trajectory_index", row);
     return { repeatedValues: also, identityValues: [group] };
   }
-  if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is no whole number", index);
+  if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
   const trajectory = requireObject(text ?? requireKey(row, "trajectory_json"));
   refuseExchanges(trajectory);
   const { rewardFrom, rewards } = run.options;
@@ -156,22 +152,23 @@ const numberIn = (value: unknown): number | undefined =>
 
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
-/** The JSON object in a text. @throws Unfit */
+/** Returns the JSON object in a string. @throws ConversionError */
 const requireObject = (value: Value): Value => {
   const own = value.embeddedJson;
-  if (own?.isObject !== true) throw new ConversionError("it holds no JSON object", value);
+  if (own?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
   return own;
 };
 
-/** Newer writers can have whole exchanges with the model instead of messages. @throws Unfit */
+/** Newer writers can record exchanges with the model instead of messages. @throws ConversionError */
 const refuseExchanges = (trajectory: Value): void => {
   const exchanges = trajectory.get("exchanges");
-  const lists = exchanges === undefined ? [] : [exchanges, ...exchanges.members().map(([, one]) => one)];
-  if (!lists.some((one) => one.items().length > 0) || exchanges === undefined) return;
-  throw new ConversionError("exchanges are not read: only messages_and_choices are", exchanges);
+  if (exchanges === undefined) return;
+  const lists = [exchanges, ...exchanges.members().map(([, one]) => one)];
+  if (!lists.some((one) => one.items().length > 0)) return;
+  throw new ConversionError("exchanges are not supported, only messages_and_choices", exchanges);
 };
 
-/** A trajectory byte for byte, except members of our own. Its writer omits messages_and_choices if there are none. */
+/** Keeps the bytes of a trajectory, except replaced members. Its writer omits messages_and_choices if they are empty. */
 const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
   const none = { messages_and_choices: list([]) };
@@ -183,7 +180,7 @@ const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, Outp
   return Object.keys(made).length === 0 ? trajectory : replaceMembers(trajectory, made);
 };
 
-/** Columns that tell rows apart, and columns for queries that repeat the JSON, each with the place of what it says. */
+/** Returns columns that identify rows, and columns for queries that repeat the JSON, each with the path of what it repeats. */
 function* listRepeatedColumns(
   row: Value,
   group: Value,
@@ -196,24 +193,20 @@ function* listRepeatedColumns(
   }
   const json = row.get("group_json");
   if (json !== undefined && group.members().length === 0) yield [json, "group"];
-  const queries: readonly (readonly [column: string, to: string, said: unknown])[] = [
-    ["group_metadata", "group.metadata", jsonOf(group.get("metadata"))],
-    ["group_metrics", "group.metrics", jsonOf(group.get("metrics"))],
-    ["group_logs", "group.logs", textsOf(group.get("logs"))],
-    ["reward", "trajectory.reward", trajectory?.get("reward")?.number],
-    ["metrics", "trajectory.metrics", jsonOf(trajectory?.get("metrics"))],
-    ["metadata", "trajectory.metadata", jsonOf(trajectory?.get("metadata"))],
-    ["tools", "trajectory.tools", jsonOf(trajectory?.get("tools"))],
-    ["logs", "trajectory.logs", textsOf(trajectory?.get("logs"))],
-    ["messages", "trajectory.messages_and_choices", messagesOf(trajectory)],
+  const queries: readonly (readonly [column: string, to: string, data: unknown])[] = [
+    ...["metadata", "metrics", "logs"].map((key) => [`group_${key}`, `group.${key}`, group.get(key)?.data] as const),
+    ...["reward", "metrics", "metadata", "tools", "logs"].map(
+      (key) => [key, `trajectory.${key}`, trajectory?.get(key)?.data] as const,
+    ),
+    ["messages", "trajectory.messages_and_choices", trajectory && messagesOf(trajectory)],
   ];
-  for (const [column, to, said] of queries) {
+  for (const [column, to, data] of queries) {
     const value = row.get(column);
-    if (value !== undefined && isDeepStrictEqual(parseNestedJson(value.data), parseNestedJson(said))) yield [value, to];
+    if (value !== undefined && isDeepStrictEqual(parseNestedJson(value.data), parseNestedJson(data))) yield [value, to];
   }
 }
 
-/** A value with the JSON in its texts parsed: writers put white space into it as they like. */
+/** Parses the JSON in strings, whose white space differs between writers. */
 const parseNestedJson = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(parseNestedJson);
   if (isObject(value))
@@ -223,29 +216,19 @@ const parseNestedJson = (value: unknown): unknown => {
   return json === undefined ? value : json.value;
 };
 
-const jsonOf = (value: Value | undefined): string | undefined =>
-  value === undefined || (value.items().length === 0 && value.members().length === 0) ? undefined : value.raw;
-
-const textsOf = (value: Value | undefined): readonly string[] | undefined => {
-  const items = value?.items() ?? [];
-  const texts = items.flatMap(({ text }) => text ?? []);
-  return texts.length === 0 || texts.length !== items.length ? undefined : texts;
-};
-
-/** The messages flat; undefined if the content of one is not a text. */
-const messagesOf = (trajectory: Value | undefined): readonly object[] | undefined => {
-  if (trajectory === undefined) return undefined;
-  const messages = (trajectory.get("messages_and_choices")?.items() ?? []).map((item) => {
+/** Returns the messages as the column has them; undefined if a content is not a string. */
+const messagesOf = (trajectory: Value): readonly object[] | undefined => {
+  const messages = itemsAt(trajectory, "messages_and_choices").map((item) => {
     const trainable = item.members().some(([key]) => key === "finish_reason");
-    const message = trainable ? item.get("message") : item;
-    return { message, trainable };
+    return { message: trainable ? item.get("message") : item, trainable };
   });
   if (messages.some(({ message }) => message?.get("content")?.isText === false)) return undefined;
   return messages.map(({ message, trainable }) => {
+    const calls = itemsAt(message, "tool_calls").length > 0 ? message?.get("tool_calls")?.raw : undefined;
     const members = {
       role: message?.textAt("role"),
       content: message?.textAt("content"),
-      tool_calls: jsonOf(message?.get("tool_calls")),
+      tool_calls: calls,
       tool_call_id: trainable ? undefined : message?.textAt("tool_call_id"),
       trainable,
     };

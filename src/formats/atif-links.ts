@@ -8,7 +8,6 @@ export interface LocatedDocument {
   readonly file: string;
 }
 
-/** What a document refers to another by. */
 export interface Reference {
   readonly path?: string | undefined;
   readonly trajectoryId?: string | undefined;
@@ -18,17 +17,17 @@ export interface Reference {
 export const formatReference = ({ path, trajectoryId, sessionId }: Reference): string =>
   path ?? (trajectoryId === undefined ? `session_id ${sessionId}` : `trajectory_id ${trajectoryId}`);
 
-/** The file in which a document continues. */
+/** Returns the file that continues a document. */
 export const findContinuation = (document: Value): Reference | undefined => {
   const path = document.textAt("continued_trajectory_ref");
   return path === undefined ? undefined : { path };
 };
 
-/** The documents of subagents that are in another. */
+/** Returns the documents of subagents within another. */
 export const listEmbedded = (document: Value): readonly Value[] =>
   itemsAt(document, "subagent_trajectories").filter(({ isObject }) => isObject);
 
-/** The documents of subagents that steps refer to, and that are other files. */
+/** Returns the documents of subagents that steps refer to, in other files. */
 export const listSubagents = (document: Value): readonly Reference[] => {
   const embedded = new Set(
     listEmbedded(document).map((own) => own.textAt("trajectory_id") ?? own.textAt("session_id")),
@@ -56,23 +55,23 @@ const listReferences = (document: Value): readonly Reference[] => [
 
 export type Links = ReturnType<typeof openLinks>;
 
-/** Opens what finds documents that others refer to, among those that were seen and next to them. */
+/** Finds documents that others refer to, among the inputs and next to them. */
 export const openLinks = (run: FormatRun) => {
-  /** What documents refer to, and their sessions, by their files; and the files by their ids. */
+  /** References and sessions of documents by file, and files by id. */
   const references = new Map<string, readonly Reference[]>();
   const sessions = new Map<string, string>();
   const byTrajectory = new Map<string, string[]>();
   const bySession = new Map<string, string[]>();
   let owners: ReadonlyMap<string, string> | undefined;
 
-  /** Files that a reference can mean: that of its path, and the only one in its folder or below that has its id. */
+  /** Returns the files that a reference can mean: by its path, and by its id if only one file in its folder or below has it. */
   const filesOf = ({ path, trajectoryId, sessionId }: Reference, from: string): readonly string[] => {
     const folder = dirname(join(from));
     const ownFile = (files: readonly string[] = []): readonly string[] => {
       const found = files.filter((file) => file !== join(from) && !relative(folder, file).startsWith(".."));
       return found.length === 1 ? found : [];
     };
-    // In newer documents, a session is that of the whole run: the same one does not tell documents apart.
+    // In newer documents, all documents of a run have the same session.
     const isWholeRun = sessionId === undefined || sessions.get(join(from)) === sessionId;
     return [
       ...(path === undefined ? [] : [join(folder, toLocalPath(path))]),
@@ -92,7 +91,7 @@ export const openLinks = (run: FormatRun) => {
   };
 
   return {
-    /** Takes note of the ids of a document, and of its references. */
+    /** Adds the ids and references of a document. */
     addDocument({ value, file: name }: Pick<SourceRecord, "value" | "file">): void {
       const file = join(name);
       const [trajectory, session] = [value.textAt("trajectory_id"), value.textAt("session_id")];
@@ -104,18 +103,20 @@ export const openLinks = (run: FormatRun) => {
       references.set(file, listReferences(value));
     },
 
-    /** True if another document refers to a file, which is a part of it then. @throws Unfit if that is a circle */
+    /** True if another document refers to a file, which is then a part of it. @throws ConversionError for a circle */
     isPart({ file, value }: Pick<SourceRecord, "value" | "file">): boolean {
       owners ??= findOwners();
       const seen = new Set<string>();
       for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
-        if (seen.has(at)) throw new ConversionError(`it is a part of itself, by way of ${[...seen].join(", ")}`, value);
+        if (seen.has(at)) {
+          throw new ConversionError(`the document refers to itself through ${[...seen].join(", ")}`, value);
+        }
         seen.add(at);
       }
       return seen.size > 1;
     },
 
-    /** Returns the document that another refers to; undefined if there is none. */
+    /** Returns the referenced document; undefined if there is none. */
     find(reference: Reference, from: string): LocatedDocument | undefined {
       for (const file of filesOf(reference, from)) {
         const document = run.readDocument({ file: from }, relative(dirname(from), file));
@@ -126,12 +127,9 @@ export const openLinks = (run: FormatRun) => {
   };
 };
 
-const addTo = (lists: Map<string, string[]>, key: string, file: string): void => {
-  const own = lists.get(key) ?? [];
-  lists.set(key, own);
-  own.push(file);
-};
+const addTo = (lists: Map<string, string[]>, key: string, file: string): void =>
+  void lists.set(key, [...(lists.get(key) ?? []), file]);
 
-/** A path that leads out of the folder is one of the machine that wrote it. The name of its file is looked for. */
+/** A path out of the folder belongs to the machine that wrote it, so only the name of its file counts. */
 const toLocalPath = (path: string): string =>
   isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path;

@@ -1,5 +1,5 @@
-/** ATIF documents: what an agent did step by step, with continuations and subagents. */
-import { basename, dirname, join } from "node:path";
+/** ATIF documents: the steps of an agent, with continuations and subagents. */
+import { dirname, join } from "node:path";
 import {
   findContinuation,
   formatReference,
@@ -11,16 +11,16 @@ import {
   type Reference,
 } from "./atif-links.ts";
 import {
-  commonReasons,
   type Format,
   type FormatRun,
   type LeftOutReasons,
   type Rollout,
+  reasons,
   type SourceRecord,
 } from "./format.ts";
-import { choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
-import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
-import { buildTrajectory, findReward, withGroup } from "./rollout.ts";
+import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
+import { list, listUnlessEmpty, literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
 import {
   ConversionError,
   flatMembers,
@@ -32,27 +32,23 @@ import {
   type Value,
 } from "./value.ts";
 
-const firstPartReason = "a history has no place for it: the trajectory has its first part's";
+const firstPartReason = "the trajectory takes it from its first part";
 
-/** Reasons why values of ATIF documents have no place. */
 export const atifReasons: LeftOutReasons = [
-  ["they are made of the messages", "steps[].metrics.prompt_token_ids"],
-  ["no logprobs are recorded with them", "steps[].metrics.completion_token_ids"],
+  [reasons.tokens, "steps[].metrics.prompt_token_ids"],
+  [reasons.withoutLogprobs, "steps[].metrics.completion_token_ids"],
   ["completion_token_ids are missing, or the turn was not sampled", "steps[].metrics.logprobs"],
-  ["the interface has no place for the usage of a turn", "steps[].metrics"],
-  ["the interface has no place for the time of a turn", "steps[].timestamp"],
-  ["the histories are those that it names", "steps[].observation.results[].subagent_trajectory_ref"],
-  ["the interface has no place for it on a turn", "steps"],
+  ["the histories contain the trajectories", "steps[].observation.results[].subagent_trajectory_ref"],
   [firstPartReason, "agent schema_version session_id trajectory_id notes"],
-  ["metrics are numbers, those of the last part", "final_metrics"],
+  ["metrics are the numbers of the last part", "final_metrics"],
 ];
 
 export const atif: Format = {
   name: "atif",
   title: "ATIF trajectories",
-  keys: { group: "each file by itself", reward: "--rewards", sampled: "the agent's steps" },
+  keys: { group: "each file", reward: "--rewards", sampled: "the agent's steps" },
   records: { text: "document" },
-  files: /(?:^|[/\\])trajectory[^/\\]*\.json(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[/\\])trajectory[^/\\]*\.json(?:\.gz|\.zst)?$/,
   recognizes: ({ value }) =>
     value.textAt("schema_version")?.startsWith("ATIF-") === true && value.get("steps")?.isList === true,
   open: (run) => {
@@ -62,28 +58,21 @@ export const atif: Format = {
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
     };
   },
-  left: [...atifReasons, [firstPartReason, "subagent_trajectories[]"], [commonReasons.nested, "extra"]],
+  leftOutReasons: [...atifReasons, [firstPartReason, "subagent_trajectories[]"], [reasons.nested, "extra"]],
 };
 
 const rolloutOf = (run: FormatRun, { value, file }: SourceRecord, links: Links): Rollout => {
   const group = "trajectory";
-  return withGroup(group, () => {
-    const { partsIdentity: form, documents, main, others, ...read } = readAtif(run, { document: value, file }, links);
-    const stem = basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
-    const ids = [value.get("trajectory_id"), value.get("session_id"), stem];
-    const judged = findReward(run, { record: value, ids });
-    const trajectory = buildTrajectory({
-      ...read,
-      ...main,
-      histories: others.map(toHistory),
-      rolloutReward: judged,
-      identity: form,
-    });
-    return { group, documents, ...trajectory };
+  return withGroup(group, (): Rollout => {
+    const { identity, documents, main, others, ...read } = readAtif(run, { document: value, file }, links);
+    const ids = [value.get("trajectory_id"), value.get("session_id"), stemOf(file)];
+    const reward = findReward(run, { record: value, ids });
+    const histories = others.map(toHistory);
+    return { group, documents, ...buildTrajectory({ ...read, ...main, histories, reward, identity }) };
   });
 };
 
-/** Messages that a model saw, and its tools. */
+/** The context of a model. */
 interface History {
   readonly turns: readonly OutputJson[];
   readonly tools: OutputJson | undefined;
@@ -92,19 +81,19 @@ interface History {
 export const toHistory = ({ turns, tools }: History): OutputJson =>
   object({ messages_and_choices: list(turns), tools });
 
-/** A document with those that belong to it. */
+/** The content of a document with its continuations and subagents. */
 export interface AtifContent {
   readonly main: History;
   readonly others: readonly History[];
   readonly metrics: Members;
   readonly metadata: readonly Member[];
   readonly startTime: Value | undefined;
-  /** What tells parts that are kept apart from the same parts joined. */
-  readonly partsIdentity: string;
+  /** A part of the dedup key that distinguishes joined parts from histories. */
+  readonly identity: string;
   readonly documents: readonly Value[];
 }
 
-/** Reads a document with its continuations and subagents. @throws Unfit */
+/** @throws ConversionError */
 export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links): AtifContent => {
   const { document } = located;
   requireVersion(run, document);
@@ -119,21 +108,20 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links)
     metrics: metricMembers((parts.at(-1)?.document ?? document).get("final_metrics")),
     metadata: [...flatMembers(document), ...agent.map(([key, value]) => [`agent.${key}`, value] as const)],
     startTime: readStartTime(document),
-    partsIdentity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
+    identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
 };
 
-/** The last minor version whose fields are known. */
+/** The newest minor version whose fields are known. */
 const newestVersion = 7;
 
 const requireVersion = (run: FormatRun, document: Value): void => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
-  if (major !== "1") throw new ConversionError("schema_version is none of ATIF-v1.0 to ATIF-v1.7", version ?? document);
-  if (Number(minor) > newestVersion) {
-    run.note(`${version?.text} is newer than ATIF-v1.7: what it adds has no place`);
-  }
+  if (major !== "1")
+    throw new ConversionError("schema_version is not between ATIF-v1.0 and ATIF-v1.7", version ?? document);
+  if (Number(minor) > newestVersion) run.note(`left out new fields of ${version?.text}, which is newer than ATIF-v1.7`);
 };
 
 const readStartTime = (document: Value): Value | undefined => {
@@ -143,13 +131,13 @@ const readStartTime = (document: Value): Value | undefined => {
 
 const modelOf = (document: Value | undefined): string | undefined => document?.get("agent", "model_name")?.text;
 
-/** Opens the reading of documents that belong to one trajectory. @param model the model whose trajectory it is */
+/** Reads the documents of one trajectory. @param model the model of its first document */
 const openAtifReader = (run: FormatRun, links: Links, model: string | undefined) => {
-  /** Documents in addition to the first, in the order in which they were found. */
+  /** Documents in addition to the first, in reading order. */
   const documents: Value[] = [];
   const seen = new Set<string>();
 
-  /** The document that a file refers to; undefined if it is missing, or was read before. */
+  /** Reads a referenced document; undefined if it is missing, or was read before. */
   const readReference = (reference: Reference, from: string, missing: string): LocatedDocument | undefined => {
     const found = links.find(reference, from);
     if (found === undefined) run.note(missing);
@@ -161,11 +149,11 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   const readContinuation = ({ document, file }: LocatedDocument): LocatedDocument | undefined => {
     const reference = findContinuation(document);
     if (reference === undefined) return undefined;
-    const looked = join(dirname(file), formatReference(reference));
+    const path = join(dirname(file), formatReference(reference));
     return readReference(
       reference,
       file,
-      `${file} goes on in ${looked}, which is not there: the trajectory ends before it`,
+      `${file} continues in ${path}, which is missing, so the trajectory ends early`,
     );
   };
   const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
@@ -177,10 +165,10 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   const isOfModel = (document: Value | undefined): boolean => {
     const own = modelOf(document);
     const isOwn = own === undefined || model === undefined || own === model;
-    if (!isOwn) run.note("a subagent's model is another: its turns are plain messages");
+    if (!isOwn) run.note("converted the turns of a subagent with another model to plain messages");
     return isOwn;
   };
-  /** The steps of a continuation without copies: those that are marked or, if none is, those of the beginning. */
+  /** Returns the steps of a continuation without copies: marked steps or, without marks, the first steps that are equal. */
   const withoutCopies = (steps: readonly Value[], first: Value | undefined): readonly Value[] => {
     const before = itemsAt(first, "steps");
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
@@ -189,24 +177,21 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     const repeated = different < 0 ? steps.length : different;
     const isCopied = (step: Value, at: number): boolean =>
       isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
-    for (const step of steps.filter(isCopied)) run.leaveOut(step, "a continuation repeats what it continues");
+    for (const step of steps.filter(isCopied)) run.leaveOut(step, "a continuation repeats it");
     return steps.filter((step, at) => !isCopied(step, at));
   };
-  /** The parts of a trajectory as one history, or each as its own. @throws Unfit */
+  /** Converts the parts of a trajectory to one history, or to one each. @throws ConversionError */
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.document;
     const isSampled = isOfModel(first);
     const isOne = parts.length > 1 && !run.options.keepsHistories;
-    if (isOne) {
-      run.note(
-        "a continued trajectory is put together: its later turns follow a context that the model did not see " +
-          "(--histories keeps its parts apart)",
-      );
-    }
+    if (isOne) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ document }, at) => {
       const steps = stepsOf(document);
       if (steps.some(replacesContext)) {
-        run.note("a summary or an edit replaced the context: the turns behind it follow what the model did not see");
+        run.note(
+          "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
+        );
       }
       const own = isOne && at > 0 ? withoutCopies(steps, first) : steps;
       const turns = own.flatMap((step) => turnsOf(run, step, isSampled));
@@ -214,12 +199,11 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     });
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
-  /** The histories of the subagents of a document, and of theirs. @throws Unfit */
+  /** Converts the subagents of a document, and theirs. @throws ConversionError */
   const subagentHistories = ({ document, file }: LocatedDocument): readonly History[] => {
     const embedded = listEmbedded(document).map((own) => ({ document: own, file }));
     const files = listSubagents(document).flatMap((reference) => {
-      const missing = `a subagent's trajectory is not there: looked for ${formatReference(reference)}`;
-      return readReference(reference, file, missing) ?? [];
+      return readReference(reference, file, `a subagent's trajectory is missing: ${formatReference(reference)}`) ?? [];
     });
     return [...embedded, ...files].flatMap((own) => {
       const parts = partsOf(own);
@@ -229,20 +213,20 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   return { documents, partsOf, historiesOf, subagentHistories };
 };
 
-/** Returns the steps of a document. @throws Unfit */
+/** @throws ConversionError */
 const stepsOf = (document: Value): readonly Value[] => {
   const steps = requireKey(document, "steps");
   const items = steps.items();
-  if (items.length === 0) throw new ConversionError("steps has none", steps);
+  if (items.length === 0) throw new ConversionError("steps is empty", steps);
   const broken = items.find(({ isObject }) => !isObject);
-  if (broken !== undefined) throw new ConversionError("a step is no object", broken);
+  if (broken !== undefined) throw new ConversionError("a step is not an object", broken);
   return items;
 };
 
 /**
- * Returns the turns of a step: what it says, and its results.
- * @param isSampled true if the agent's steps are those of the model that is trained; other steps are plain messages
- * @throws Unfit
+ * Returns the message of a step, and its results.
+ * @param isSampled true if the steps of the agent are of the trained model; other steps are plain messages
+ * @throws ConversionError
  */
 const turnsOf = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => [
   ...ownTurn(run, step, isSampled),
@@ -252,11 +236,11 @@ const turnsOf = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
 /** Roles by the source of a step. */
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
-/** What a step itself says: nothing if it only has results. */
+/** Returns the message of a step; nothing if it has only results. */
 const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => {
   const source = requireKey(step, "source");
   const role = roles[source.text ?? ""];
-  if (role === undefined) throw new ConversionError("source is none of system, user and agent", source);
+  if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
   const message = step.get("message");
   const calls = callsOf(step);
   if (message === undefined && calls === undefined) {
@@ -271,21 +255,16 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
   });
   const isGiven = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
   if (role !== "assistant" || isGiven || !isSampled) return [turn];
-  const logprobs = logprobsIn(step);
-  return [choice(turn, deriveFinish(run, calls !== undefined), logprobs)];
+  return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
 };
 
-const callsOf = (step: Value): OutputJson | undefined => {
-  const calls = itemsAt(step, "tool_calls");
-  if (calls.length === 0) return undefined;
-  return list(
-    calls.map((call) => {
+const callsOf = (step: Value): OutputJson | undefined =>
+  listUnlessEmpty(
+    itemsAt(step, "tool_calls").map((call) => {
       const name = requireKey(call, "function_name");
-      const fn = object({ name, arguments: toArguments(call.get("arguments")) });
-      return object({ id: requireKey(call, "tool_call_id"), type: literal("function"), function: fn });
+      return buildCall(requireKey(call, "tool_call_id"), name, toArguments(call.get("arguments")));
     }),
   );
-};
 
 const logprobsIn = (step: Value): OutputJson | undefined => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
@@ -293,7 +272,7 @@ const logprobsIn = (step: Value): OutputJson | undefined => {
   return toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-/** Results: messages of a tool if calls asked for them, otherwise messages of the user; nothing if they say nothing. */
+/** Converts results with a call id to messages of a tool, and others with content to messages of the user. */
 const resultsOf = (step: Value): readonly OutputJson[] => {
   const observation = step.get("observation");
   if (observation === undefined) return [];
@@ -305,10 +284,9 @@ const resultsOf = (step: Value): readonly OutputJson[] => {
   });
 };
 
-/** A text, or parts as chat messages have them. */
 const contentOf = (content: Value): OutputJson => {
   if (content.isText) return content;
-  if (!content.isList) throw new ConversionError("it is neither text nor parts", content);
+  if (!content.isList) throw new ConversionError("the content is neither text nor a list of parts", content);
   return list(
     content.items().map((part) => {
       const [type, path] = [part.get("type"), part.get("source", "path")];
@@ -318,7 +296,7 @@ const contentOf = (content: Value): OutputJson => {
   );
 };
 
-/** True if later steps have a new context: after a summary, or after edits that the agent records. */
+/** True if later steps have a new context, after a summary or a recorded edit. */
 const replacesContext = (step: Value): boolean => {
   const holders = [step, step.get("observation"), ...itemsAt(step, "observation", "results")];
   const isEdit = (holder: Value | undefined): boolean =>
@@ -329,5 +307,5 @@ const replacesContext = (step: Value): boolean => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** Length in characters of the longest message about the context: a longer message of the system is a prompt. */
+/** Maximum length of a message about the context in UTF-16 units. A longer message of the system is a prompt. */
 const maxNoticeLength = 2000;

@@ -1,7 +1,7 @@
-/** All formats of other tools, by the names that `--from` takes. */
+/** All formats of other tools, by the values of `--from`. */
 import type { Format } from "./format.ts";
 
-/** All formats, in the order in which files are compared with them. None is loaded before a file may have it. */
+/** In the order in which files are compared with them. A format is loaded only if a file may have it. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,

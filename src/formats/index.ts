@@ -1,4 +1,8 @@
-/** Converts files of other tools to groups; nothing of it is loaded before a file may be of another tool. */
+/** Converts files of other tools to groups. It is loaded only if a file may have the format of another tool. */
+import { readFileSync } from "node:fs";
+import type { Failure } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { getErrorCode } from "../files.ts";
 import {
   type ConvertedInputs,
   type ConvertibleInputs,
@@ -7,30 +11,58 @@ import {
   readHead,
   type Source,
 } from "../input/index.ts";
+import { listMemberSpans, parseJson, rootSpan, sliceText } from "../json/walk.ts";
 import type { Conversion, ConversionOptions } from "./convert.ts";
 
 export type { Conversion, ConversionOptions } from "./convert.ts";
 export type { Format } from "./format.ts";
 export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
-export { readRewards } from "./rewards.ts";
 
 /**
- * Returns how inputs are opened that are converted. Default: all inputs have rollcall's format.
+ * Returns options that open inputs with their conversion. Default: all inputs have rollcall's format.
  * `convert` throws Failure `spool-failed`, and the signal's reason.
  */
-export const selectConversion = (choice: ConversionOptions | undefined) => {
-  if (choice === undefined) return {};
+export const selectConversion = (options: ConversionOptions | undefined) => {
+  if (options === undefined) return {};
   const convert = async (inputs: ConvertibleInputs): Promise<ConvertedInputs<Conversion>> => {
     const { sources } = inputs;
-    if (choice.from === "auto" && (await haveOwnFormat(sources))) return { sources, others: [] };
-    return await (await import("./convert.ts")).convertInputs(choice, inputs);
+    if (options.from === "auto" && (await haveOwnFormat(sources))) return { sources, others: [] };
+    return await (await import("./convert.ts")).convertInputs(options, inputs);
   };
-  return { convert, takesContainers: choice.from !== "rollcall" };
+  return { convert, takesContainers: options.from !== "rollcall" };
 };
 
 /** True if all inputs begin as rollcall's format usually does, so that other formats need not be loaded. */
 const haveOwnFormat = async (sources: readonly Source[]): Promise<boolean> => {
   for (const { bytes } of sources) if (!isLikelyOwnFormat(await readHead(bytes, ownHeadBytes))) return false;
   return true;
+};
+
+/** Reads `--rewards`, lines of `{"id", "reward"}`. Numbers keep their digits. @throws Failure `invalid-option-value` */
+export const readRewards = (file: string): ReadonlyMap<string, string> => {
+  const rewards = new Map<string, string>();
+  for (const [at, line] of readLines(file).entries()) {
+    if (line.trim() === "") continue;
+    const bytes = Buffer.from(line);
+    const spans = parseJson(line) === undefined ? new Map() : listMemberSpans(bytes, rootSpan(bytes));
+    const [id, reward] = ["id", "reward"].map((key) => spans.get(key)).map((span) => span && sliceText(bytes, span));
+    const isNumber = reward !== undefined && /^-?\d/.test(reward);
+    if (id === undefined || !isNumber) throw invalidRewards(file, `line ${at + 1} is not {"id": …, "reward": 1}`);
+    const name = id.startsWith('"') ? String(JSON.parse(id)) : id;
+    if (rewards.has(name) && rewards.get(name) !== reward) throw invalidRewards(file, `${name} has two rewards`);
+    rewards.set(name, reward);
+  }
+  return rewards;
+};
+
+const invalidRewards = (file: string, wrong: string): Failure =>
+  invalidOptionValue({ option: "--rewards", value: file, wanted: `a file of rewards: ${wrong}` });
+
+const readLines = (file: string): readonly string[] => {
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch (thrown) {
+    throw invalidRewards(file, `it cannot be read (${getErrorCode(thrown)})`);
+  }
 };

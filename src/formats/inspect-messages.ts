@@ -1,5 +1,4 @@
-/** The messages of a sample of Inspect → messages, choices of what was sampled, and the tools. */
-
+/** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, toToolCall } from "./messages.ts";
 import {
@@ -13,17 +12,15 @@ import {
   toText,
   unindentJson,
 } from "./output-json.ts";
-import { ConversionError, itemsAt, type Value } from "./value.ts";
+import { ConversionError, itemsAt, requireItems, type Value } from "./value.ts";
 
-/** Returns the turns of a sample, and its tools. @throws Unfit */
+/** @throws ConversionError */
 export const readMessages = (
   run: FormatRun,
   sample: Value,
 ): { readonly turns: readonly OutputJson[]; readonly tools: OutputJson | undefined } => {
-  const messages = sample.get("messages");
-  if (messages?.isList !== true) throw new ConversionError("messages are missing", messages ?? sample);
+  const all = requireItems(sample, "messages");
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
-  const all = messages.items();
   const attachments = openAttachments(sample);
   const outputOf = openOutputs(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
   const turns = all.map((message) => toTurn(run, message, { attachments, outputOf }));
@@ -32,13 +29,13 @@ export const readMessages = (
 
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
 
-/** Calls of models, including those within tools and subtasks. */
+/** Returns the calls of models, also within tools and subtasks. */
 const modelEvents = (events: Value | undefined): readonly Value[] =>
   (events?.items() ?? []).flatMap((event) =>
     event.textAt("event") === "model" ? [event] : modelEvents(event.get("events")),
   );
 
-/** Opens what finds the choice that a model gave as a message: by its id, or by what it says if it has none. */
+/** Finds the sampled choice of a message: by its id, or by its content if it has none. */
 const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
@@ -58,7 +55,6 @@ const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined
   };
 };
 
-/** What the messages of a sample have in common. */
 interface SampleContext {
   readonly attachments: Attachments;
   readonly outputOf: ReturnType<typeof openOutputs>;
@@ -81,7 +77,7 @@ const finishOf = (stop: Value | undefined): OutputJson | undefined => {
   return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
-/** Logprobs as they are, with the members that the interface requires. */
+/** Completes logprobs by the members that the interface requires. */
 const logprobsIn = (output: Value | undefined): OutputJson | undefined => {
   const content = output?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
@@ -103,9 +99,9 @@ const toMessage = (
 ): OutputJson => {
   const { resolved } = attachments;
   const { content, reasoning } = contentOf(attachments, message);
-  const saysNothing = role === "tool" && (content === undefined || message.textAt("content") === "");
-  const error = saysNothing ? message.get("error", "message") : undefined;
-  if (error !== undefined) run.note("a tool failed and said nothing: its message has the error's words");
+  const isEmpty = role === "tool" && (content === undefined || message.textAt("content") === "");
+  const error = isEmpty ? message.get("error", "message") : undefined;
+  if (error !== undefined) run.note("used the error of a failed tool as its message");
   return objectFrom(
     new Map<string, OutputJson | undefined>([
       ...message.members().filter(([, { isNull }]) => !isNull),
@@ -118,21 +114,18 @@ const toMessage = (
 };
 
 const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
-  const [name, args] = [call.get("function"), call.get("arguments")];
+  const [name, args, type] = [call.get("function"), call.get("arguments"), call.get("type") ?? literal("function")];
   if (name?.isText !== true) return toToolCall(call);
-  const argumentsOf = (value: Value): OutputJson => {
+  const toArguments = (value: Value): OutputJson => {
     if (value.isText) return resolved(value);
-    const whole = json(value);
-    return whole.of.length === 1 ? toText(value) : literal(unindentJson(whole.json), ...whole.of);
+    const { raw, sources } = json(value);
+    return sources.length === 1 ? toText(value) : literal(unindentJson(raw), ...sources);
   };
-  return object({
-    id: call.get("id"),
-    type: call.get("type") ?? literal("function"),
-    function: object({ name, arguments: args === undefined ? literal("{}") : argumentsOf(args) }),
-  });
+  const fn = object({ name, arguments: args === undefined ? literal("{}") : toArguments(args) });
+  return object({ id: call.get("id"), type, function: fn });
 };
 
-/** The content of a message, and the reasoning before it, which has a key of its own. */
+/** Separates the content of a message from its reasoning. */
 const contentOf = (
   attachments: Attachments,
   message: Value,
@@ -143,7 +136,7 @@ const contentOf = (
   const isReasoning = (part: Value): boolean => part.textAt("type") === "reasoning";
   const items = content.items();
   const parts = items.filter((part) => !isReasoning(part));
-  // If nobody may read reasoning, its summary is it.
+  // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
     const thought = part.get(part.get("redacted")?.isTrue === true ? "summary" : "reasoning");
     return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
@@ -157,8 +150,8 @@ const contentOf = (
   if (text === undefined || type === undefined) {
     return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? literal(""), reasoning };
   }
-  const whole = json(text);
-  return { content: rawLiteral(whole.json, [...whole.of, type]), reasoning };
+  const { raw, sources } = json(text);
+  return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
 const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
@@ -176,13 +169,12 @@ const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
   return resolved(part);
 };
 
-/** The attachments of a sample. */
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** Length in bytes of the longest reference, with its quotes. */
+/** Maximum length of a reference in bytes, with its quotes. */
 const maxReferenceBytes = 64;
 
-/** Opens what puts attachments in place of the texts that stand for them; in older logs, contents of the transcript. */
+/** Replaces references by attachments; in older logs, by contents of the transcript. Throws ConversionError if one is missing. */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value): Value => {
     const found = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
@@ -190,36 +182,34 @@ const openAttachments = (sample: Value) => {
     return found;
   };
   const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReferenceBytes;
-  /** Returns the attachment that a text stands for. @throws Unfit if it is missing */
+  /** Returns the attachment of a reference. */
   const find = (value: Value): Value | undefined => {
     if (!value.isText || isLong(value)) return undefined;
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? undefined : attachment(id, value);
   };
-  /** A value as JSON with its attachments in place, and what it stands for. @throws Unfit if one is missing */
-  const json = (value: Value): { readonly json: string; readonly of: readonly Value[] } => {
+  /** Returns a value as JSON with its attachments, and the values that it consists of. */
+  const json = (value: Value): { readonly raw: string; readonly sources: readonly Value[] } => {
     const whole = find(value);
-    if (whole !== undefined) return { json: whole.raw, of: [value, whole] };
-    const of = [value];
-    const { raw } = value;
-    if (value.isScalar || !/"(?:attachment|tc):/.test(raw)) return { json: raw, of };
-    const own = raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
+    if (whole !== undefined) return { raw: whole.raw, sources: [value, whole] };
+    const sources = [value];
+    if (value.isScalar) return { raw: value.raw, sources };
+    const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
       const found = attachment(id, value);
-      of.push(found);
+      sources.push(found);
       return found.raw;
     });
-    return { json: own, of };
+    return { raw, sources };
   };
-  /** A value with its attachments in place. @throws Unfit if one is missing */
   const resolved = (value: Value): OutputJson => {
     if (value.isScalar && isLong(value)) return value;
-    const whole = json(value);
-    return whole.of.length === 1 ? value : rawLiteral(whole.json.replaceAll("\n", " "), whole.of);
+    const { raw, sources } = json(value);
+    return sources.length === 1 ? value : rawLiteral(raw.replaceAll("\n", " "), sources);
   };
   return { find, json, resolved };
 };
 
-/** The tools of the models whose messages are in the sample, each once. */
+/** Returns the tools of the models whose messages are in the sample. */
 const toolsOf = (
   { resolved }: Attachments,
   events: readonly Value[],

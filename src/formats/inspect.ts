@@ -1,12 +1,11 @@
 /** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are in an archive, or in one document. */
-
 import {
-  commonReasons,
   type Format,
   type FormatRun,
   type LeftOutReasons,
   prefixReasons,
   type Rollout,
+  reasons,
   type SourceRecord,
 } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
@@ -16,20 +15,20 @@ import {
   buildTrajectory,
   convertPart,
   findReward,
+  missingReward,
   type RolloutReward,
   toErrorMessage,
 } from "./rollout.ts";
-import { ConversionError, flatMembers, type Value } from "./value.ts";
+import { ConversionError, flatMembers, requireItems, type Value } from "./value.ts";
 
 const sampleReasons: LeftOutReasons = [
-  ["what went on around the messages: they stand in messages", "events transcript events_data timelines"],
-  ["what was sampled stands in messages", "output"],
-  ["no message has it", "attachments"],
-  ["the messages say what the sample began with", "input"],
-  [commonReasons.noUsage, "model_usage role_usage"],
-  ["a score has a place for its value", "scores score"],
-  [commonReasons.nested, "metadata"],
+  ["the messages contain what was sent and sampled", "events transcript events_data timelines output input"],
+  ["no message refers to it", "attachments"],
+  ["only the value of a score is converted", "scores score"],
+  [reasons.nested, "metadata"],
 ];
+
+const runKeys = "version status eval plan results stats error reductions invalidated log_updates";
 
 export const inspect: Format = {
   name: "inspect",
@@ -37,10 +36,10 @@ export const inspect: Format = {
   keys: {
     group: "the sample's id (its epochs are a group)",
     reward: "--reward-from scores.<name>.value",
-    sampled: "messages of source generate, and those that are outputs of models",
+    sampled: "messages with source generate, and outputs of models",
   },
   records: { text: "document", zip: /^samples\/.+\.json$/ },
-  files: /\.eval$/,
+  filePattern: /\.eval$/,
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined
@@ -50,14 +49,7 @@ export const inspect: Format = {
     convert: (record) => rolloutsOf(run, record),
     groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
-  left: [
-    [
-      "it is of the run, and of no sample",
-      "version status eval plan results stats error reductions invalidated log_updates",
-    ],
-    ...sampleReasons,
-    ...prefixReasons("samples[]", sampleReasons),
-  ],
+  leftOutReasons: [[reasons.ofRun, runKeys], ...sampleReasons, ...prefixReasons("samples[]", sampleReasons)],
 };
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
@@ -66,12 +58,10 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
     return [rolloutOf(run, { sample: value, log, at: 0 })];
   }
-  const samples = value.get("samples");
-  if (samples?.isList !== true) throw new ConversionError("samples are missing", value);
-  return samples.items().map((sample, at) => rolloutOf(run, { sample, log: value, at }));
+  return requireItems(value, "samples").map((sample, at) => rolloutOf(run, { sample, log: value, at }));
 };
 
-/** A sample, and the log that it is in. */
+/** A sample and its log. */
 interface LoggedSample {
   readonly sample: Value;
   readonly log: Value | undefined;
@@ -79,22 +69,21 @@ interface LoggedSample {
 
 const rolloutOf = (run: FormatRun, { sample, log, at }: LoggedSample & { readonly at: number }): Rollout => {
   const id = sample.get("id");
-  const about = { group: id?.text ?? id?.raw, missing: "id is missing", otherwise: `without id ${at}` };
+  const about = { group: id?.text ?? id?.raw, missing: "id is missing", fallbackGroup: `without id ${at}` };
   return convertPart(sample, about, (group) => {
     const error = sample.get("error");
     if (error !== undefined) {
-      run.leaveOut(sample, "a sample with an error is an exception, whatever else it has");
       const message = toErrorMessage(error.get("message") ?? error);
       return { exception: buildException(message, undefined, error.get("traceback")) };
     }
     const scores = scoresOf(sample, log);
-    const judged = findSampleReward(run, sample, { scores, group });
+    const reward = findSampleReward(run, sample, { scores, group });
     const { turns, tools } = readMessages(run, sample);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     const metrics = metricsOf(run, scores);
     const metadata = metadataOf({ sample, log }, scores, startTime === undefined ? undefined : "started_at");
-    return buildTrajectory({ rolloutReward: judged, turns, tools, metrics, metadata, startTime });
+    return buildTrajectory({ reward, turns, tools, metrics, metadata, startTime });
   });
 };
 
@@ -107,8 +96,7 @@ const findSampleReward = (
 ): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
-    const names = [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || "<path>";
-    throw new ConversionError(`it records no reward: say --reward-from ${names}, or --rewards <file>`, sample);
+    throw missingReward(sample, [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || undefined);
   }
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;
@@ -118,30 +106,25 @@ const findSampleReward = (
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
     if (value?.isObject === true && value.members().length === 0) {
-      throw new ConversionError(`the reward's ${path} is not finite: the sample was not scored`, value);
+      throw new ConversionError(`${path} is not finite, because the sample was not scored`, value);
     }
   }
   const ids = [`${group}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
   return findReward(run, { record: sample, ids });
 };
 
-/** The number that the value of a score is. */
+/** Returns the number of a score. */
 const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
   if (value.isNumber) return value;
   if (value.canBeMetric) return literal(value.isTrue ? 1 : 0, value);
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
-  run.note("scores C, I, P and N are the numbers 1, 0, 0.5 and 0");
+  run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");
   return literal(number, value);
 };
 
 /** The numbers of grades: correct, incorrect, partial, no answer. */
-const grades: ReadonlyMap<string, number> = new Map([
-  ["C", 1],
-  ["I", 0],
-  ["P", 0.5],
-  ["N", 0],
-]);
+const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
 const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
   const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
@@ -152,7 +135,7 @@ const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
   });
 };
 
-/** The scores by name. Older logs have one, whose name is in the results. */
+/** Returns the scores by name. Older logs have one score, with its name in the results. */
 const scoresOf = (sample: Value, log: Value | undefined): Scores => {
   const own = sample.get("scores");
   const older = sample.get("score");

@@ -1,47 +1,43 @@
-/** Trajectories of mini-swe-agent: the messages of an agent, each with the response that it came from. */
-import { basename } from "node:path";
-import { commonReasons, type Format, type FormatRun, type Rollout, type SourceRecord } from "./format.ts";
+/** Trajectories of mini-swe-agent: the messages of an agent, each with its response. */
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, toToolCalls } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
-import { toMessage, toTurns } from "./responses.ts";
-import { buildTrajectory, findReward, withGroup } from "./rollout.ts";
-import { ConversionError, flatMembers, requireKey, type Value } from "./value.ts";
+import { convertItem, convertOutput } from "./responses.ts";
+import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
+import { ConversionError, flatMembers, requireItems, requireKey, type Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
   name: "mini-swe-agent",
   title: "trajectories of mini-swe-agent",
   keys: {
-    group: "instance_id, else each file by itself",
+    group: "instance_id, else each file",
     reward: "--rewards",
-    sampled: "the responses of the assistant's messages",
+    sampled: "responses of the assistant",
   },
   records: { text: "document" },
-  files: /\.traj\.json(?:\.gz|\.zst)?$/,
+  filePattern: /\.traj\.json(?:\.gz|\.zst)?$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") === true && value.get("messages")?.isList === true,
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
-  left: [
-    ["the interface has no place for what a response says of itself", "messages[].extra.response messages"],
-    ["a message has no place for what the agent keeps of it", "messages[].extra"],
-    ["a chat message has no place for it", "messages[].output[]"],
-    ["the choice of extra.response says it", "messages[].role messages[].content messages[].tool_calls"],
-    [commonReasons.nested, "info"],
+  leftOutReasons: [
+    ["the choice of extra.response repeats it", "messages[].role messages[].content messages[].tool_calls"],
+    [reasons.nested, "info"],
   ],
 };
 
-/** Its prompts have one of these from the first version on. */
+/** The prompts of all versions match this. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
-/** Number of first messages that contain the prompts. */
+/** The first messages contain the prompts. */
 const maxPrompts = 2;
 
 export const miniSweAgentMessages: Format = {
   ...miniSweAgent,
   name: "mini-swe-agent-messages",
   title: "bare messages of an older mini-swe-agent",
-  keys: { group: "each file by itself", reward: "--rewards", sampled: "every message of the assistant" },
-  lossy: true,
+  keys: { group: "each file", reward: "--rewards", sampled: "every message of the assistant" },
+  isLossy: true,
   recognizes: ({ value }) => {
     const messages = value.items();
     const haveRoles = messages.length > 1 && messages.every((message) => message.textAt("role") !== undefined);
@@ -58,16 +54,15 @@ const rolloutOf = (run: FormatRun, { value, file }: SourceRecord): Rollout => {
   const version = value.get("trajectory_format");
   return withGroup(group, () => {
     if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? "")) {
-      throw new ConversionError("trajectory_format is none of mini-swe-agent-1 to mini-swe-agent-1.1", version);
+      throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
     }
-    const messages = value.isList ? value : requireKey(value, "messages");
-    if (!messages.isList) throw new ConversionError("messages is no list", messages);
-    const stem = basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
-    const judged = findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] });
+    const messages = value.isList ? value.items() : requireItems(value, "messages");
+    const stem = stemOf(file);
+    const reward = findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] });
     const stats = value.get("info", "model_stats")?.members() ?? [];
     const trajectory = buildTrajectory({
-      rolloutReward: judged,
-      turns: messages.items().flatMap((message) => turnsOf(run, message)),
+      reward,
+      turns: messages.flatMap((message) => turnsOf(run, message)),
       metrics: stats.filter(([, { isNumber }]) => isNumber),
       metadata: [...flatMembers(value.get("info")), ...flatMembers(value)],
     });
@@ -76,33 +71,28 @@ const rolloutOf = (run: FormatRun, { value, file }: SourceRecord): Rollout => {
 };
 
 const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
-  if (!message.isObject) throw new ConversionError("a message is no object", message);
-  if (message.textAt("object") === "response") return toTurns(run, message);
-  if (message.textAt("type") === "function_call_output") return [toMessage(message)];
+  if (!message.isObject) throw new ConversionError("a message is not an object", message);
+  if (message.textAt("object") === "response") return convertOutput(run, message);
+  if (message.textAt("type") === "function_call_output") return [convertItem(message)];
   const role = requireKey(message, "role").text;
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") {
-    run.note("a message of the role exit says how the agent ended, and is left out");
-    run.leaveOut(message, "a chat has no role exit");
+    run.skip(message, "a message with the role exit, which tells how the agent ended");
     return [];
   }
   const refused = message.get("extra", "response");
-  if (refused !== undefined) {
-    run.note("a response with a format error is left out: the agent did not see it again");
-    run.leaveOut(refused, "it had a format error, and the agent did not see it again");
-  }
-  return [message.textAt("type") === "message" ? toMessage(message) : omitExtra(message)];
+  if (refused !== undefined) run.skip(refused, "a response with a format error, which the agent did not see again");
+  return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 
 const sampledTurn = (run: FormatRun, message: Value): readonly OutputJson[] => {
   const answer = message.get("extra", "response");
-  if (answer?.get("output")?.isList === true) return toTurns(run, answer);
+  if (answer?.get("output")?.isList === true) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
   if (sampled?.get("message")?.isObject === true && finish !== undefined) return [sampled];
   return [choice(omitExtra(message), finish ?? deriveFinish(run, toToolCalls(message) !== undefined))];
 };
 
-/** A message without what the agent keeps of it. */
 const omitExtra = (message: Value): OutputJson =>
   replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });

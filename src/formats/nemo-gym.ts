@@ -1,20 +1,13 @@
-/** Rollouts of NeMo Gym: a line each, with a prompt and a response of the Responses API, and a verifier's verdict. */
+/** Rollouts of NeMo Gym: one per line, with a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
-import {
-  type Converter,
-  commonReasons,
-  type Format,
-  type FormatRun,
-  type Rollout,
-  type SourceRecord,
-} from "./format.ts";
+import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { systemMessage, toFunctionTools } from "./messages.ts";
 import { literal } from "./output-json.ts";
-import { toMessages, toTurns } from "./responses.ts";
+import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
 import { ConversionError, flatMembers, metricMembers, requireKey, type Value } from "./value.ts";
 
-/** Files next to the rollouts: of attempts that failed, and of what are not rollouts. */
+/** Files next to the rollouts: failed attempts, and other rows. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
 
@@ -30,26 +23,22 @@ export const nemoGym: Format = {
     (value.get("_ng_failure_class") !== undefined && value.get("_ng_task_index") !== undefined) ||
     (otherFiles.test(file) && value.isObject),
   open: (run) => openRows(run),
-  left: [
-    ["a chat message has no place for it", "responses_create_params.input[] response.output[]"],
-    [commonReasons.onlyFunctions, "responses_create_params.tools[]"],
-    ["the interface has no place for settings of a request", "responses_create_params"],
-    ["no logprobs are recorded with them", "response.output[].generation_token_ids"],
-    ["they are made of the messages", "response.output[].prompt_token_ids"],
-    [commonReasons.noUsage, "response.usage"],
-    ["the interface has no place for what a response says of itself", "response"],
-    [commonReasons.nested, "agent_ref"],
+  leftOutReasons: [
+    [reasons.onlyFunctions, "responses_create_params.tools[]"],
+    [reasons.withoutLogprobs, "response.output[].generation_token_ids"],
+    [reasons.tokens, "response.output[].prompt_token_ids"],
+    [reasons.nested, "agent_ref"],
   ],
 };
 
 const openRows = (run: FormatRun): Converter => {
-  /** Where each rollout succeeded, or failed first. */
+  /** The positions at which each rollout succeeded, or failed first. */
   const firstResults = new Map<string, string>();
   return {
     convert: (record) => {
       const { value, file, position } = record;
       if (otherFiles.test(file)) {
-        run.note("a row of inputs or of a profile is no rollout");
+        run.note("skipped a row of inputs or of a profile, which is not a rollout");
         return [];
       }
       const group = groupOf(record);
@@ -63,11 +52,9 @@ const openRows = (run: FormatRun): Converter => {
       const settled = firstResults.get(id) ?? place;
       firstResults.set(id, settled);
       if (settled !== place) {
-        run.note("a failed attempt at a rollout that succeeded, or failed before, is left out");
-        run.leaveOut(value, "the rollout succeeded, or failed before");
+        run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
         return [];
       }
-      run.leaveOut(value, "what failed is an exception: its messages and rewards have no place");
       return [{ group, exception: buildFailure(value) }];
     },
   };
@@ -77,15 +64,15 @@ const ownTrajectory = (run: FormatRun, row: Value): Partial<Rollout> => {
   const params = requireKey(row, "responses_create_params");
   const response = requireKey(row, "response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
-  const judged = findReward(run, { record: row, ids, own: row.get("reward") });
+  const reward = findReward(run, { record: row, ids, own: row.get("reward") });
   const instructions = params.get("instructions");
   const before = instructions === undefined ? [] : [systemMessage(instructions)];
-  // What the verifier gave.
+  // Values of the verifier.
   const metrics = metricMembers(row).filter(([key]) => !key.startsWith("_") && key !== "reward");
   const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
   return buildTrajectory({
-    rolloutReward: judged,
-    turns: [...before, ...toMessages(run, requireKey(params, "input")), ...toTurns(run, response)],
+    reward,
+    turns: [...before, ...convertInput(run, requireKey(params, "input")), ...convertOutput(run, response)],
     tools: toFunctionTools(params.get("tools")) ?? toFunctionTools(response.get("tools")),
     metrics,
     metadata: [
@@ -95,21 +82,22 @@ const ownTrajectory = (run: FormatRun, row: Value): Partial<Rollout> => {
   });
 };
 
-/** The key of a group: a task with the same index in the file of another run is another one. */
+/** Returns the key of a group, which includes the file, because task indexes of runs are independent. */
 const groupOf = ({ value, file }: SourceRecord): string => {
   const run = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
   if (task !== undefined) return JSON.stringify([run, task.raw]);
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
-  if (prompt === undefined) throw new ConversionError("neither _ng_task_index nor a prompt says its group", value);
+  if (prompt === undefined)
+    throw new ConversionError("_ng_task_index and the prompt are missing, so the group is unknown", value);
   return JSON.stringify([run, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
-/** Where the message of a failure can be, the plainest first. */
+/** Keys of the message of a failure, in the order of preference. */
 const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
 
 const buildFailure = (row: Value) => {
   const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText === true);
-  return buildException(message ?? literal("it failed, and no message is recorded"), row.get("_ng_failure_class"));
+  return buildException(message ?? literal("no message is recorded"), row.get("_ng_failure_class"));
 };

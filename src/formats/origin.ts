@@ -1,4 +1,4 @@
-/** The origin of lines that were made of records. For the position of a value, its record is converted again. */
+/** Maps converted lines to records. To locate a value, its record is converted again. */
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
@@ -22,20 +22,18 @@ interface ConvertedInput {
   readonly converter: Converter;
 }
 
-/** The value of a record; undefined if it is not JSON. The bytes of a row are composed only if they are asked for. */
-export const parseRecord = ({ hasNonFinite: nonFinite, jsonColumns }: Format, cut: RawRecord): Value | undefined => {
+/** Parses a record; undefined if it is not JSON. The bytes of a row are composed only if `jsonColumns` needs them. */
+export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, cut: RawRecord): Value | undefined => {
   if (cut.columns !== undefined && jsonColumns !== undefined) {
     const { bytes, texts } = extractTexts(cut.columns, jsonColumns);
     return Value.parse(bytes, { texts });
   }
-  return nonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
+  return hasNonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
 };
 
-/** Returns what becomes of a record, or what is wrong with it. */
-export const convertRecord = (
-  converter: Converter,
-  record: SourceRecord,
-): readonly Rollout[] | undefined | ConversionError => {
+type ConversionResult = readonly Rollout[] | undefined | ConversionError;
+
+export const convertRecord = (converter: Converter, record: SourceRecord): ConversionResult => {
   try {
     return converter.convert(record);
   } catch (thrown) {
@@ -44,8 +42,8 @@ export const convertRecord = (
   }
 };
 
-export const createOrigin = (made: ConvertedInput): Origin => {
-  const { files, groups } = made;
+export const createOrigin = (input: ConvertedInput): Origin => {
+  const { files, groups } = input;
   const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
   return {
     files: files.map(({ name }) => name),
@@ -53,29 +51,27 @@ export const createOrigin = (made: ConvertedInput): Origin => {
     digestOf: (line, kept) => {
       const all = rolloutsOf(line);
       const trajectories = all.filter(({ length }) => length > 0);
-      const chosen = new Set(kept?.map((at) => trajectories[at]));
-      const own = kept === undefined ? all : all.filter((one) => one.length === 0 || chosen.has(one));
-      // The order of the records does not change what a group is.
+      const selected = new Set(kept?.map((at) => trajectories[at]));
+      const own = kept === undefined ? all : all.filter((one) => one.length === 0 || selected.has(one));
+      // Sorted, because the order of the records does not change the group.
       const digests = own.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
     positionOf: (line) => {
-      const [first] = rolloutsOf(line);
-      const { label = "the input", line: own = 1 } =
-        files[first?.file ?? 0]?.records.positionOf(first?.record ?? 0) ?? {};
+      const [{ file = 0, record = 0 } = {}] = rolloutsOf(line);
+      const { label, line: own } = files[file]?.records.positionOf(record) ?? { label: "the input", line: 1 };
       return { file: label, line: own };
     },
-    locationOf: async (line, path) => await locateValue(made, rolloutsOf(line), path),
-    recordsOf: async (line) => await readRecords(made, rolloutsOf(line)),
+    locationOf: async (line, path) => await locateValue(input, rolloutsOf(line), path),
+    recordsOf: async (line) => await readRecords(input, rolloutsOf(line)),
     textOf: (label) => files.find(({ name }) => name === label)?.records.text,
   };
 };
 
-/** The records of groups, and what each became. */
-export function* listRecordMappings({
-  files,
-  groups,
-}: Pick<ConvertedInput, "files" | "groups">): Generator<RecordMapping, void> {
+export function* listRecordMappings(
+  files: readonly ConvertedFile[],
+  groups: readonly ConvertedGroup[],
+): Generator<RecordMapping, void> {
   for (const [at, group] of groups.entries()) {
     let trajectories = 0;
     for (const { file, record, length } of group.rollouts) {
@@ -85,37 +81,33 @@ export function* listRecordMappings({
   }
 }
 
-/** The position in its record of the value at a path of a group. */
+/** Locates the value at a path of a group in its record. */
 const locateValue = async (
-  made: ConvertedInput,
+  input: ConvertedInput,
   rollouts: readonly WrittenRollout[],
   path: Path,
 ): Promise<ProblemLocation> => {
   const [key, position] = path;
-  const alike = rollouts.filter((one) => one.isException === (key === "exceptions") && one.position >= 0);
-  const one = (typeof position === "number" ? alike[position] : undefined) ?? rollouts[0];
-  const { cut, value, rollout } = one === undefined ? {} : await convertAgain(made, one);
+  const candidates = rollouts.filter((one) => one.isException === (key === "exceptions") && one.position >= 0);
+  const one = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+  const { cut, value, rollout } = one === undefined ? {} : await convertAgain(input, one);
   if (cut === undefined || value === undefined) return {};
-  const built = rollout?.trajectory ?? rollout?.exception;
-  const found = built === undefined || path.length < 2 ? undefined : findSource(built, path.slice(2));
-  return found === undefined
-    ? locateInRecord(cut, rollout?.part ?? value)
-    : locateInRecord(cut, found.value, found.rest);
+  const json = rollout?.trajectory ?? rollout?.exception;
+  const found = json === undefined || path.length < 2 ? undefined : findSource(json, path.slice(2));
+  return locateInRecord(cut, found?.value ?? rollout?.part ?? value, found?.rest);
 };
 
-/** A record that was read again, as far as that is possible. */
+/** A record that was read and converted again, as far as possible. */
 interface RereadRecord {
   readonly cut?: RawRecord;
   readonly value?: Value;
   readonly rollout?: Rollout | undefined;
 }
 
-/** Reads the record of a rollout again, and converts it. */
 const convertAgain = async (
   { files, format, converter }: ConvertedInput,
-  one: WrittenRollout,
+  { file, record, position }: WrittenRollout,
 ): Promise<RereadRecord> => {
-  const { file, record, position } = one;
   const own = files[file];
   const cut = await own?.records.reread(record);
   if (own === undefined || cut === undefined) return {};
@@ -125,13 +117,13 @@ const convertAgain = async (
   return { cut, value, rollout: rollouts instanceof ConversionError ? undefined : rollouts[position] };
 };
 
-/** The records of a group, or the parts that it is made of, and the documents beside them: a line each, each once. */
-const readRecords = async (made: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
-  const byPlace = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
+/** Returns the records of a group, or their parts, and the documents next to them: one line each, without duplicates. */
+const readRecords = async (input: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
+  const byPart = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];
   const documents = new Set<string>();
-  for (const one of byPlace.values()) {
-    const { cut, rollout } = await convertAgain(made, one);
+  for (const one of byPart.values()) {
+    const { cut, rollout } = await convertAgain(input, one);
     if (cut === undefined || cut.wrong !== undefined) continue;
     lines.push(replaceLineEnds(Buffer.from(cut.bytes.subarray(one.span?.start, one.span?.end))));
     for (const { document = "", bytes } of rollout?.documents ?? []) {
@@ -142,20 +134,20 @@ const readRecords = async (made: ConvertedInput, rollouts: readonly WrittenRollo
   return lines;
 };
 
-/** The position of a value in a record. @param rest the path from the value */
+/** Locates a value in a record. @param rest the path from the value */
 export const locateInRecord = (cut: RawRecord, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
-  const line = document === undefined ? cut.line : 1;
-  const place = cut.isComposed === true && document === undefined ? {} : { line };
-  return { file: document ?? cut.label, ...place, path: [...value.path, ...rest] };
+  const path = [...value.path, ...rest];
+  if (document !== undefined) return { file: document, line: 1, path };
+  return { file: cut.label, ...(cut.isComposed === true ? {} : { line: cut.line }), path };
 };
 
-/** The position of a byte of a record that is not JSON. */
+/** Locates a byte of a record that is not JSON. */
 export const locateByte = (
-  { bytes, start, line, label, isComposed: isMade, within }: RawRecord,
+  { bytes, start, line, label, isComposed, within }: RawRecord,
   offset: number,
 ): ProblemLocation => {
-  if (isMade === true) return { file: label };
+  if (isComposed === true) return { file: label };
   const before = within && { unitsBefore: () => countUnitsBefore(within, { start, line }) };
   return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).of(offset) };
 };

@@ -1,129 +1,111 @@
-/** What a trajectory is built of: values as they were written, JSON of our own, and objects and lists of both. */
+/** Converted JSON: values as they were written, literals of rollcall's own, and objects and lists of both. */
 import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
-/** JSON of our own, and the values of the record that it stands for. */
+/** JSON that rollcall composes, and the values of the record that it represents. */
 export interface JsonLiteral {
-  readonly kind: "said";
+  readonly kind: "literal";
   readonly json: string;
   readonly sources: readonly Value[];
 }
 
 interface Composite {
   readonly kind: "object" | "list";
-  /** The keys of an object's values; a list has none. */
+  /** The keys of an object's values; none for a list. */
   readonly keys: readonly string[];
   readonly values: readonly OutputJson[];
 }
 
 export type OutputJson = Value | JsonLiteral | Composite;
 
-/** A member of an object; one without a value is left out. */
+/** A member of an object, unless it is undefined. */
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
-/** JSON of our own, and the values that it stands for. */
-export const literal = (data: unknown, ...of: readonly (Value | undefined)[]): JsonLiteral => ({
-  kind: "said",
-  json: JSON.stringify(data),
-  sources: of.length === 0 ? none : of.filter((value) => value !== undefined),
+const none: readonly never[] = [];
+
+export const literal = (data: unknown, ...sources: readonly (Value | undefined)[]): JsonLiteral =>
+  rawLiteral(JSON.stringify(data), sources.length === 0 ? none : sources.filter((value) => value !== undefined));
+
+export const rawLiteral = (json: string, sources: readonly Value[]): JsonLiteral => ({
+  kind: "literal",
+  json,
+  sources,
 });
 
-const none: readonly Value[] = [];
-
-/** The same of JSON as it is to be written. */
-export const rawLiteral = (json: string, of: readonly Value[]): JsonLiteral => ({ kind: "said", json, sources: of });
-
-/**
- * A string that contains a value as JSON, as it was written: the arguments of a call. Indented JSON loses its line
- * ends, so that it reads as Python's `json.dumps` writes it. No string of JSON contains a line end.
- */
+/** A string that contains a value as JSON, such as the arguments of a call. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
 
-/** Indented JSON on one line, as Python's `json.dumps` writes it. */
+/** Writes indented JSON on one line, as Python's `json.dumps` does. No string of JSON contains a line end. */
 export const unindentJson = (json: string): string =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
-/** An object with these members in their order. Their keys are ours: those of a record go through `objectFrom`. */
-export const object = (members: Readonly<Record<string, OutputJson | undefined>>): Composite => {
-  const keys = Object.keys(members);
-  const values = keys.map((key) => members[key]);
-  return withValues(keys, values);
-};
+/** An object with known keys; those of a record require `objectFrom`, which keeps their order. */
+export const object = (members: Readonly<Record<string, OutputJson | undefined>>): Composite =>
+  objectFrom(Object.entries(members));
 
-/** An object with members that may come from a record. */
 export const objectFrom = (members: Iterable<Member>): Composite => {
-  const own = Array.isArray(members) ? members : Array.from(members);
-  return withValues(
-    own.map(([key]) => key),
-    own.map(([, value]) => value),
-  );
+  const keys: string[] = [];
+  const values: OutputJson[] = [];
+  for (const [key, value] of members) {
+    if (value === undefined) continue;
+    keys.push(key);
+    values.push(value);
+  }
+  return { kind: "object", keys, values };
 };
 
-const withValues = (keys: readonly string[], values: readonly (OutputJson | undefined)[]): Composite => {
-  if (areDefined(values)) return { kind: "object", keys, values };
-  const own = keys.filter((_, at) => values[at] !== undefined);
-  return { kind: "object", keys: own, values: values.filter((value) => value !== undefined) };
-};
-
-const areDefined = (values: readonly (OutputJson | undefined)[]): values is readonly OutputJson[] =>
-  !values.includes(undefined);
-
-/** The same; undefined if it has no members. */
 export const objectUnlessEmpty = (members: Iterable<Member>): Composite | undefined => {
-  const composed = objectFrom(members);
-  return composed.values.length === 0 ? undefined : composed;
+  const composite = objectFrom(members);
+  return composite.values.length === 0 ? undefined : composite;
 };
 
-/** An object with members of our own in place of its members, or after them; undefined removes a member. */
+/** Replaces or adds members of an object; undefined removes a member. */
 export const replaceMembers = (value: Value, own: Readonly<Record<string, OutputJson | undefined>>): Composite =>
   objectFrom(new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(own)]));
 
-export const list = (values: readonly OutputJson[]): Composite => ({ kind: "list", keys: noKeys, values });
+export const list = (values: readonly OutputJson[]): Composite => ({ kind: "list", keys: none, values });
 
-/** The same; undefined if it has no values. */
 export const listUnlessEmpty = (values: readonly OutputJson[]): Composite | undefined =>
   values.length === 0 ? undefined : list(values);
 
-const noKeys: readonly string[] = [];
-
-/** The value of the record at a path of what was built, and the rest of the path; undefined if it is our own. */
+/** Returns the value of the record at a path of converted JSON, and the rest of the path; undefined if it has none. */
 export const findSource = (
-  built: OutputJson,
+  json: OutputJson,
   path: Path,
 ): { readonly value: Value; readonly rest: Path } | undefined => {
-  if (built instanceof Value) return { value: built, rest: path };
-  if (built.kind === "said") return built.sources[0] === undefined ? undefined : { value: built.sources[0], rest: [] };
+  if (json instanceof Value) return { value: json, rest: path };
+  if (json.kind === "literal") return json.sources[0] && { value: json.sources[0], rest: [] };
   const [key, ...rest] = path;
-  const member = built.values[typeof key === "number" ? key : built.keys.indexOf(key ?? "")];
+  const member = json.values[typeof key === "number" ? key : json.keys.indexOf(key ?? "")];
   if (member !== undefined) return findSource(member, rest);
-  // If something is missing, the first value that the object was made of stands for it.
-  for (const other of built.values) {
+  // For a missing member, the first source of the object.
+  for (const other of json.values) {
     const found = findSource(other, []);
     if (found !== undefined) return found;
   }
   return undefined;
 };
 
-/** What was built, as JSON on one line. */
-export const toJson = (built: OutputJson): string => {
+/** Converts to JSON on one line. */
+export const toJson = (json: OutputJson): string => {
   const writer = new LineWriter(maxLoopCharacters);
-  writer.write(built);
+  writer.write(json);
   return writer.take().toString("utf8");
 };
 
-/** Characters and bytes that are copied one by one: a call into Node takes longer. */
+/** Characters and bytes that are copied in a loop, which is faster than a call into Node. */
 const maxLoopCharacters = 48;
 const maxLoopBytes = 128;
 
-/** Writes JSON on one line: line ends between its values become blanks. */
+/** Writes JSON on one line. Line ends between values become blanks. */
 export class LineWriter {
   #buffer: Buffer;
   #length = 0;
-  /** Bytes that contain no line ends. */
+  /** Bytes without line ends. */
   withoutNewlines: Buffer | undefined;
 
-  /** @param size number of bytes that are usually written before they are taken */
+  /** @param size usual number of bytes between two calls of `take` */
   constructor(size: number) {
     this.#buffer = Buffer.allocUnsafe(size);
   }
@@ -132,20 +114,19 @@ export class LineWriter {
     return this.#length;
   }
 
-  write(built: OutputJson): void {
-    if (built instanceof Value) {
-      const { start, end } = built.span;
-      this.bytes(built.bytes, start, end);
-    } else if (built.kind === "said") this.text(built.json);
+  write(json: OutputJson): void {
+    if (json instanceof Value) {
+      const { start, end } = json.span;
+      this.bytes(json.bytes, start, end);
+    } else if (json.kind === "literal") this.text(json.json);
     else {
-      const { values, keys } = built;
-      const isObject = built.kind === "object";
+      const { values, keys } = json;
+      const isObject = json.kind === "object";
       this.text(isObject ? "{" : "[");
-      for (let at = 0; at < values.length; at++) {
-        const value = values[at];
+      for (const [at, value] of values.entries()) {
         if (at > 0) this.text(",");
         if (isObject) this.text(keyJson(keys[at] ?? ""));
-        if (value !== undefined) this.write(value);
+        this.write(value);
       }
       this.text(isObject ? "}" : "]");
     }
@@ -177,7 +158,7 @@ export class LineWriter {
     this.#length += length;
   }
 
-  /** Returns what was written. It is valid until more is written. */
+  /** Returns the written bytes, which are valid until the next write. */
   take(): Buffer {
     const taken = this.#buffer.subarray(0, this.#length);
     this.#length = 0;
@@ -192,15 +173,12 @@ export class LineWriter {
   }
 }
 
-/** Keys with a colon, as JSON: most objects have the same ones. */
+/** Cached keys with a colon, as JSON. */
 const keyJsons = new Map<string, string>();
 const maxKeyJsons = 2 ** 10;
 
 const keyJson = (key: string): string => {
-  let json = keyJsons.get(key);
-  if (json === undefined) {
-    json = `${JSON.stringify(key)}:`;
-    if (keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
-  }
+  const json = keyJsons.get(key) ?? `${JSON.stringify(key)}:`;
+  if (keyJsons.size < maxKeyJsons) keyJsons.set(key, json);
   return json;
 };

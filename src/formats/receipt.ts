@@ -1,19 +1,18 @@
 /** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
-
 import type { Format, LeftOutReasons, Rollout } from "./format.ts";
 import type { OutputJson } from "./output-json.ts";
 import { Value } from "./value.ts";
 
-/** Values of a file with the same path, except positions (`completion[].content`), and the same reason or place. */
-type ValueCount<Said extends string> = Readonly<Record<"file" | "path" | Said, string>> & { count: number };
+/** Values of a file with the same path, without positions (`completion[].content`), and the same reason or target. */
+type ValueCount<Outcome extends string> = Readonly<Record<"file" | "path" | Outcome, string>> & { count: number };
 
-/** A record, or a part of one, and what it became. */
+/** The group of a record, or of a part of one. */
 export interface RecordMapping {
   readonly file: string;
   readonly line: number;
-  /** The number of its group among all groups, from 1. */
+  /** Its number among all groups, from 1. */
   readonly group: number;
-  /** Its number among the trajectories of its group, from 1; null of an exception, and of what is broken. */
+  /** Its number among the trajectories of its group, from 1; null if it is not a trajectory. */
   readonly trajectory: number | null;
 }
 
@@ -22,89 +21,81 @@ export interface ReceiptData {
   readonly format: string;
   readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
   readonly left_out: readonly ValueCount<"reason">[];
-  /** Values that are said in another way, or by another value; then values as they were written. */
+  /** Values that are written in another way, or by another value. */
   readonly changed: readonly ValueCount<"to">[];
+  /** Values that are written with their bytes. */
   readonly carried: readonly ValueCount<"to">[];
 }
 
+/** The path of a converted value in a trajectory, an exception or a group. */
 interface Target {
-  /** Its path in a trajectory, an exception or a group. */
   readonly to: string;
   readonly isChanged: boolean;
 }
 
-/** What a value inherits from what contains it. */
-interface InheritedTarget {
+/** The state that a value inherits from its parent. */
+interface InheritedState {
   readonly path: string;
-  readonly place: Target | undefined;
+  readonly target: Target | undefined;
   readonly reason: string | undefined;
 }
 
-/** A record, and what became of it; nothing if it could not be converted. */
 interface ConvertedRecord {
   readonly file: string;
   readonly value: Value;
+  /** Undefined if it could not be converted. */
   readonly rollouts: readonly Rollout[] | undefined;
 }
 
-const unconvertedReason = "the record could not be converted";
-const atRoot: InheritedTarget = { path: "", place: undefined, reason: undefined };
+const unconverted = "the record could not be converted";
+const atRoot: InheritedState = { path: "", target: undefined, reason: undefined };
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
-/** Opens the receipt of a format. @param records what each record became */
 export const openReceipt = (format: Format, records: () => Iterable<RecordMapping>) => {
   const left = new Map<string, ValueCount<"reason">>();
   const changed = new Map<string, ValueCount<"to">>();
   const carried = new Map<string, ValueCount<"to">>();
-  /** Why parts of the next record have no place, by the ids of values. */
+  /** Reasons for parts of the next record, by the ids of values. */
   const reasons = new Map<number, string>();
-  /** Documents next to records that were counted: several records can be made of one. */
+  /** Counted documents next to records, because several records can share one. */
   const documents = new Set<string>();
-  const leave = ({ id }: Value, why: string): void => {
-    if (!reasons.has(id)) reasons.set(id, why);
+  const leaveOut = ({ id }: Value, reason: string): void => {
+    if (!reasons.has(id)) reasons.set(id, reason);
   };
-  const sumOf = (...all: readonly ReadonlyMap<string, { readonly count: number }>[]): number =>
-    all.flatMap((one) => [...one.values()]).reduce((sum, { count }) => sum + count, 0);
   return {
     records,
-    /** Is told why a part of the next record has no place. */
-    leave,
+    /** Sets the reason for a part of the next record. */
+    leaveOut,
     addRecord({ file, value, rollouts }: ConvertedRecord): void {
-      const places = new Map<number, Target>();
-      for (const {
-        trajectory,
-        exception,
-        members = [],
-        repeatedValues: also,
-        error: unfit,
-        part: of = value,
-      } of rollouts ?? []) {
-        for (const [own, to] of also?.() ?? []) addTarget(places, own, { to, isChanged: true });
-        if (unfit !== undefined) leave(of, unconvertedReason);
-        addTargets(places, trajectory, "trajectory");
-        addTargets(places, exception, "exception");
-        for (const [key, built] of members) addTargets(places, built, `group.${key}`);
+      const targets = new Map<number, Target>();
+      for (const { trajectory, exception, members = [], repeatedValues, error, part = value } of rollouts ?? []) {
+        for (const [own, to] of repeatedValues?.() ?? []) addTarget(targets, own, { to, isChanged: true });
+        if (error !== undefined) leaveOut(part, unconverted);
+        if (exception !== undefined) leaveOut(part, "a failed rollout becomes only an exception");
+        addTargets(targets, trajectory, "trajectory");
+        addTargets(targets, exception, "exception");
+        for (const [key, json] of members) addTargets(targets, json, `group.${key}`);
       }
       const reasonAt = (path: string): string => {
-        if (rollouts === undefined) return unconvertedReason;
-        return rollouts.length === 0 ? "the record is no rollout by itself" : findReason(format.left, path);
+        if (rollouts === undefined) return unconverted;
+        return rollouts.length === 0 ? "the record is not a rollout" : findReason(format.leftOutReasons, path);
       };
-      const countAll = (file: string, own: Value, inherited: InheritedTarget): void => {
+      const countAll = (file: string, own: Value, inherited: InheritedState): void => {
         const { path } = inherited;
-        const place = places.get(own.id) ?? inherited.place;
+        const target = targets.get(own.id) ?? inherited.target;
         const reason = reasons.get(own.id) ?? inherited.reason;
         const inside = [...own.items().map((item) => ["[]", item] as const), ...own.members()];
         for (const [step, one] of inside) {
-          const below = place && !place.isChanged ? { ...place, to: joinPath(place.to, step) } : place;
-          countAll(file, one, { path: joinPath(path, step), place: below, reason });
+          const below = target && !target.isChanged ? { ...target, to: joinPath(target.to, step) } : target;
+          countAll(file, one, { path: joinPath(path, step), target: below, reason });
         }
         if (inside.length > 0) return;
-        // A text whose JSON was read, and that has no place as a whole, counts as the values in it.
-        const inner = place === undefined ? own.cachedEmbeddedJson : undefined;
+        // Of a string whose JSON was parsed, the values in it count, unless it has a target itself.
+        const inner = target === undefined ? own.cachedEmbeddedJson : undefined;
         if (inner !== undefined) countAll(file, inner, { ...inherited, reason });
-        else if (place !== undefined) increment(place.isChanged ? changed : carried, { file, path, to: place.to });
-        else increment(left, { file, path, reason: reason ?? (own.isNull ? "null says nothing" : reasonAt(path)) });
+        else if (target !== undefined) increment(target.isChanged ? changed : carried, { file, path, to: target.to });
+        else increment(left, { file, path, reason: reason ?? (own.isNull ? "the value is null" : reasonAt(path)) });
       };
       countAll(file, value, atRoot);
       for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
@@ -114,51 +105,56 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMappin
       }
       reasons.clear();
     },
-    /** The counts, the largest first. */
+    /** Returns the counts, sorted from the largest. */
     data(): ReceiptData {
-      const sorted = <One extends { readonly count: number }>(counts: ReadonlyMap<string, One>): readonly One[] =>
-        [...counts.values()].sort((a, b) => b.count - a.count);
-      const leaves = { read: sumOf(left, changed, carried), placed: sumOf(changed, carried), left_out: sumOf(left) };
-      const lists = { left_out: sorted(left), changed: sorted(changed), carried: sorted(carried) };
-      return { format: format.name, leaves, ...lists };
+      const lists = { left_out: sortCounts(left), changed: sortCounts(changed), carried: sortCounts(carried) };
+      const placed = sumCounts(lists.changed) + sumCounts(lists.carried);
+      const left_out = sumCounts(lists.left_out);
+      return { format: format.name, leaves: { read: placed + left_out, placed, left_out }, ...lists };
     },
   };
 };
 
-const increment = <Of extends Readonly<Record<string, string>>>(
-  into: Map<string, Of & { count: number }>,
-  of: Of,
+const sortCounts = <Count extends { readonly count: number }>(counts: ReadonlyMap<string, Count>): readonly Count[] =>
+  [...counts.values()].sort((a, b) => b.count - a.count);
+
+const sumCounts = (counts: readonly { readonly count: number }[]): number =>
+  counts.reduce((sum, { count }) => sum + count, 0);
+
+const increment = <Key extends Readonly<Record<string, string>>>(
+  counts: Map<string, Key & { count: number }>,
+  key: Key,
 ): void => {
-  const key = Object.values(of).join(" ");
-  const known = into.get(key);
-  if (known === undefined) into.set(key, { ...of, count: 1 });
+  const name = Object.values(key).join(" ");
+  const known = counts.get(name);
+  if (known === undefined) counts.set(name, { ...key, count: 1 });
   else known.count++;
 };
 
-/** A path without its positions: `completion[].content`. */
+/** Appends to a path without positions: `completion[].content`. */
 const joinPath = (path: string, step: string): string =>
   path === "" || step === "[]" ? `${path}${step}` : `${path}.${step}`;
 
-/** Adds the places of the values of what was built. */
-const addTargets = (places: Map<number, Target>, built: OutputJson | undefined, to: string): void => {
-  if (built === undefined) return;
-  if (built instanceof Value) addTarget(places, built, { to, isChanged: false });
-  else if (built.kind === "said") for (const value of built.sources) addTarget(places, value, { to, isChanged: true });
+const addTargets = (targets: Map<number, Target>, json: OutputJson | undefined, to: string): void => {
+  if (json === undefined) return;
+  if (json instanceof Value) addTarget(targets, json, { to, isChanged: false });
+  else if (json.kind === "literal")
+    for (const value of json.sources) addTarget(targets, value, { to, isChanged: true });
   else {
-    for (const [at, member] of built.values.entries()) {
-      addTargets(places, member, built.kind === "list" ? `${to}[]` : `${to}.${built.keys[at]}`);
+    for (const [at, member] of json.values.entries()) {
+      addTargets(targets, member, json.kind === "list" ? `${to}[]` : `${to}.${json.keys[at]}`);
     }
   }
 };
 
-/** If a value has several places, the first counts. */
-const addTarget = (places: Map<number, Target>, { id }: Value, place: Target): void => {
-  if (!places.has(id)) places.set(id, place);
+/** Of several targets of a value, the first counts. */
+const addTarget = (targets: Map<number, Target>, { id }: Value, target: Target): void => {
+  if (!targets.has(id)) targets.set(id, target);
 };
 
-/** The reason for a value: that of the longest path that includes it. */
+/** Returns the reason of the longest path that includes a value. */
 const findReason = (reasons: LeftOutReasons = [], path: string): string => {
-  let found = { reason: "the interface has no place for it", length: 0 };
+  let found = { reason: "the interface has no field for it", length: 0 };
   for (const [reason, paths] of reasons) {
     for (const own of paths.split(" ")) {
       const includes = path.startsWith(own) && ["", ".", "["].includes(path.charAt(own.length));

@@ -19,30 +19,30 @@ import type { Format } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
 
-/** The formats that a file can have, and why nothing of it can be read, so that its format is unknown. */
 interface FormatMatches {
   readonly formats: readonly Format[];
+  /** The reason if nothing can be read, so that the format is unknown. */
   readonly unreadable?: string | undefined;
 }
 
 export interface RecognizedInput {
   readonly source: Source;
   readonly formats: readonly Format[];
-  /** What it is if it has no format. */
+  /** The facts for an error if it has no format. */
   readonly rejection?: RuleData<"not-json"> | undefined;
-  /** What it is if nothing of it can be read, so that its format is unknown. */
+  /** Its kind if nothing can be read, so that its format is unknown. */
   readonly damagedKind?: "text" | Container | undefined;
 }
 
 interface RecognizeOptions {
   /** The name of a format, or `auto`. */
   readonly from: string;
-  /** True if a file was given itself: it has the format that was given too. */
+  /** True if the user named a file, so that it has the format in `from`. */
   readonly isNamed: (name: string) => boolean;
   readonly maxUnpackedBytes: number;
 }
 
-/** Stands for rollcall's format. */
+/** rollcall's format. */
 export const ownFormat: Format = {
   name: "rollcall",
   title: "",
@@ -52,79 +52,76 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Looks at inputs one after the other, because a document is read whole for it. */
+/** Recognizes inputs one by one, because a document is in memory meanwhile. */
 export const recognizeInputs = async (
   sources: readonly Source[],
   options: RecognizeOptions,
 ): Promise<readonly RecognizedInput[]> => {
   const given = options.from === ownFormat.name ? ownFormat : await loadFormat(options.from);
-  const looked: RecognizedInput[] = [];
-  for (const source of sources) looked.push(await recognizeInput(source, given, options));
-  return addFormatsByName(dropParts(looked), given);
+  const inputs: RecognizedInput[] = [];
+  for (const source of sources) inputs.push(await recognizeInput(source, given, options));
+  return addFormatsByName(dropParts(inputs), given);
 };
 
 const recognizeInput = async (
   source: Source,
   given: Format | undefined,
-  options: RecognizeOptions,
+  { isNamed, maxUnpackedBytes }: RecognizeOptions,
 ): Promise<RecognizedInput> => {
-  const { isNamed, maxUnpackedBytes } = options;
   const sniffed = sniff(await readHead(source.bytes, sniffedBytes));
   const { container, data } = sniffed?.rule === "not-json" ? sniffed : {};
   if (given !== undefined && isNamed(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;
     return { source, formats: isReadable ? [given] : [], rejection: isReadable ? undefined : data };
   }
-  const find =
-    container === undefined
-      ? recognizeText(source, maxUnpackedBytes)
-      : recognizeContainer(source, container, maxUnpackedBytes);
-  const { formats, unreadable } = await find;
+  const { formats, unreadable } = await (container === undefined
+    ? recognizeText(source, maxUnpackedBytes)
+    : recognizeContainer(source, container, maxUnpackedBytes));
   const own = given === undefined ? formats : formats.filter(({ name }) => name === given.name);
-  const broken = {
-    kind: `${data?.kind} that can't be read (${unreadable})`,
-    instead: "write it again, or copy it again",
-  };
-  const wrong = data !== undefined && unreadable !== undefined ? broken : data;
-  const damaged = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  return { source, formats: own, rejection: own.length === 0 ? wrong : undefined, damagedKind: damaged };
+  const kind = `${data?.kind} that cannot be read (${unreadable})`;
+  const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : data;
+  const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
+  return { source, formats: own, rejection: own.length === 0 ? broken : undefined, damagedKind };
 };
 
-/** Files without a format have that of the others if they have such a name, or if nothing of them can be read. */
+const hasName = ({ filePattern }: Format, { source }: RecognizedInput): boolean =>
+  filePattern?.test(source.name) === true;
+
+/** Adds the format of the other files to files that have its names, or that are unreadable. */
 const addFormatsByName = (
-  looked: readonly RecognizedInput[],
+  inputs: readonly RecognizedInput[],
   given: Format | undefined,
 ): readonly RecognizedInput[] => {
-  const [one, ...more] = new Set(given === undefined ? looked.flatMap(({ formats }) => formats) : [given]);
-  if (one === undefined || more.length > 0) return looked;
-  const hasIt = ({ source, rejection: wrong, damagedKind: damaged }: RecognizedInput): boolean => {
-    if (damaged !== undefined) return one.records[damaged] !== undefined;
-    return wrong === undefined && one.files?.test(source.name) === true;
+  const [one, ...more] = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
+  if (one === undefined || more.length > 0) return inputs;
+  const hasIt = (input: RecognizedInput): boolean => {
+    if (input.damagedKind !== undefined) return one.records[input.damagedKind] !== undefined;
+    return input.rejection === undefined && hasName(one, input);
   };
-  return looked.map((own) =>
+  return inputs.map((own) =>
     own.formats.length === 0 && hasIt(own) ? { ...own, formats: [one], rejection: undefined } : own,
   );
 };
 
-/** Files that another is made of are not inputs. The other may have no more than the name of its format. */
-const dropParts = (looked: readonly RecognizedInput[]): readonly RecognizedInput[] => {
-  const found = [...new Set(looked.flatMap(({ formats }) => formats))];
+/** Removes files that are parts of others. */
+const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
+  const found = [...new Set(inputs.flatMap(({ formats }) => formats))];
   const parts = new Set(
-    looked.flatMap(({ source, formats }) => {
-      const format = formats[0] ?? found.find(({ files }) => files?.test(source.name) === true);
-      return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
+    inputs.flatMap((input) => {
+      const format = input.formats[0] ?? found.find((one) => hasName(one, input));
+      return (format?.partFolders ?? []).map((folder) => join(dirname(input.source.name), folder));
     }),
   );
   const isPart = (path: string): boolean => {
     const folder = dirname(path);
     return parts.has(folder) || (folder !== path && isPart(folder));
   };
-  return parts.size === 0 ? looked : looked.filter(({ source }) => !isPart(join(source.name)));
+  return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
 /**
- * The formats of a file that is not text: those that recognize its first record that can be read. If none can be
- * read, the only format that such a file can have.
+ * Returns the formats that recognize the first readable record of a file that is not text. Without one, returns the
+ * only format that such a file can have.
  */
 const recognizeContainer = async (
   source: Source,
@@ -134,16 +131,16 @@ const recognizeContainer = async (
   const formats = (await loadFormats()).filter(({ records }) => records[container] !== undefined);
   let unreadable: string | undefined;
   try {
-    // All formats have the same records in such a file. All columns of a row tell what it is.
+    // All formats have the same records in such a file.
     for await (const cut of readFirstCuts(source, formats[0]?.records ?? {}, maxUnpackedBytes)) {
       const value = cut.wrong === undefined ? Value.parse(cut.bytes) : undefined;
       const record = value && { value, file: source.name, position: 0, member: cut.member };
       if (record !== undefined) return { formats: formats.filter((format) => format.recognizes(record)) };
-      unreadable = cut.wrong ?? "it holds no JSON";
+      unreadable = cut.wrong ?? "it contains no JSON";
     }
   } catch (thrown) {
     if (!(thrown instanceof DecompressedSizeError)) throw thrown;
-    unreadable = `it unpacks to more than ${thrown.limit} bytes`;
+    unreadable = `it decompresses to more than ${thrown.limit} bytes`;
   }
   return { formats: unreadable !== undefined && formats.length === 1 ? formats : [], unreadable };
 };
@@ -152,7 +149,7 @@ const recognizeText = async (source: Source, maxUnpackedBytes: number): Promise<
   const { name, bytes } = source;
   if (hasOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
   const formats = await loadFormats();
-  let unreadable: string | undefined = "it holds no JSON";
+  let unreadable: string | undefined = "it contains no JSON";
   for await (const { value, kinds } of readFirstRecords(source, maxUnpackedBytes)) {
     unreadable = undefined;
     const record = { value, file: name, position: 0 };
@@ -163,32 +160,32 @@ const recognizeText = async (source: Source, maxUnpackedBytes: number): Promise<
     if (found.length > 0) return { formats: found };
   }
   if (bytes.size <= maxDocumentBytes) return { formats: [], unreadable };
-  // Of a document that is too long to be read, only its name tells the format.
-  const named = formats.filter(({ records, files }) => records.text === "document" && files?.test(name) === true);
+  // For a document that is too large to be read, only the name counts.
+  const named = formats.filter((one) => one.records.text === "document" && one.filePattern?.test(name) === true);
   return { formats: named.length === 1 ? named : [], unreadable };
 };
 
-/** The number of lines at the beginning of a file of which one should be a record. */
+/** The number of lines in which the first record is searched. */
 const maxFirstLines = 20;
 
-/** Lines that are objects, and all of a file: values that may be its first record. */
+/** Returns values that may be the first record: lines that are objects, and the whole file. */
 async function* readFirstRecords(
   source: Source,
   maxUnpackedBytes: number,
 ): AsyncGenerator<{ readonly kinds: readonly ("lines" | "document")[]; readonly value: Value }, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test((await readHead(bytes, sniffedBytes)).toString("utf8"));
-  let seen = 0;
+  let count = 0;
   let isLines = false;
   for await (const cut of readFirstCuts(source, { text: "lines" }, maxUnpackedBytes)) {
     const value = Value.parsePython(Buffer.from(cut.bytes));
-    const isWhole = seen === 0 && cut.start + cut.bytes.length >= bytes.size - 2;
+    const isWhole = count === 0 && cut.start + cut.bytes.length >= bytes.size - 2;
     if (value?.isObject === true || (value !== undefined && isWhole)) {
       yield { kinds: isWhole ? ["lines", "document"] : ["lines"], value };
       // An indented document can have an object on a line, and a list is a document too.
-      isLines ||= seen === 0 && !isList;
+      isLines ||= count === 0 && !isList;
     }
-    if (isWhole || ++seen === maxFirstLines) break;
+    if (isWhole || ++count === maxFirstLines) break;
   }
   if (isLines || bytes.size > maxDocumentBytes) return;
   for await (const cut of readFirstCuts(source, { text: "document" }, maxUnpackedBytes)) {
@@ -197,7 +194,7 @@ async function* readFirstRecords(
   }
 }
 
-/** The records of a source, which stays open. */
+/** Returns the records of a source, which stays open. */
 async function* readFirstCuts(
   source: Source,
   records: RecordKinds,

@@ -1,35 +1,33 @@
-/** Items of the Responses API → chat messages, and choices if a model sampled them. */
-
+/** Converts items of the Responses API to chat messages, and sampled ones to choices. */
 import type { FormatRun } from "./format.ts";
-import { choice, deriveFinish, toArguments, toLogprobs, userMessage } from "./messages.ts";
-import { list, literal, type OutputJson, object, objectFrom, toText } from "./output-json.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs, userMessage } from "./messages.ts";
+import { list, listUnlessEmpty, literal, type OutputJson, object, objectFrom, toText } from "./output-json.ts";
 import { ConversionError, requireKey, type Value } from "./value.ts";
 
 /** Items of a turn of the model: reasoning, at most one message, and calls. */
 type Turn = readonly Value[];
 
-/** Items in their order: a turn of the model, or what others say. */
+/** A turn of the model, or an item of others. */
 type ResponsePart = Turn | Value;
 
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
-/** Given items → messages. A text is the user's. @throws Unfit */
-export const toMessages = (run: FormatRun, input: Value): readonly OutputJson[] => {
+/** Converts the input of a response. A text is a message of the user. @throws ConversionError */
+export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[] => {
   if (input.isText) return [userMessage(input)];
-  return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : toMessage(part)));
+  return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** The items of a response → choices, and messages with the results of their calls. @throws Unfit */
-export const toTurns = (run: FormatRun, response: Value): readonly OutputJson[] => {
+/** Converts the output of a response: choices, and the results of their calls. @throws ConversionError */
+export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
   const parts = splitTurns(run, requireKey(response, "output"));
   const last = parts.findLast(isTurn);
   const cut = response.get("incomplete_details", "reason");
   return parts.map((part) => {
-    if (!isTurn(part)) return toMessage(part);
+    if (!isTurn(part)) return convertItem(part);
     const isCut = part === last && cut?.text === "max_output_tokens";
     const finish = isCut ? literal("length", cut) : deriveFinish(run, callsIn(part).length > 0);
-    const logprobs = logprobsIn(part);
-    return choice(mergeTurn(part), finish, logprobs);
+    return choice(mergeTurn(part), finish, logprobsIn(part));
   });
 };
 
@@ -40,9 +38,9 @@ const isMessage = (item: Value): boolean => typeOf(item) === "message";
 const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
-/** Puts items together to turns: a turn ends when another speaks, after its tokens, and before a second message. */
+/** Groups items by turns. A turn ends before an item of another role, after its tokens, and before a second message. */
 const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
-  if (!items.isList) throw new ConversionError("it is neither items nor text", items);
+  if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
   const end = (kept = 0): void => {
@@ -63,8 +61,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
       turn.push(item);
       if (item.get("generation_token_ids") !== undefined) end();
     } else {
-      run.note(`an item ${type} is left out: chat messages have no place for it`);
-      run.leaveOut(item, "chat messages have no place for it");
+      run.skip(item, `an item of type ${type}`);
     }
   }
   end();
@@ -75,18 +72,18 @@ const mergeTurn = (turn: Turn): OutputJson => {
   const message = turn.find(isMessage);
   const calls = callsIn(turn);
   const content = message?.get("content");
-  const texts = content?.isList === true ? textsIn(content) : content === undefined ? [] : [content];
+  const texts = content?.isList === true ? textsIn(content) : content ? [content] : [];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
   return object({
     role: message?.get("role") ?? literal("assistant"),
     content: joinTexts(texts) ?? literal(null),
     refusal: joinTexts(refusals),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
-    tool_calls: calls.length === 0 ? undefined : list(calls.map(callOf)),
+    tool_calls: listUnlessEmpty(calls.map(callOf)),
   });
 };
 
-/** Texts as one. A single text stays as it was written. */
+/** Joins texts. A single text keeps its bytes. */
 const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefined => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
@@ -95,18 +92,15 @@ const joinTexts = (texts: readonly Value[], between = ""): OutputJson | undefine
 const textsIn = (parts: Value | undefined): readonly Value[] =>
   (parts?.items() ?? []).flatMap((part) => part.get("text") ?? []);
 
-/** Reasoning, or its summary. */
 const reasoningIn = (item: Value): readonly Value[] => {
   const own = textsIn(item.get("content"));
   return own.length > 0 ? own : textsIn(item.get("summary"));
 };
 
-const callOf = (call: Value): OutputJson => {
-  const [id, name, args] = [requireKey(call, "call_id"), requireKey(call, "name"), requireKey(call, "arguments")];
-  return object({ id, type: literal("function"), function: object({ name, arguments: toArguments(args) }) });
-};
+const callOf = (call: Value): OutputJson =>
+  buildCall(requireKey(call, "call_id"), requireKey(call, "name"), toArguments(requireKey(call, "arguments")));
 
-/** Logprobs of sampled tokens: with their ids for training, otherwise as the API answers them. */
+/** Returns the logprobs with token ids, otherwise those of the API. */
 const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   const logprobs = recorded?.get("generation_log_probs");
@@ -119,8 +113,8 @@ const logprobsIn = (turn: Turn): OutputJson | undefined => {
   return tokens.length === 0 ? undefined : object({ content: list(tokens) });
 };
 
-/** The result of a tool, or a message of somebody other than the model. @throws Unfit */
-export const toMessage = (item: Value): OutputJson => {
+/** Converts the result of a tool, or a message of another role. @throws ConversionError */
+export const convertItem = (item: Value): OutputJson => {
   if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(requireKey(item, "content")) });
   const content = requireKey(item, "output");
   return object({ role: literal("tool"), tool_call_id: requireKey(item, "call_id"), content: contentOf(content) });
@@ -132,7 +126,7 @@ const contentOf = (content: Value): OutputJson => {
   return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? list(parts.map(partOf));
 };
 
-/** A part of a message. It stays as it is if chat messages have no shape for it. */
+/** Converts a part of a message, unless chat messages have no type for it. */
 const partOf = (part: Value): OutputJson => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];

@@ -1,6 +1,6 @@
-/** Makes rollouts: their groups, rewards, trajectories and exceptions. */
-import type { Path } from "../check/rules/positions.ts";
-import { shortName } from "../check/rules/positions.ts";
+/** Builds the parts of rollouts: groups, rewards, trajectories and exceptions. */
+import { basename } from "node:path";
+import { type Path, shortName } from "../check/rules/positions.ts";
 import { findNearest } from "../nearest.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import {
@@ -15,29 +15,29 @@ import {
 } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
-/** Makes something of a group: whatever is unfit in it is unfit in that group. @throws Unfit */
-export const withGroup = <Made>(group: string | undefined, make: () => Made): Made => {
+/** Assigns the errors of `convert` to a group. @throws ConversionError */
+export const withGroup = <Result>(group: string | undefined, convert: () => Result): Result => {
   try {
-    return make();
+    return convert();
   } catch (thrown) {
     if (thrown instanceof ConversionError) thrown.group ??= group;
     throw thrown;
   }
 };
 
-/** Makes a rollout of a part of a record: if it is unfit, the other parts are read without it. */
+/** Converts a part of a record. Its error leaves the other parts valid. */
 export const convertPart = (
-  of: Value,
-  about: { readonly group: string | undefined; readonly missing: string; readonly otherwise: string },
-  make: (group: string) => Partial<Rollout>,
+  part: Value,
+  about: { readonly group: string | undefined; readonly missing: string; readonly fallbackGroup: string },
+  convert: (group: string) => Partial<Rollout>,
 ): Rollout => {
-  const { group, missing, otherwise: fallbackGroup } = about;
+  const { group, missing, fallbackGroup } = about;
   try {
-    if (group === undefined) throw new ConversionError(missing, of);
-    return { group, part: of, ...make(group) };
+    if (group === undefined) throw new ConversionError(missing, part);
+    return { group, part, ...convert(group) };
   } catch (thrown) {
     if (!(thrown instanceof ConversionError)) throw thrown;
-    return { group: group ?? fallbackGroup, part: of, error: thrown, isUngrouped: group === undefined };
+    return { group: group ?? fallbackGroup, part, error: thrown, isUngrouped: group === undefined };
   }
 };
 
@@ -48,7 +48,7 @@ export interface RolloutReward {
 }
 
 interface TrajectoryParts {
-  readonly rolloutReward: RolloutReward;
+  readonly reward: RolloutReward;
   readonly turns: readonly OutputJson[];
   readonly tools?: OutputJson | undefined;
   readonly histories?: readonly OutputJson[];
@@ -56,53 +56,46 @@ interface TrajectoryParts {
   readonly metrics?: Iterable<Member>;
   readonly metadata?: Iterable<Member>;
   readonly startTime?: OutputJson | undefined;
-  /** Its own part of the dedup key. */
+  /** Another part of the dedup key. */
   readonly identity?: string;
 }
 
-/** The trajectory of a rollout; what is empty is left out. */
+/** Builds a trajectory without empty members. */
 export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
-  const {
-    rolloutReward: judged,
-    turns,
-    tools,
-    histories = [],
-    policy,
-    metrics,
-    metadata,
-    startTime,
-    identity = "",
-  } = parts;
+  const { reward, turns, tools, histories = [], policy, metrics = [], metadata = [], startTime, identity = "" } = parts;
   const trajectory = object({
     messages_and_choices: list(turns),
     tools,
     additional_histories: listUnlessEmpty(histories),
-    reward: judged.reward,
+    reward: reward.reward,
     initial_policy_version: policy?.get("start"),
     final_policy_version: policy?.get("end"),
-    metrics: metrics && objectUnlessEmpty(metrics),
-    metadata: metadata && objectUnlessEmpty(metadata),
+    metrics: objectUnlessEmpty(metrics),
+    metadata: objectUnlessEmpty(metadata),
     start_time: startTime,
   });
-  return { identity: `${judged.identity ?? ""}${identity}`, trajectory };
+  return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
 export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson =>
   object({ type: type ?? literal("error"), message, traceback });
 
-/** A value as a text: another value as its JSON. */
 export const toErrorMessage = (value: Value): OutputJson => (value.isText ? value : literal(value.raw, value));
 
-/** What is judged: a record, the ids that `--rewards` may have of it, and the format's own reward. */
+/** The name of a document without its extension. */
+export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
+
 interface RewardQuery {
   readonly record: Value;
+  /** Ids that `--rewards` may contain. */
   readonly ids: readonly (Value | string | undefined)[];
+  /** The reward of the format itself. */
   readonly own?: OutputJson | undefined;
 }
 
-/** Returns the reward of a rollout: from where the person asked for it, else its own. @throws Unfit if there is none */
+/** Finds the reward of a rollout: by the user's option, else its own. @throws ConversionError */
 export const findReward = (
-  { options, markRewardUsed: rewardTaken }: FormatRun,
+  { options, markRewardUsed }: FormatRun,
   { record, ids, own }: RewardQuery,
 ): RolloutReward => {
   const { rewardFrom, rewards } = options;
@@ -110,51 +103,48 @@ export const findReward = (
     const value = record.at(rewardFrom);
     const path = rewardFrom.join(".");
     if (value?.isNumber === true) return { reward: value, identity: `from ${path}` };
-    const wrong = value === undefined ? "has nothing" : "has no number";
+    const found = value === undefined ? "nothing" : "no number";
     const others = describeNumbers(record, rewardFrom);
-    throw new ConversionError(`it ${wrong} at ${path}, where --reward-from looks${others}`, value ?? record);
+    throw new ConversionError(`--reward-from finds ${found} at ${path} (${others})`, value ?? record);
   }
   if (rewards !== undefined) {
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
     const found = names.find((name) => rewards.has(name));
     const json = found === undefined ? undefined : rewards.get(found);
     if (found === undefined || json === undefined) {
-      throw new ConversionError(`--rewards has no reward of ${names.join(" or ") || "it"}`, record);
+      throw new ConversionError(`--rewards has no reward for ${names.join(" or ") || "this rollout"}`, record);
     }
-    rewardTaken(found);
+    markRewardUsed(found);
     return { reward: rawLiteral(json, []), identity: `reward ${json}` };
   }
-  if (own === undefined) {
-    throw new ConversionError("it records no reward: say --reward-from <path>, or --rewards <file>", record);
-  }
+  if (own === undefined) throw missingReward(record);
   return { reward: own };
 };
 
-/** Limits of the search for numbers in a record: its depth, and the number of values. */
+export const missingReward = (record: Value, path = "<path>"): ConversionError =>
+  new ConversionError(`the reward is missing (pass --reward-from ${path}, or --rewards <file>)`, record);
+
+/** Limits of the search for numbers in a record. */
 const maxSearchDepth = 4;
 const maxSearchedValues = 200;
 
-/** Paths to numbers that a message names. */
 const maxNamedPaths = 4;
 
-/** Names the numbers of a record, or its lists of numbers if the path ends with a position; the most similar first. */
+/** Names the numbers of a record, or its lists of numbers if the path ends with a position, the most similar first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
   const found: string[] = [];
   let level = record.members();
-  for (let depth = 0, seen = 0; depth < maxSearchDepth && seen < maxSearchedValues; depth++) {
-    const looked = level.slice(0, maxSearchedValues - seen);
-    seen += looked.length;
-    for (const [name, value] of looked) if ((isOfList ? value.get(0) : value)?.isNumber === true) found.push(name);
-    level = looked.flatMap(([name, value]) =>
-      value.members().map(([key, inner]) => [`${name}.${key}`, inner] as const),
-    );
+  for (let depth = 0, searched = 0; depth < maxSearchDepth && searched < maxSearchedValues; depth++) {
+    const values = level.slice(0, maxSearchedValues - searched);
+    searched += values.length;
+    found.push(...values.filter(([, one]) => (isOfList ? one.get(0) : one)?.isNumber).map(([name]) => name));
+    level = values.flatMap(([name, one]) => one.members().map(([key, inner]) => [`${name}.${key}`, inner] as const));
   }
   const typed = path.slice(0, isOfList ? -1 : undefined).join(".");
   const near = findNearest(typed, found);
-  const sorted = near === undefined ? found : [near, ...found.filter((path) => path !== near)];
-  const named = sorted.slice(0, maxNamedPaths).map(shortName);
+  const named = [...new Set([near ?? [], found].flat())].slice(0, maxNamedPaths).map(shortName);
+  if (named.length === 0) return "the record has no numbers";
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";
-  if (named.length === 0) return "; there is no number in it";
-  return `; there is ${isOfList ? "a list of numbers" : "a number"} at ${named.join(", ")}${more}`;
+  return `${isOfList ? "lists of numbers" : "numbers"}: ${named.join(", ")}${more}`;
 };

@@ -1,12 +1,12 @@
-/** Results of tau2-bench: a simulation is a rollout, the trials of a task are a group; in one file or a file each. */
+/** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { basename, dirname, join } from "node:path";
 import {
-  commonReasons,
   type Format,
   type FormatRun,
   type LeftOutReasons,
   prefixReasons,
   type Rollout,
+  reasons,
   type SourceRecord,
 } from "./format.ts";
 import { choice, deriveFinish, toToolCalls } from "./messages.ts";
@@ -15,10 +15,8 @@ import { buildException, buildTrajectory, convertPart, findReward } from "./roll
 import { ConversionError, flatMembers, requireItems, type Value } from "./value.ts";
 
 const simulationReasons: LeftOutReasons = [
-  ["the interface's messages have no place for it", "messages"],
-  ["the trajectory has a place for its reward and metrics", "reward_info"],
-  [commonReasons.noUsage, "agent_usage"],
-  [commonReasons.nested, "review info"],
+  ["only its reward and metrics are converted", "reward_info"],
+  [reasons.nested, "review info"],
 ];
 
 export const tau2: Format = {
@@ -27,10 +25,10 @@ export const tau2: Format = {
   keys: {
     group: "the domain and task_id",
     reward: "reward_info.reward",
-    sampled: "the assistant's turns but the opening greeting",
+    sampled: "the assistant's turns except the opening greeting",
   },
   records: { text: "document" },
-  files: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[/\\])(?:results|simulations[/\\][^/\\]+)\.json(?:\.gz|\.zst)?$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     isSimulation(value) ||
@@ -38,8 +36,8 @@ export const tau2: Format = {
       value.get("tasks")?.isList === true &&
       (value.get("simulations") ?? value.get("simulation_index"))?.isList === true),
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
-  left: [
-    ["it is of the run, and of no simulation", "tasks timestamp simulation_index format_version"],
+  leftOutReasons: [
+    [reasons.ofRun, "tasks timestamp simulation_index format_version"],
     ...simulationReasons,
     ...prefixReasons("simulations[]", simulationReasons),
   ],
@@ -50,7 +48,7 @@ const isSimulation = (value: Value): boolean =>
   value.get("termination_reason") !== undefined &&
   (value.get("messages") ?? value.get("ticks"))?.isList === true;
 
-/** A run of tau2: the file of its results, which tells its tasks from those of others, and what that says. */
+/** The results of a run: the file, which identifies the run, and its content. */
 interface Results {
   readonly file: string;
   readonly value: Value | undefined;
@@ -64,21 +62,21 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   }
   if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
-  if (results === undefined) run.note("there is no results.json beside simulations/: the domain is not known");
+  if (results === undefined) run.note("results.json is missing next to simulations/, so the domain is unknown");
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results, at: 0 })];
 };
 
-/** The simulations in the list of a folder that have no file: their groups are not whole without them. */
+/** Returns errors for the listed simulations without a file, because their groups are incomplete. */
 const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Rollout[] => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
   const listed = value.get("simulation_index")?.items() ?? [];
   const missing = listed.filter((entry) => !ids.has(entry.textAt("id") ?? ""));
-  const wrong = "its simulation is no file of simulations/ here: give the folder that holds both";
+  const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
   return missing.map((entry, at) => {
     const group = groupOf(entry, { file: join(file), value });
-    return convertPart(entry, { group, missing: wrong, otherwise: `without task ${at}` }, () => {
+    return convertPart(entry, { group, missing: wrong, fallbackGroup: `without task ${at}` }, () => {
       throw new ConversionError(wrong, entry);
     });
   });
@@ -86,20 +84,19 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
 
 const rolloutOf = (run: FormatRun, simulation: Value, results: Results & { readonly at: number }): Rollout => {
   const group = groupOf(simulation, results);
-  const otherwise = `${results.file} without task ${results.at}`;
-  return convertPart(simulation, { group, missing: "task_id is missing", otherwise }, () => {
+  const fallbackGroup = `${results.file} without task ${results.at}`;
+  return convertPart(simulation, { group, missing: "task_id is missing", fallbackGroup }, () => {
     const ticks = simulation.get("ticks");
-    if (ticks !== undefined) throw new ConversionError("it has ticks: simulations of voice are not read", ticks);
+    if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
     const info = simulation.get("reward_info");
     if (info === undefined) {
-      run.leaveOut(simulation, "a simulation without reward_info is an exception, whatever else it has");
-      const message = literal("the simulation ended without a reward: it has no reward_info");
+      const message = literal("the simulation has no reward_info");
       return { exception: buildException(message, simulation.get("termination_reason") ?? literal("unscored")) };
     }
-    const judged = findReward(run, { record: simulation, ids: [simulation.get("id")], own: info.get("reward") });
+    const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: info.get("reward") });
     const breakdown = info.get("reward_breakdown")?.members() ?? [];
     return buildTrajectory({
-      rolloutReward: judged,
+      reward,
       turns: turnsOf(run, simulation),
       metrics: breakdown.flatMap(([name, value]) =>
         value.isNumber ? [[`reward_breakdown.${name}`, value] as const] : [],
@@ -123,10 +120,10 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
 ];
 
 const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
-  const messages = requireItems(simulation, "messages", "messages are no list");
+  const messages = requireItems(simulation, "messages");
   const all = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   if (all[0]?.textAt("role") !== "system") {
-    run.note("the agent's system prompt is not recorded: the messages begin without it");
+    run.note("the agent's system prompt is not recorded, so the messages begin without it");
   }
   const opening = all.findIndex((message) => message.textAt("role") !== "system");
   return all.flatMap((message, at) => turnOf(run, message, at === opening) ?? []);
@@ -141,15 +138,14 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): OutputJson 
       ? (message.get("tool_calls")?.items() ?? []).length > 0 && (content?.text ?? "").trim() === ""
       : message.textAt("requestor") === "user";
   if (isUsersOwn) {
-    run.note("calls of the simulated user's own tools are left out");
-    run.leaveOut(message, "the simulated user's own tools are no part of what the agent saw");
+    run.skip(message, "a message of the simulated user's own tools, which the agent did not see");
     return undefined;
   }
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
   return object({ role, tool_call_id, content: content ?? literal("") });
 };
 
-/** A turn of the agent: as its provider gave it, if that is a choice. */
+/** Converts a turn of the agent. The choice of its provider replaces it. */
 const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);
@@ -158,7 +154,7 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJs
   if (raw === undefined && isOpening && calls === undefined) return whole;
   const given = [raw, raw?.get("choices", 0)].find(isChoice);
   if (given !== undefined) {
-    run.leaveOut(message, "the choice in raw_data says it");
+    run.leaveOut(message, "the choice in raw_data repeats it");
     return given;
   }
   const finish = raw?.get("choices", 0, "finish_reason");

@@ -1,4 +1,4 @@
-/** A record of another tool's file, value by value, so that each can be carried as it was written. */
+/** A value of another tool's record, which can be written with its bytes. */
 import { findPath, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import {
@@ -13,22 +13,22 @@ import {
 } from "../json/table.ts";
 import { endOfValue, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
-/** The table of a JSON text, and where the text is from. */
+/** The table of a JSON text, and the origin of the text. */
 interface JsonText {
   readonly id: number;
   readonly table: JsonTable;
-  /** The name of a document beside the record; undefined of the record itself. */
+  /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
-  /** The value whose text this is, or whose numbers: an array of numbers is one node of its own table. */
+  /** The string that contains this JSON, or the array of these numbers, which is one node of its table. */
   readonly holder: Value | undefined;
   readonly isNumbers: boolean;
-  /** Texts that are empty in the table, by their nodes. */
+  /** Texts by their nodes, which are empty in the table. */
   readonly texts: ReadonlyMap<number, Buffer> | undefined;
-  /** The texts in its values, by their nodes: JSON in strings, and numbers of arrays. */
+  /** JSON in its strings, and numbers of its arrays, by their nodes. */
   nested?: Map<number, JsonText | undefined>;
 }
 
-/** Texts are numbered up to here: the ids of their values are exact then. */
+/** Limits the ids of texts, so that ids of values are exact. */
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
@@ -37,16 +37,15 @@ const newText = (own: Pick<JsonText, "table"> & Partial<JsonText>): JsonText => 
   return { document: undefined, holder: undefined, isNumbers: false, texts: undefined, ...own, id: textCount };
 };
 
-/** First bytes of values, which tell their kinds. */
+/** First bytes of values, which identify their kinds. */
 const nullByte = 0x6e;
 const trueByte = 0x74;
 
-/** The last of the bytes that numbers begin with: digits, and the minus before them. */
+/** The largest first byte of a number: a digit, or the minus, which is smaller. */
 const digitNine = 0x39;
 
 type Step = Path[number];
 
-/** Members of an object, in their order. */
 export type Members = readonly (readonly [key: string, value: Value])[];
 
 export class Value {
@@ -59,8 +58,8 @@ export class Value {
   }
 
   /**
-   * Reads a record, or a document beside it that has a name; undefined if the bytes are not JSON.
-   * @param texts long texts of keys, which are empty in the bytes: values of these can be read, and not be written
+   * Parses a record, or a document next to it, which has a name; undefined if the bytes are not JSON.
+   * @param texts long texts by key, which are empty in the bytes; these values can be read, but not written
    */
   static parse(
     bytes: Buffer,
@@ -73,22 +72,22 @@ export class Value {
     return new Value(newText({ table, document, texts: nodes }), 0);
   }
 
-  /** Reads a record whose writer puts NaN and Infinity into JSON, as Python does: each becomes an empty object. */
+  /** Parses JSON of Python, in which NaN and Infinity become empty objects. */
   static parsePython(bytes: Buffer): Value | undefined {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
-  /** Equal for two values of a record if they are the same one. */
+  /** Identifies a value of the record and its documents. */
   get id(): number {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** The bytes that its span is of: the record's, or those of the JSON in a text. */
+  /** The bytes of its span: those of the record, or of the JSON in a string. */
   get bytes(): Buffer {
     return this.#in.table.bytes;
   }
 
-  /** The name of the document beside the record that it is in; undefined if it is the record's own. */
+  /** The name of its document next to the record; undefined in the record itself. */
   get document(): string | undefined {
     const { holder, document } = this.#in;
     return holder === undefined ? document : holder.document;
@@ -104,7 +103,7 @@ export class Value {
     return table.bytes.toString("utf8", startOf(table, this.#node), endOf(table, this.#node));
   }
 
-  /** Parsed: here, numbers above 2^53 have lost digits. */
+  /** Parsed; numbers above 2^53 lose digits. */
   get data(): unknown {
     return this.text ?? JSON.parse(this.raw);
   }
@@ -118,14 +117,12 @@ export class Value {
     return this.isNumber ? Number(this.raw) : undefined;
   }
 
-  /** The content of the string of a key. */
   textAt(key: string): string | undefined {
     const node = this.#nodeOf(key);
     const { table } = this.#in;
     return node !== undefined && firstByteAt(table, node) === quote ? readString(table, node) : undefined;
   }
 
-  /** True if the value of a key is null. */
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
     return node !== undefined && firstByteAt(this.#in.table, node) === nullByte;
@@ -155,12 +152,12 @@ export class Value {
     return this.#first <= digitNine && this.#first !== quote;
   }
 
-  /** True of numbers and truth values: metrics can be these. */
+  /** True for numbers and booleans. */
   get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }
 
-  /** True of all but arrays and objects: metadata can be these. */
+  /** True for all but arrays and objects, so that it can be metadata. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
@@ -169,20 +166,18 @@ export class Value {
     return this.isFlat && !this.isNull;
   }
 
-  /** The value at a path; undefined if there is none, or null. Of a key that appears twice, the last counts. */
+  /** The value at a path; undefined if it is missing or null. The last of duplicate keys counts. */
   at(path: Path): Value | undefined {
-    let found: Value | undefined = this;
-    for (const key of path) found = found === undefined ? undefined : found.#child(key);
-    return found;
+    return path.reduce<Value | undefined>((found, key) => found && found.#child(key), this);
   }
 
-  /** The same of one key or position, or of a few: a list of them would take longer than to find a value. */
+  /** The same for up to four keys, which is faster than a path. */
   get(key: Step, second?: Step, third?: Step, fourth?: Step): Value | undefined {
     const child = this.#child(key);
     return second === undefined || child === undefined ? child : child.get(second, third, fourth);
   }
 
-  /** The elements of an array, with null ones; none of another value. */
+  /** The elements of an array, also null; none of another value. */
   items(): readonly Value[] {
     if (!this.isList) return none;
     const { table } = this.#in;
@@ -195,7 +190,7 @@ export class Value {
     return items;
   }
 
-  /** The elements of an array that is one node: it has only numbers, or nothing. */
+  /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
     const text = this.#inside(() => {
       return newText({ table: expandNumbers(this.#in.table, this.#node), holder: this, isNumbers: true });
@@ -204,7 +199,7 @@ export class Value {
     return text === undefined ? none : Array.from({ length: count }, (_, at) => new Value(text, (at + 1) * nodeSize));
   }
 
-  /** The members of an object in their order, with null ones; none of another value. */
+  /** The members of an object, also null; none of another value. */
   members(): Members {
     if (!this.isObject) return [];
     const { table } = this.#in;
@@ -216,7 +211,7 @@ export class Value {
     return hasDuplicateKeys(members) ? [...new Map(members)] : members;
   }
 
-  /** The JSON that its string contains; undefined of other values. */
+  /** The JSON in a string; undefined for other values. */
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     const inner = this.#inside(() => {
@@ -227,13 +222,13 @@ export class Value {
     return inner && new Value(inner, 0);
   }
 
-  /** The JSON in its string, if that was read before. */
+  /** The JSON in its string, if it was parsed before. */
   get cachedEmbeddedJson(): Value | undefined {
     const text = this.isText ? this.#in.nested?.get(this.#node) : undefined;
     return text && new Value(text, 0);
   }
 
-  /** Its path from the record. The path of a value in a string's JSON continues that of the string. */
+  /** Its path from the record, through strings that contain JSON. */
   get path(): Path {
     const { table, holder, isNumbers } = this.#in;
     const own = isNumbers ? [this.#node / nodeSize - 1] : findPath(table, { from: 0, node: this.#node });
@@ -259,15 +254,15 @@ export class Value {
 
   #inside(read: () => JsonText | undefined): JsonText | undefined {
     this.#in.nested ??= new Map();
-    const { nested: inside } = this.#in;
-    if (!inside.has(this.#node)) inside.set(this.#node, read());
-    return inside.get(this.#node);
+    const { nested } = this.#in;
+    if (!nested.has(this.#node)) nested.set(this.#node, read());
+    return nested.get(this.#node);
   }
 }
 
 const none: readonly Value[] = [];
 
-/** Up to as many members, comparing all keys is faster than a set. */
+/** The number of members up to which comparing all keys is faster than a set. */
 const maxLoopMembers = 8;
 
 const hasDuplicateKeys = (members: Members): boolean => {
@@ -277,44 +272,43 @@ const hasDuplicateKeys = (members: Members): boolean => {
   return false;
 };
 
-/** A record, or a part of one, is not as its format has it. */
+/** Thrown if a record, or a part of one, violates its format. */
 export class ConversionError extends Error {
   readonly value: Value;
-  /** The key of its group, if that is known: the group is not sent then. */
+  /** The key of its group, if known: that group is not sent. */
   group: string | undefined;
 
-  constructor(reason: string, value: Value, group?: string) {
+  constructor(reason: string, value: Value) {
     super(reason);
     this.value = value;
-    this.group = group;
   }
 }
 
-/** Returns the value of a key. @throws Unfit */
+/** @throws ConversionError */
 export const requireKey = (holder: Value, key: string): Value => {
   const value = holder.get(key);
   if (value === undefined) throw new ConversionError(`${key} is missing`, holder);
   return value;
 };
 
-/** Returns the elements of the array of a key. @throws Unfit */
-export const requireItems = (holder: Value, key: string, wrong = `${key} is no list`): readonly Value[] => {
+/** Returns the elements of the array of a key. @throws ConversionError */
+export const requireItems = (holder: Value, key: string): readonly Value[] => {
   const value = requireKey(holder, key);
-  if (!value.isList) throw new ConversionError(wrong, value);
+  if (!value.isList) throw new ConversionError(`${key} is not a list`, value);
   return value.items();
 };
 
-/** The elements of the array of a key, or of a key of its value; none if there is none. */
+/** The elements of the array at one or two keys; none if it is missing. */
 export const itemsAt = (holder: Value | undefined, key: string, second?: string): readonly Value[] =>
   holder?.get(key, second)?.items() ?? none;
 
 export const metricMembers = (value: Value | undefined): Members =>
-  (value?.members() ?? []).filter(([, { canBeMetric: isMeasured }]) => isMeasured);
+  (value?.members() ?? []).filter(([, { canBeMetric }]) => canBeMetric);
 
 export const flatMembers = (value: Value | undefined): Members =>
   (value?.members() ?? []).filter(([, { isFlat }]) => isFlat);
 
-/** NaN and Infinity as empty objects, each with as many bytes as before, so that all else keeps its position. */
+/** Replaces NaN and Infinity by empty objects of as many bytes, so that all positions stay valid. */
 const replaceNonFinite = (bytes: Buffer): Buffer => {
   const own = Buffer.from(bytes);
   const text = bytes.toString("latin1");

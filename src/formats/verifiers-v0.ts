@@ -1,7 +1,7 @@
-/** Results of verifiers v0: a rollout per line, with its prompt and completion as chat messages or text. */
+/** Results of verifiers v0: one rollout per line, with a prompt and a completion as chat messages or text. */
 
-import { commonReasons, type Format, type FormatRun, type Rollout } from "./format.ts";
-import { promptTurns, sampledTurns, toFunctionTools, unwrapJson } from "./messages.ts";
+import { type Format, type FormatRun, type Rollout, reasons } from "./format.ts";
+import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, toErrorMessage, withGroup } from "./rollout.ts";
 import { ConversionError, type Members, metricMembers, requireKey, type Value } from "./value.ts";
@@ -11,7 +11,7 @@ export const verifiersV0: Format = {
   title: "results of verifiers v0",
   keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
   records: { text: "lines" },
-  files: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])results\.jsonl(?:\.gz|\.zst)?$/,
   recognizes: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&
@@ -28,12 +28,10 @@ export const verifiersV0: Format = {
       },
     };
   },
-  left: [
-    [commonReasons.noUsage, "token_usage"],
-    [commonReasons.noDurations, "timing"],
-    [commonReasons.onlyFunctions, "tool_defs[]"],
-    [commonReasons.nested, "info"],
-    [commonReasons.onlyNumbers, "metrics"],
+  leftOutReasons: [
+    [reasons.onlyFunctions, "tool_defs[]"],
+    [reasons.nested, "info"],
+    [reasons.onlyNumbers, "metrics"],
   ],
 };
 
@@ -43,14 +41,13 @@ const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rol
   const group = id.raw;
   const error = row.get("error");
   if (error !== undefined) {
-    run.leaveOut(row, "a row with an error is an exception, whatever else it has");
     return { group, exception: error.isObject ? error : buildException(toErrorMessage(error)) };
   }
   return withGroup(group, () => {
-    const judged = findReward(run, { record: row, ids: [id], own: row.get("reward") });
+    const reward = findReward(run, { record: row, ids: [id], own: row.get("reward") });
     const metrics = metricsOf(row);
     const trajectory = buildTrajectory({
-      rolloutReward: judged,
+      reward,
       turns: turnsOf(run, row),
       tools: toolsOf(row),
       metrics,
@@ -63,8 +60,10 @@ const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rol
 const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
-  const prompt = promptTurns(run, requireKey(row, "prompt"), "prompt");
-  return [...prompt, ...sampledTurns(run, requireKey(row, "completion"), { name: "completion", lastFinish })];
+  return [
+    ...toTurns(run, requireKey(row, "prompt"), { name: "prompt" }),
+    ...toTurns(run, requireKey(row, "completion"), { name: "completion", isSampled: true, lastFinish }),
+  ];
 };
 
 const toolsOf = (row: Value): OutputJson | undefined => {
@@ -74,17 +73,17 @@ const toolsOf = (row: Value): OutputJson | undefined => {
   );
 };
 
-/** Keys of a row that are neither metrics nor metadata, unless they are null. */
+/** Keys of a row that are neither metrics nor (unless null) metadata. */
 const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward", "error"]);
 
-/** Without `metrics`, the numbers at the top of a row are metrics, except ids and durations. */
+/** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
 const metricsOf = (row: Value): Members => {
   const own = row.get("metrics");
   if (own?.isObject === true) return metricMembers(own);
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
-/** Metrics that appear at the top of the row too. */
+/** Returns metrics that also appear at the top of the row. */
 function* listRepeatedMetrics(row: Value, metrics: Members): Generator<readonly [Value, string], void> {
   for (const [key] of metrics) {
     const repeated = row.get(key);

@@ -1,15 +1,8 @@
-/** Traces of verifiers v1 and prime-rl: an episode per line, with a graph of messages for each agent. */
+/** Traces of verifiers v1 and prime-rl: one episode per line, with a graph of messages for each agent. */
 
-import {
-  type Converter,
-  commonReasons,
-  type Format,
-  type FormatRun,
-  type Rollout,
-  type SourceRecord,
-} from "./format.ts";
+import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, toChatMessage, toFunctionTools, toLogprobs, toToolCalls } from "./messages.ts";
-import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { list, literal, type Member, type OutputJson, object, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
 import {
   ConversionError,
@@ -21,16 +14,14 @@ import {
   type Value,
 } from "./value.ts";
 
-const tokensReason = "a logprob names the token that was sampled, and the others are made of the messages";
-
-const earlierErrorsReason = "errors of attempts that were made again have no place";
+const earlierErrorsReason = "errors of repeated attempts are left out";
 
 export const verifiersV1: Format = {
   name: "verifiers-v1",
   title: "traces of verifiers v1 or prime-rl",
-  keys: { group: "group.id, else the task", reward: "rewards, each with its weight", sampled: "nodes that say so" },
+  keys: { group: "group.id, else the task", reward: "rewards, each with its weight", sampled: "nodes with sampled" },
   records: { text: "lines" },
-  files: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
+  filePattern: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
   hasGroupsAcrossFiles: true,
   recognizes: ({ value }) =>
     value.get("id") !== undefined &&
@@ -38,30 +29,29 @@ export const verifiersV1: Format = {
     value.get("traces")?.isList === true &&
     (value.get("errors") ?? value.get("ok")) !== undefined,
   open: (run) => openEpisodes(run),
-  left: [
-    [tokensReason, "traces[].nodes[].token_ids traces[].nodes[].mask"],
-    ["the order of the messages says it", "traces[].nodes[].parent"],
-    ["what was sampled is a choice, the rest are messages", "traces[].nodes[].sampled"],
-    ["the interface has no place for times of messages", "traces[].nodes[].timestamp"],
-    ["the interface has no place for models, usage and times of calls", "traces[].calls"],
-    [commonReasons.noDurations, "traces[].timing"],
-    ["the episode's task says it", "traces[].task"],
+  leftOutReasons: [
+    [
+      "logprobs contain the sampled tokens, and messages the others",
+      "traces[].nodes[].token_ids traces[].nodes[].mask",
+    ],
+    ["the order of the messages expresses it", "traces[].nodes[].parent"],
+    ["sampled nodes are choices, and others are messages", "traces[].nodes[].sampled"],
+    ["the task of the episode repeats it", "traces[].task"],
     [earlierErrorsReason, "traces[].errors errors"],
-    [commonReasons.nested, "traces[].agent traces[].verifiers traces[].info task run"],
+    [reasons.nested, "traces[].agent traces[].verifiers traces[].info task run"],
     ["scoring did not run", "traces[].rewards"],
   ],
 };
 
 const openEpisodes = (run: FormatRun): Converter => {
-  /** Where each episode was read first, by its id: prime-rl writes some to both `effective` and `all`. */
+  /** First positions of episodes by id, because prime-rl writes some to both `effective` and `all`. */
   const firstPositions = new Map<string, string>();
-  /** The agent whose trajectories have the key of their group: those of other agents are groups of their own. */
+  /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
   const rolloutOf = (trace: Value, episode: Value, key: string): Rollout | undefined => {
     const agent = trace.get("agent");
     if (agent?.get("trainable")?.data === false) {
-      run.note("a trace of an agent that is not trainable is left out");
-      run.leaveOut(trace, "its agent is not trainable");
+      run.skip(trace, "a trace of an agent that is not trainable");
       return undefined;
     }
     const name = agent?.textAt("name") ?? "agent";
@@ -79,8 +69,7 @@ const openEpisodes = (run: FormatRun): Converter => {
       const first = id === undefined ? place : (firstPositions.get(id) ?? place);
       if (id !== undefined) firstPositions.set(id, first);
       if (first !== place) {
-        run.note("an episode that was read already is left out");
-        run.leaveOut(value, "the episode was read already");
+        run.skip(value, "an episode that was already read");
         return [];
       }
       const key = keyOf(record);
@@ -96,12 +85,12 @@ const openEpisodes = (run: FormatRun): Converter => {
 };
 
 const ownTrajectory = (run: FormatRun, trace: Value, episode: Value): Partial<Rollout> => {
-  const judged = findReward(run, { record: trace, ids: [trace.get("id"), episode.get("id")], own: rewardIn(trace) });
+  const reward = findReward(run, { record: trace, ids: [trace.get("id"), episode.get("id")], own: rewardIn(trace) });
   const [main = [], ...others] = branchesOf(run, trace);
   const tools = toFunctionTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
   return buildTrajectory({
-    rolloutReward: judged,
+    reward,
     turns: main,
     tools,
     histories: others.map((turns) => object({ messages_and_choices: list(turns), tools })),
@@ -113,7 +102,7 @@ const ownTrajectory = (run: FormatRun, trace: Value, episode: Value): Partial<Ro
   });
 };
 
-/** The key of a group: the same group or task in another run is another one; in another file, if no run is named. */
+/** Returns the key of a group, which includes the run or, without one, the file. */
 const keyOf = ({ value, file }: SourceRecord): string => {
   const run = value.get("run");
   const scope = run?.get("id")?.raw ?? ` ${file}`;
@@ -121,7 +110,7 @@ const keyOf = ({ value, file }: SourceRecord): string => {
   if (group !== undefined) return JSON.stringify([scope, group.raw]);
   const task = value.get("task", "key") ?? value.get("task", "hash");
   if (task === undefined)
-    throw new ConversionError("neither group.id nor task.key nor task.hash says its group", value);
+    throw new ConversionError("group.id, task.key and task.hash are missing, so the group is unknown", value);
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
   return JSON.stringify([scope, ...within.map((one) => one?.raw ?? null), task.raw]);
 };
@@ -131,33 +120,29 @@ const isFailed = (holder: Value): boolean => {
   return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
 };
 
-/** The last error of an episode or a trace: the others are those of earlier attempts. */
+/** Returns the last error of an episode or a trace. Others belong to earlier attempts. */
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   const errors = holder.get("errors")?.items() ?? [];
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
-  run.leaveOut(holder, "what failed is an exception: its messages and rewards have no place");
-  return (
-    errors.at(-1) ?? buildException(holder.get("stop_condition") ?? literal("it failed, and no error is recorded"))
-  );
+  return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? literal("no error is recorded"));
 };
 
-/** Scores by name; they are null if scoring did not run. */
+/** Returns the scores by name. They are null if scoring did not run. */
 const scoresIn = (trace: Value): Members => (trace.get("rewards")?.members() ?? []).filter(([, { isNull }]) => !isNull);
 
-/** The sum of all scores, each times its weight; undefined if there is none. */
+/** Returns the weighted sum of all scores; undefined without scores. */
 const rewardIn = (trace: Value): OutputJson | undefined => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [requireKey(reward, "score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
-    if (!Number.isFinite(value)) throw new ConversionError(`score and weight of ${name} are no numbers`, reward);
+    if (!Number.isFinite(value)) throw new ConversionError(`score or weight of ${name} is not a number`, reward);
     return { score, weight, value };
   });
   const [only] = scored;
   if (only === undefined) return undefined;
   const of = scored.flatMap(({ score, weight }) => [score, ...(weight === undefined ? [] : [weight])]);
   // A single score with the weight 1 keeps its digits.
-  if (scored.length === 1 && (only.weight?.number ?? 1) === 1)
-    return { kind: "said", json: only.score.raw, sources: of };
+  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, of);
   const sum = scored.reduce((total, { value }) => total + value, 0);
   return literal(sum, ...of);
 };
@@ -167,7 +152,7 @@ const metricsOf = (trace: Value): readonly Member[] => [
   ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
 ];
 
-/** Values of an episode that are metadata of its trajectories, in addition to those at its top and at a trace's. */
+/** Nested values of an episode that become metadata. */
 const metadataPaths =
   "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 
@@ -178,7 +163,7 @@ const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
   ["agent.name", trace.get("agent", "name")],
 ];
 
-/** The start in Unix seconds, as a time; its fraction as it was written. */
+/** Converts the start from Unix seconds to a time, with all digits of its fraction. */
 const readStart = (trace: Value): OutputJson | undefined => {
   const start = trace.get("timing", "start");
   const [, seconds, fraction = ""] = /^(\d{1,11})(?:\.(\d{1,9}))?$/.exec(start?.raw ?? "") ?? [];
@@ -188,9 +173,9 @@ const readStart = (trace: Value): OutputJson | undefined => {
 };
 
 /**
- * The branches of a trace, each from its root to a leaf, that of the last leaf first. What was sampled is a choice in
- * the first branch that has it, and a message in the others.
- * @throws Unfit
+ * Returns the paths of a trace from its root to each leaf, that of the last leaf first. A sampled node is a choice in
+ * its first path, and a message in the others.
+ * @throws ConversionError
  */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
   const nodes = requireKey(trace, "nodes").items();
@@ -222,17 +207,16 @@ const parentOf = (node: Value, at: number): number | undefined => {
   const index = parent?.number;
   if (parent === undefined) return undefined;
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < at) return index;
-  throw new ConversionError(`parent is no node before it (${at})`, parent);
+  throw new ConversionError(`parent is not an earlier node (${at})`, parent);
 };
 
-/** The logprobs of the tokens that the mask names. */
+/** Returns the logprobs of the tokens in the mask. */
 const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
   const logprobs = node.get("logprobs");
   if (logprobs?.get(0) === undefined) return undefined;
   const [ids, mask] = [node.get("token_ids")?.items() ?? [], node.get("mask")?.items() ?? []];
   if (ids.length === 0) {
-    run.note("logprobs without token ids are left out");
-    run.leaveOut(logprobs, "nothing says which tokens they are of");
+    run.skip(logprobs, "logprobs without token ids");
     return undefined;
   }
   return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue === true));

@@ -104,7 +104,7 @@ export const countUnreadable = ({
 }: Pick<Dataset, "found" | "conversion" | "unreadable">): number => {
   let lines = 0;
   for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "unreadable") lines++;
-  return unreadable ?? conversion?.unplaced ?? lines;
+  return unreadable ?? conversion?.ungroupedRecords ?? lines;
 };
 
 /** Opens and reads inputs to their end. @throws Failure `invalid-input` if one can't be opened; `missing-split`, … */

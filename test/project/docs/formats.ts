@@ -40,7 +40,7 @@ The ledger identifies a converted group by the digest of its records, not of the
 another way does not log it again. The order of the records and the name of the file do not matter. \`--reward-from\`, \`--rewards\`, and a
 selection that keeps a part of a group are part of the digest.`;
 
-const rowOf = ({ name, title, records, keys, lossy: isLossy }: Format): string =>
+const rowOf = ({ name, title, records, keys, isLossy }: Format): string =>
   `| \`${name}\`${isLossy === true ? " *lossy*" : ""} | ${[title, recordsOf(records), keys.group, keys.reward, keys.sampled].map(cell).join(" | ")} |`;
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
