@@ -109,7 +109,7 @@ const line = fc.oneof(
   },
 );
 
-/** Two trajectories that come again wherever else they do: what they look alike by is put together over ranges. */
+/** Two trajectories that come again wherever else they do: what they look alike by is joined the parts over ranges. */
 const twins = ["a", "b"].map((content) => ({ messages_and_choices: [{ role: "assistant", content }], reward: 0.5 }));
 
 const text = fc.oneof(

@@ -128,9 +128,7 @@ describe("a Parquet file of ART", () => {
 
   it("reports a column that differs from the JSON", async () => {
     const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
-    expect(left).toEqual([
-      ["metrics", "a column for queries: group_json and trajectory_json count, and say otherwise"],
-    ]);
+    expect(left).toEqual([["metrics", "the column differs from group_json or trajectory_json, which are converted"]]);
   });
 
   it("takes the reward from the trajectory or from a file if that was asked for", async () => {
@@ -152,11 +150,11 @@ describe("a Parquet file of ART", () => {
       rowOf(5, 0, { trajectory_json: null }),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: trajectory_json: this record of art can't be converted: it holds no JSON object",
-      "#row 2: error: group_json.trajectories: this record of art can't be converted: group_json holds trajectories, which have rows of their own",
-      "#row 3: error: trajectory_json.exchanges: this record of art can't be converted: exchanges are not read: only messages_and_choices are",
-      "#row 4: error: this record of art can't be converted: trajectory_index is missing beside trajectory_json",
-      "#row 5: error: trajectory_json: this record of art can't be converted: it records no reward: say --reward-from <path>, or --rewards <file>",
+      "#row 1: error: trajectory_json: this record of art can't be converted: the string is not a JSON object",
+      "#row 2: error: group_json.trajectories: this record of art can't be converted: group_json contains trajectories",
+      "#row 3: error: trajectory_json.exchanges: this record of art can't be converted: exchanges are not supported, only messages_and_choices",
+      "#row 4: error: this record of art can't be converted: trajectory_json has no trajectory_index",
+      "#row 5: error: trajectory_json: this record of art can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>)",
       "#row 6: error: this record of art can't be converted: trajectory_json is missing",
     ]);
   });
@@ -173,20 +171,20 @@ describe("a Parquet file of ART", () => {
       rowOf(5, 0),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: this record of art can't be converted: a row is missing: group 0 has no trajectory_index 0",
-      "#row 3: error: this record of art can't be converted: trajectory_index 0 stands twice in group 1",
-      "#row 5: error: this record of art can't be converted: group_json says something else than in another row of group 2",
-      "#row 7: error: this record of art can't be converted: a row says that group 3 has no trajectories, and it has another row",
-      "#row 8: error: this record of art can't be converted: rows are missing: there is no group_index 4",
+      "#row 1: error: this record of art can't be converted: group 0 has no row with trajectory_index 0",
+      "#row 3: error: this record of art can't be converted: trajectory_index 0 appears twice in group 1",
+      "#row 5: error: this record of art can't be converted: group_json differs from that of another row of group 2",
+      "#row 7: error: this record of art can't be converted: group 3 has other rows in addition to its row without a trajectory",
+      "#row 8: error: this record of art can't be converted: no row has group_index 4",
     ]);
   });
 
   it("is refused with its version if the version is unknown", async () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
-      "#row 1: format_version: this record of art can't be converted: it is version 3: only version 2 is read",
+      "#row 1: format_version: this record of art can't be converted: expected version 2, found version 3",
     ]);
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
-      "#row 1: this record of art can't be converted: it is version 1, which records neither finish_reason nor logprobs: only version 2 is read",
+      "#row 1: this record of art can't be converted: expected version 2, found version 1, without finish_reason and logprobs",
     ]);
   });
 
@@ -207,13 +205,13 @@ describe("a Parquet file of ART", () => {
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
       `rollouts.parquet: this record of art can't be converted: ${tooLarge}`,
     );
-    expect((await convertFile(large)).stderr).toContain(`this is a Parquet file that can't be read (${tooLarge})`);
+    expect((await convertFile(large)).stderr).toContain(`this is a Parquet file that cannot be read (${tooLarge})`);
     const cut = parquetOf([rowOf(0, 0)]);
     writeFileSync(cut, readFileSync(cut).subarray(0, -40));
     expect((await convertFile(cut)).stderr).toContain(
-      "this is a Parquet file that can't be read (it is cut off, damaged",
+      "this is a Parquet file that cannot be read (it is cut off, damaged",
     );
-    expect((await convertFile(cut)).stderr).not.toMatch(/can't be read.*can't be read/s);
+    expect((await convertFile(cut)).stderr).not.toMatch(/cannot be read.*cannot be read/s);
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
     expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off, damaged");
@@ -226,7 +224,7 @@ describe("a Parquet file of ART", () => {
   it("is not decompressed beyond the limit, or beyond its stated size", async () => {
     const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
     const bounded = await runRollcall(["check", sample], { env });
-    expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("it unpacks to more than 1000 bytes")]);
+    expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("more than 1000 bytes")]);
     const { stderr } = await convertFile(claiming(parquetOf([rowOf(0, 0)]), 2 ** 30), ["--from", "art"]);
     expect(stderr).toContain("(a row group decompresses to more than it declares)");
   });

@@ -30,8 +30,6 @@ const convertAll = async (files: Files, ...args: readonly string[]) =>
 const turnsOf = ({ groups }: Awaited<ReturnType<typeof convertAll>>) =>
   groups.map(({ trajectories }) => trajectories[0]?.messages_and_choices);
 
-const noUsage = "the interface has no place for the usage of a turn";
-
 describe("a file of rewards", () => {
   it("may repeat the reward of an id", async () => {
     const folder = folderOf({ "a.lines": '{"id":"x","reward":1}\n{"id":7,"reward":2}\n{"id":"x","reward":1}\n' });
@@ -100,13 +98,12 @@ describe("an ATIF document", () => {
     ]);
     expect(lines[0]).toContain('"reward":0.50,');
     expect(notes).toEqual([
-      "the input is read as ATIF trajectories (--from atif): group from each file by itself, reward from --rewards, sampled: the agent's steps",
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)",
+      "the input is read as ATIF trajectories (--from atif): group from each file, reward from --rewards, sampled: the agent's steps",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
     ]);
+    const metrics = ["completion_tokens", "cost_usd", "prompt_tokens"].map((key) => `steps[].metrics.${key}`);
     expect(left).toEqual({
-      "the interface has no place for it on a turn": ["steps[].model_name"],
-      "the interface has no place for the time of a turn": ["steps[].timestamp"],
-      [noUsage]: ["completion_tokens", "cost_usd", "prompt_tokens"].map((key) => `steps[].metrics.${key}`),
+      "the interface has no field for it": [...metrics, "steps[].model_name", "steps[].timestamp"],
     });
   });
 
@@ -120,11 +117,11 @@ describe("an ATIF document", () => {
     const { code, groups, notes } = await convertFiles(given, { names: ["."], args: ["--rewards", "r.lines"] });
     expect([code, groups.length]).toEqual([0, 3]);
     expect(notes.slice(2)).toEqual([
-      "terminus2_continuation.json goes on in trajectory.cont-1.json, which is not there: the trajectory ends before it",
-      "a summary or an edit replaced the context: the turns behind it follow what the model did not see",
-      "a subagent's trajectory is not there: looked for trajectory.summarization-1-summary.json",
-      "a subagent's trajectory is not there: looked for trajectory.summarization-1-questions.json",
-      "a subagent's trajectory is not there: looked for trajectory.summarization-1-answers.json",
+      "terminus2_continuation.json continues in trajectory.cont-1.json, which is missing, so the trajectory ends early",
+      "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
+      "a subagent's trajectory is missing: trajectory.summarization-1-summary.json",
+      "a subagent's trajectory is missing: trajectory.summarization-1-questions.json",
+      "a subagent's trajectory is missing: trajectory.summarization-1-answers.json",
     ]);
     const [first, , copied] = groups.map(({ trajectories }) => trajectories[0]);
     expect(first?.tools).toHaveLength(6);
@@ -155,8 +152,8 @@ describe("an ATIF document", () => {
       metrics: { total_steps: 9 },
       metadata: { session_id: "x" },
     });
-    expect(one.notes.filter((note) => note.includes("put together"))).toHaveLength(1);
-    expect(one.left["a continuation repeats what it continues"]).toContain("steps[].message");
+    expect(one.notes.filter((note) => note.includes("joined the parts"))).toHaveLength(1);
+    expect(one.left["a continuation repeats it"]).toContain("steps[].message");
     const parts = await convertAll(files, "--histories");
     expect(parts.groups[0]?.trajectories[0]).toMatchObject({
       messages_and_choices: [user("q"), sampled("1")],
@@ -165,7 +162,7 @@ describe("an ATIF document", () => {
         { messages_and_choices: [user("q"), sampled("3")] },
       ],
     });
-    expect(parts.notes.some((note) => note.includes("put together"))).toBe(false);
+    expect(parts.notes.some((note) => note.includes("joined the parts"))).toBe(false);
   });
 
   it("gets the subagents in it and in files as histories, and their files give no trajectory", async () => {
@@ -213,7 +210,7 @@ describe("an ATIF document", () => {
       history("of a subagent"),
       history("by session"),
     ]);
-    expect(notes).toContain("a subagent's model is another: its turns are plain messages");
+    expect(notes).toContain("converted the turns of a subagent with another model to plain messages");
   });
 
   it("keeps every key of a step", async () => {
@@ -270,12 +267,12 @@ describe("an ATIF document", () => {
       { choice: "stop" },
     ]);
     expect(notes).toContain(
-      "a summary or an edit replaced the context: the turns behind it follow what the model did not see",
+      "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
     );
     expect(left).toMatchObject({
       "completion_token_ids are missing, or the turn was not sampled": ["steps[].metrics.logprobs[]"],
-      "they are made of the messages": ["steps[].metrics.prompt_token_ids[]"],
-      "the trajectory's metadata holds no nested values": ["extra.x"],
+      "the messages determine these tokens": ["steps[].metrics.prompt_token_ids[]"],
+      "metadata cannot contain nested values": ["extra.x"],
     });
   });
 
@@ -287,7 +284,7 @@ describe("an ATIF document", () => {
     const { code, groups, notes } = await convertAll(files);
     expect([code, groups.length]).toEqual([0, 2]);
     expect(notes.filter((note) => note.includes("newer"))).toEqual([
-      "ATIF-v1.8 is newer than ATIF-v1.7: what it adds has no place",
+      "left out new fields of ATIF-v1.8, which is newer than ATIF-v1.7",
     ]);
   });
 
@@ -319,17 +316,17 @@ describe("an ATIF document", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "a.json:1: error: steps.1.source: this record of atif can't be converted: source is none of system, user and agent [record-invalid]",
+        "a.json:1: error: steps.1.source: this record of atif can't be converted: source is not system, user or agent [record-invalid]",
         "b.json:1: error: steps.1: this record of atif can't be converted: message is missing [record-invalid]",
-        "c.json:1: error: steps.1.message: this record of atif can't be converted: it is neither text nor parts [record-invalid]",
+        "c.json:1: error: steps.1.message: this record of atif can't be converted: the content is neither text nor a list of parts [record-invalid]",
         "d.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: function_name is missing [record-invalid]",
-        "e.json:1: error: steps.1.observation.results: this record of atif can't be converted: results is no list [record-invalid]",
-        "f.json:1: error: steps.1.metrics.logprobs: this record of atif can't be converted: 1 logprobs can't be those of 0 sampled tokens [record-invalid]",
-        "g.json:1: error: steps: this record of atif can't be converted: steps has none [record-invalid]",
-        "h.json:1: error: schema_version: this record of atif can't be converted: schema_version is none of ATIF-v1.0 to ATIF-v1.7 [record-invalid]",
-        "i.json:1: error: this record of atif can't be converted: it is a part of itself, by way of i.json [record-invalid]",
+        "e.json:1: error: steps.1.observation.results: this record of atif can't be converted: results is not a list [record-invalid]",
+        "f.json:1: error: steps.1.metrics.logprobs: this record of atif can't be converted: 1 logprobs do not match 0 sampled tokens [record-invalid]",
+        "g.json:1: error: steps: this record of atif can't be converted: steps is empty [record-invalid]",
+        "h.json:1: error: schema_version: this record of atif can't be converted: schema_version is not between ATIF-v1.0 and ATIF-v1.7 [record-invalid]",
+        "i.json:1: error: this record of atif can't be converted: the document refers to itself through i.json [record-invalid]",
         "k.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: tool_call_id is missing [record-invalid]",
-        "l.json:1: error: this record of atif can't be converted: --rewards has no reward of nobody or l [record-invalid]",
+        "l.json:1: error: this record of atif can't be converted: --rewards has no reward for nobody or l [record-invalid]",
         "trajectory.json:1:19: error: this record of atif can't be converted: it is cut off [record-invalid]",
       ]
     `);
@@ -338,7 +335,7 @@ describe("an ATIF document", () => {
   it("needs a reward from a file", async () => {
     const folder = folderOf({ "a.json": indented(documentOf("x", [asks, says("a")])) });
     expect((await runRollcall(["check", "a.json"], { cwd: folder })).stderr).toContain(
-      "it records no reward: say --reward-from <path>, or --rewards <file>",
+      "the reward is missing (pass --reward-from <path>, or --rewards <file>)",
     );
   });
 });

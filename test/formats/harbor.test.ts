@@ -105,17 +105,13 @@ describe("trial folders of Harbor", () => {
       { trajectories: [expect.objectContaining({ reward: 3 })] },
     ]);
     expect(notes[0]).toContain("6 files are read as trials of Harbor (--from harbor): group from task_checksum");
-    expect(notes).toContain("the result of a job is no trial");
+    expect(notes).toContain("skipped the result of a job, which is not a trial");
     expect(notes).toContain("left out, since no rollouts are in them: job/a/config.json, job/config.json");
-    expect(left["beside rewards, the metadata has its type"]).toEqual([
+    expect(left["the metadata contains only its type, because there are rewards"]).toEqual([
       "exception_info.exception_message",
       "exception_info.exception_traceback",
     ]);
-    expect(left["a continuation repeats what it continues"]).toEqual([
-      "steps[].message",
-      "steps[].source",
-      "steps[].step_id",
-    ]);
+    expect(left["a continuation repeats it"]).toEqual(["steps[].message", "steps[].source", "steps[].step_id"]);
   });
 
   it("give the position of problems in the result or in the trajectory", async () => {
@@ -130,10 +126,10 @@ describe("trial folders of Harbor", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "job/a/result.json:1: error: this record of harbor can't be converted: its trajectory is not there, or no JSON: looked for agent/trajectory.json beside it [record-invalid]",
-        "job/b/agent/trajectory.json:1: error: steps.1.message: this record of harbor can't be converted: it is neither text nor parts [record-invalid]",
-        "job/c/result.json:1: error: verifier_result.rewards: this record of harbor can't be converted: rewards has no reward, but accuracy: say --reward-from verifier_result.rewards.accuracy [record-invalid]",
-        "job/d/result.json:1: error: this record of harbor can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "job/a/result.json:1: error: this record of harbor can't be converted: the trajectory agent/trajectory.json is missing or not JSON [record-invalid]",
+        "job/b/agent/trajectory.json:1: error: steps.1.message: this record of harbor can't be converted: the content is neither text nor a list of parts [record-invalid]",
+        "job/c/result.json:1: error: verifier_result.rewards: this record of harbor can't be converted: rewards contains accuracy, but not reward (pass --reward-from verifier_result.rewards.accuracy) [record-invalid]",
+        "job/d/result.json:1: error: this record of harbor can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
         "job/e/result.json:1:15: error: this record of harbor can't be converted: it is cut off [record-invalid]",
       ]
     `);
@@ -196,13 +192,13 @@ describe("trial folders of Harbor", () => {
         metadata: { trial_name: "a", "steps.two.exception_type": "Timeout" },
       },
     ]);
-    expect(notes).toContain("a step's trajectory is not there: the others are read without it");
-    expect(left["a step has a place for its rewards, measurements and type of exception"]).toContain(
+    expect(notes).toContain("skipped a step without a trajectory");
+    expect(left["only rewards, numbers and the type of an exception of a step are converted"]).toContain(
       "step_results[].exception_info.exception_message",
     );
     const outside = resultOf("a", { reward: 1 }, { step_results: [step("../../b", {})] });
     const { stderr } = await runRollcall(["check", "job"], { cwd: folderOf(trial("a", { "result.json": outside })) });
-    expect(stderr).toContain("step_name is no name of a folder");
+    expect(stderr).toContain("step_name is not the name of a folder");
   });
 
   it("are rejected together with the records that they consist of", async () => {
@@ -216,7 +212,9 @@ describe("trial folders of Harbor", () => {
     };
     const folder = folderOf(files);
     const args = ["convert", "job", "--on-invalid", "skip", "--rejects", "aside", "--out", "groups.lines"];
-    expect((await runRollcall(args, { cwd: folder })).stderr).toContain("it is neither text nor parts");
+    expect((await runRollcall(args, { cwd: folder })).stderr).toContain(
+      "the content is neither text nor a list of parts",
+    );
     const lines = readFileSync(join(folder, "aside"), "utf8").trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line).trial_name ?? JSON.parse(line).steps[1].message)).toEqual([
       "a",

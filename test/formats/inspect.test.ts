@@ -51,13 +51,13 @@ describe("a log of Inspect", () => {
     const document = await convertFile(`${samples}/inspect.log_formats.json`, byMatch);
     expect([archive.lines, document.lines]).toEqual([[sampleGroup], [sampleGroup]]);
     expect(archive.notes.slice(0, 2)).toEqual([
-      "the input is read as a log of Inspect (--from inspect): group from the sample's id (its epochs are a group), reward from --reward-from scores.<name>.value, sampled: messages of source generate, and those that are outputs of models",
-      "scores C, I, P and N are the numbers 1, 0, 0.5 and 0 (2 times)",
+      "the input is read as a log of Inspect (--from inspect): group from the sample's id (its epochs are a group), reward from --reward-from scores.<name>.value, sampled: messages with source generate, and outputs of models",
+      "converted the scores C, I, P and N to 1, 0, 0.5 and 0 (2 times)",
     ]);
     expect(archive.left.filter(([path]) => !/^(?:events|output)\b/.test(path))).toEqual([
       ["input", "the messages say what the sample began with"],
       ["scores.match.answer", "a score has a place for its value"],
-      ["store", "the interface has no place for it"],
+      ["store", "the interface has no field for it"],
       ["model_usage", "the interface has no place for usage"],
       [expect.stringMatching(/^attachments\.dfed/), "no message has it"],
       [expect.stringMatching(/^attachments\.d9a0/), "no message has it"],
@@ -110,7 +110,9 @@ describe("a log of Inspect", () => {
       "stop",
       "stop",
     ]);
-    expect(notes[1]).toBe("finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)");
+    expect(notes[1]).toBe(
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+    );
   });
 
   it("resolves attachments, converts calls and tools, and keeps the digits of numbers", async () => {
@@ -135,7 +137,7 @@ describe("a log of Inspect", () => {
         '"metadata":{"id":12345678901234567890,"epoch":1,"uuid":"u","total_time":1.50,"limit":"token","metadata.id":"own","n":12345678901234567890,"scores.free":"fine","task":"t"},' +
         '"start_time":"2026-01-02T03:04:05+00:00"}]}',
     ]);
-    expect(notes[1]).toBe("a tool failed and said nothing: its message has the error's words");
+    expect(notes[1]).toBe("used the error of a failed tool as its message");
   });
 
   it("is converted with transcript and score if an older version wrote it", async () => {
@@ -174,9 +176,7 @@ describe("a log of Inspect", () => {
   it("needs the name of the reward's score or a file of rewards", async () => {
     const own = logFile(log([sample(1, { scores: { a: { value: true }, match: { value: "N" } } })]));
     const none = await convertFile(own);
-    expect(none.stderr).toContain(
-      "it records no reward: say --reward-from scores.a.value or scores.match.value, or --rewards <file>",
-    );
+    expect(none.stderr).toContain("(pass --reward-from scores.a.value or scores.match.value, or --rewards <file>)");
     const rewardOf = async (...args: string[]) =>
       JSON.parse((await convertFile(own, args)).lines[0] ?? "").trajectories[0].reward;
     expect(await rewardOf(...byMatch)).toBe(0);
@@ -196,7 +196,7 @@ describe("a log of Inspect", () => {
     expect(lines.map((line) => JSON.parse(line).trajectories[0].metadata.id)).toEqual(["good"]);
     const told = stderr.replaceAll(/\s+/g, " ");
     expect(told).toContain(
-      "log.json:1: error: samples.1.scores.match.value: this record of inspect can't be converted: the reward's scores.match.value is not finite: the sample was not scored",
+      "log.json:1: error: samples.1.scores.match.value: this record of inspect can't be converted: scores.match.value is not finite, because the sample was not scored",
     );
     expect(told).toContain(`the attachment ${hash("f")} is missing`);
     expect(told).toContain("it has no number at scores.match.value, where --reward-from looks");

@@ -83,20 +83,19 @@ describe("a trajectory of mini-swe-agent", () => {
       },
     ]);
     expect(notes.slice(1)).toEqual([
-      "a response with a format error is left out: the agent did not see it again",
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)",
-      "a message of the role exit says how the agent ended, and is left out",
-      "--rewards has 3 that no rollout of the input has the id of: 1, 2, old",
+      "left out a response with a format error, which the agent did not see again",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "left out a message with the role exit, which tells how the agent ended",
+      "--rewards has 3 ids without a rollout: 1, 2, old",
       "left out, since no rollouts are in them: run-2/other.json",
     ]);
     expect(Object.keys(left)).toEqual([
-      "a chat has no role exit",
-      "a message has no place for what the agent keeps of it",
-      "it had a format error, and the agent did not see it again",
-      "null says nothing",
-      "the choice of extra.response says it",
-      "the interface has no place for what a response says of itself",
-      "the trajectory's metadata holds no nested values",
+      "a message with the role exit, which tells how the agent ended",
+      "a response with a format error, which the agent did not see again",
+      "metadata cannot contain nested values",
+      "the choice of extra.response repeats it",
+      "the interface has no field for it",
+      "the value is null",
     ]);
   });
 
@@ -164,9 +163,9 @@ describe("a trajectory of mini-swe-agent", () => {
     expect(errors).toMatchInlineSnapshot(`
       [
         "1.traj.json:1: error: messages.0: this record of mini-swe-agent can't be converted: role is missing [record-invalid]",
-        "2.traj.json:1: error: messages.1: this record of mini-swe-agent can't be converted: a message is no object [record-invalid]",
-        "3.traj.json:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward of 3 or 3.traj [record-invalid]",
-        "i.traj.json:1: error: trajectory_format: this record of mini-swe-agent can't be converted: trajectory_format is none of mini-swe-agent-1 to mini-swe-agent-1.1 [record-invalid]",
+        "2.traj.json:1: error: messages.1: this record of mini-swe-agent can't be converted: a message is not an object [record-invalid]",
+        "3.traj.json:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward for 3 or 3.traj [record-invalid]",
+        "i.traj.json:1: error: trajectory_format: this record of mini-swe-agent can't be converted: trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1 [record-invalid]",
         "j.traj.json:1:2: error: this record of mini-swe-agent can't be converted: it is cut off [record-invalid]",
       ]
     `);

@@ -31,7 +31,7 @@ describe("rollouts of NeMo Gym", () => {
     expect(code).toBe(0);
     expect(notes).toEqual([
       "the input is read as rollouts of NeMo Gym (--from nemo-gym): group from _ng_task_index, else the prompt, reward from reward, sampled: response.output",
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (10 times)",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (10 times)",
     ]);
     expect(groups).toEqual(
       ["Paris", "Tokyo", "Seattle", "Nairobi", "Toronto"].map((city) => {
@@ -156,9 +156,9 @@ describe("rollouts of NeMo Gym", () => {
       ],
       tools: [{ type: "function", function: { name: "f", description: "d", parameters: {}, strict: true } }],
     });
-    expect(notes).toContain("an item web_search_call is left out: chat messages have no place for it");
-    expect(left["chat messages have no place for it"]).toEqual(["response.output[].id", "response.output[].type"]);
-    expect(left["only function tools have a place"]).toEqual(["responses_create_params.tools[].type"]);
+    expect(notes).toContain("left out an item of type web_search_call");
+    expect(left["an item of type web_search_call"]).toEqual(["response.output[].id", "response.output[].type"]);
+    expect(left["only function tools are converted"]).toEqual(["responses_create_params.tools[].type"]);
   });
 
   it("get logprobs from token ids, or from the API's own logprobs without token ids", async () => {
@@ -188,7 +188,7 @@ describe("rollouts of NeMo Gym", () => {
       },
       { ...sampled({ ...calls("d"), content: "a" }, "tool_calls"), logprobs: { content: [own] } },
     ]);
-    expect(left["they are made of the messages"]).toEqual(["response.output[].prompt_token_ids[]"]);
+    expect(left["the messages determine these tokens"]).toEqual(["response.output[].prompt_token_ids[]"]);
   });
 
   it("are grouped by task within their file or by prompt, with the verifier's numbers and booleans as metrics", async () => {
@@ -221,7 +221,7 @@ describe("rollouts of NeMo Gym", () => {
       metadata: { note: "n", none: null, _ng_task_index: 0, _ng_rollout_index: 0, "agent_ref.name": "simple" },
     });
     expect(lines.at(-1)).toContain('"content":"\\u0070"}],"reward":1.50,"metrics":{"n":9007199254740993}');
-    expect(left["the trajectory's metadata holds no nested values"]).toEqual(["agent_ref.type"]);
+    expect(left["metadata cannot contain nested values"]).toEqual(["agent_ref.type"]);
   });
 
   it("become one exception each if they failed, and inputs and profiles become nothing", async () => {
@@ -247,11 +247,11 @@ describe("rollouts of NeMo Gym", () => {
     expect(code).toBe(0);
     expect(groups.map(({ trajectories, exceptions }) => [trajectories.length, exceptions])).toEqual([
       [2, [{ type: "agent_run_error", message: "plain" }]],
-      [0, [{ type: "agent_run_error", message: "it failed, and no message is recorded" }]],
+      [0, [{ type: "agent_run_error", message: "no message is recorded" }]],
     ]);
-    expect(notes).toContain("a failed attempt at a rollout that succeeded, or failed before, is left out (2 times)");
-    expect(notes).toContain("a row of inputs or of a profile is no rollout (2 times)");
-    expect(left["the rollout succeeded, or failed before"]).toContain("error");
+    expect(notes).toContain("left out a failed attempt at a rollout that succeeded, or failed before (2 times)");
+    expect(notes).toContain("skipped a row of inputs or of a profile, which is not a rollout (2 times)");
+    expect(left["a failed attempt at a rollout that succeeded, or failed before"]).toContain("error");
   });
 
   it("give the position of each problem in the file once", async () => {
@@ -274,12 +274,12 @@ describe("rollouts of NeMo Gym", () => {
       [
         "r.jsonl:1: error: r.jsonl:3 can't be read, and may belong to this group [ambiguous-group]",
         "r.jsonl:2: error: this record of nemo-gym can't be converted: response is missing [record-invalid]",
-        "r.jsonl:3: error: this record of nemo-gym can't be converted: neither _ng_task_index nor a prompt says its group [record-invalid]",
-        "r.jsonl:5: error: this record of nemo-gym can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "r.jsonl:3: error: this record of nemo-gym can't be converted: _ng_task_index and the prompt are missing, so the group is unknown [record-invalid]",
+        "r.jsonl:5: error: this record of nemo-gym can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
         "r.jsonl:6: error: response.output.0: this record of nemo-gym can't be converted: an item has no type [record-invalid]",
         "r.jsonl:7: error: response.output.0: this record of nemo-gym can't be converted: call_id is missing [record-invalid]",
-        "r.jsonl:8: error: response.output.0.generation_log_probs: this record of nemo-gym can't be converted: 2 logprobs can't be those of 1 sampled tokens [record-invalid]",
-        "r.jsonl:9: error: response.output: this record of nemo-gym can't be converted: it is neither items nor text [record-invalid]",
+        "r.jsonl:8: error: response.output.0.generation_log_probs: this record of nemo-gym can't be converted: 2 logprobs do not match 1 sampled tokens [record-invalid]",
+        "r.jsonl:9: error: response.output: this record of nemo-gym can't be converted: the value is neither a list of items nor text [record-invalid]",
       ]
     `);
   });

@@ -85,7 +85,7 @@ describe("rows of another tool", () => {
     expect(alone.lines).toHaveLength(1);
     const { stderr } = await runRollcall(["check", "a.json"], { cwd: folderOf({ "a.json": line }) });
     expect(stderr).toContain(
-      "a.json:1: reward: this record of openai-chat can't be converted: reward is text, no number",
+      "a.json:1: reward: this record of openai-chat can't be converted: reward is a string, not a number",
     );
   });
 
@@ -146,7 +146,7 @@ describe("rows of another tool", () => {
     const errors = problems.filter(({ severity }: { severity: string }) => severity === "error");
     expect(errors.map(({ line, message }: { line: number; message: string }) => `${line}: ${message}`)).toEqual([
       "2: this record of openai-chat can't be converted: NaN is not JSON",
-      "4: this record of openai-chat can't be converted: messages is no list",
+      "4: this record of openai-chat can't be converted: messages is not a list",
     ]);
   });
 
@@ -179,6 +179,6 @@ describe("rows of another tool", () => {
       args: ["--rewards", "rewards.lines"],
     });
     expect([code, groups[0]?.trajectories[0]?.reward]).toEqual([0, 1]);
-    expect(notes).toContain("--rewards has 4 that no rollout of the input has the id of: a, c, d, …");
+    expect(notes).toContain("--rewards has 4 ids without a rollout: a, c, d, …");
   });
 });

@@ -32,9 +32,9 @@ describe("rows of chat messages", () => {
       left: [],
     });
     expect(notes).toEqual([
-      "the input is read as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the same prompt; of the same step, reward from reward, sampled: every turn of the assistant",
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)",
-      "tool_call_id is missing: results answer the calls in their order",
+      "the input is read as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the prompt, within a step, reward from reward, sampled: every turn of the assistant",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "assigned results without tool_call_id to the calls in order",
     ]);
   });
 
@@ -74,16 +74,12 @@ describe("rows of chat messages", () => {
       ["--reward-from", "juge.scor"],
     );
     expect(wrong.code).toBe(3);
-    expect(wrong.stderr).toContain(
-      "it has nothing at juge.scor, where --reward-from looks; there is a number at judge.score, n, judge.sure",
-    );
+    expect(wrong.stderr).toContain("--reward-from finds nothing at juge.scor (numbers: judge.score, n, judge.sure)");
     const none = await convertRows([{ messages: row.messages }], ["--reward-from", "judge.score"]);
-    expect(none.stderr).toContain("it has nothing at judge.score, where --reward-from looks; there is no number in it");
+    expect(none.stderr).toContain("--reward-from finds nothing at judge.score (the record has no numbers)");
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
-    expect(stderr).toMatch(
-      /rows\.jsonl:1:1: it records no reward|record of openai-chat can't be converted: it records no reward: say --reward-from/,
-    );
+    expect(stderr).toContain("the reward is missing (pass --reward-from");
   });
 
   it("give a reason for each value left out, and the positions of damaged rows", async () => {
@@ -94,13 +90,13 @@ describe("rows of chat messages", () => {
     ];
     const { code, lines, left, stderr } = await convertRows(rows, ["--on-invalid", "skip"]);
     expect({ code, groups: lines.length }).toEqual({ code: 7, groups: 1 });
-    expect(left).toContainEqual(["metadata.deep.x", "the trajectory's metadata holds no nested values"]);
-    expect(left).toContainEqual(["extra[]", "the interface has no place for it"]);
+    expect(left).toContainEqual(["metadata.deep.x", "metadata cannot contain nested values"]);
+    expect(left).toContainEqual(["extra[]", "the interface has no field for it"]);
     expect(stderr).toContain(
-      "rows.jsonl:2: error: reward: this record of openai-chat can't be converted: reward is text, no number",
+      "rows.jsonl:2: error: reward: this record of openai-chat can't be converted: reward is a string, not a number",
     );
     expect(stderr).toContain(
-      "rows.jsonl:3: error: messages: this record of openai-chat can't be converted: messages is no list",
+      "rows.jsonl:3: error: messages: this record of openai-chat can't be converted: messages is not a list",
     );
   });
 

@@ -29,7 +29,7 @@ const folderOf = (files: Readonly<Record<string, object | string>>): string => {
   return folder;
 };
 
-const promptless = "the agent's system prompt is not recorded: the messages begin without it";
+const promptless = "the agent's system prompt is not recorded, so the messages begin without it";
 
 describe("results of tau2-bench", () => {
   it("become one trajectory for each simulation, whose turns are choices except for the greeting", async () => {
@@ -64,22 +64,22 @@ describe("results of tau2-bench", () => {
       content: expect.any(String),
     });
     expect(notes.slice(0, 3)).toEqual([
-      "the input is read as results of tau2-bench (--from tau2): group from the domain and task_id, reward from reward_info.reward, sampled: the assistant's turns but the opening greeting",
+      "the input is read as results of tau2-bench (--from tau2): group from the domain and task_id, reward from reward_info.reward, sampled: the assistant's turns except the opening greeting",
       `${promptless} (3 times)`,
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (16 times)",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (16 times)",
     ]);
-    const ofRun = "it is of the run, and of no simulation";
+    const ofRun = "it describes the run, not a rollout";
     const tops = left.filter(([path]) => path === "timestamp" || path === "tasks[].id" || path === "info.seed");
     expect(tops.sort()).toEqual([
-      ["info.seed", "the trajectory's metadata holds no nested values"],
+      ["info.seed", "metadata cannot contain nested values"],
       ["tasks[].id", ofRun],
       ["timestamp", ofRun],
     ]);
     expect(left.filter(([path]) => path.startsWith("simulations[].messages"))).toEqual([
       ["simulations[].messages[].turn_idx", "the interface's messages have no place for it"],
-      ["simulations[].messages[].tool_calls", "null says nothing"],
+      ["simulations[].messages[].tool_calls", "the value is null"],
       ["simulations[].messages[].requestor", "the interface's messages have no place for it"],
-      ["simulations[].messages[].content", "null says nothing"],
+      ["simulations[].messages[].content", "the value is null"],
     ]);
   });
 
@@ -120,7 +120,9 @@ describe("results of tau2-bench", () => {
         '{"role":"tool","tool_call_id":"c","content":"ok"}],"reward":1,' +
         '"metadata":{"id":"s","task_id":"1","termination_reason":"user_stop","seed":12345678901234567890,"domain":"retail","model":"m"}}]}',
     ]);
-    expect(notes[2]).toBe("finish_reason is not recorded: tool_calls where a turn calls tools, else stop (2 times)");
+    expect(notes[2]).toBe(
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+    );
   });
 
   it("leave out and count the tool calls of the simulated user, and keep the text of a turn with calls", async () => {
@@ -140,11 +142,13 @@ describe("results of tau2-bench", () => {
       user("it is dark"),
       user("let me look"),
     ]);
-    expect(notes).toContain("calls of the simulated user's own tools are left out (2 times)");
+    expect(notes).toContain(
+      "left out a message of the simulated user's own tools, which the agent did not see (2 times)",
+    );
     expect(notes.some((note) => note.startsWith(promptless))).toBe(false);
     expect(left).toContainEqual([
       "simulations[].messages[].tool_messages[].content",
-      "the simulated user's own tools are no part of what the agent saw",
+      "a message of the simulated user's own tools, which the agent did not see",
     ]);
   });
 
@@ -162,11 +166,11 @@ describe("results of tau2-bench", () => {
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
       trajectories: [{ reward: 1 }],
-      exceptions: [{ type: "max_steps", message: "the simulation ended without a reward: it has no reward_info" }],
+      exceptions: [{ type: "max_steps", message: "the simulation has no reward_info" }],
     });
     const told = stderr.replaceAll(/\s+/g, " ");
     for (const said of [
-      "simulations.2.ticks: this record of tau2 can't be converted: it has ticks: simulations of voice are",
+      "simulations.2.ticks: this record of tau2 can't be converted: simulations of voice (with ticks) are",
       "simulations.4: this record of tau2 can't be converted: messages is missing",
       "simulations.5: this record of tau2 can't be converted: task_id is missing",
     ])
@@ -186,7 +190,7 @@ describe("results of tau2-bench", () => {
     expect(whole.lines.map(rewardsOf)).toEqual([[1, 0]]);
     expect(JSON.parse(whole.lines[0] ?? "").trajectories[0].metadata).toMatchObject({ domain: "retail", model: "m" });
     const alone = await convertFile(join(folder, "run/results.json"));
-    expect(alone.stderr).toContain("its simulation is no file of simulations/ here: give the folder that holds both");
+    expect(alone.stderr).toContain("the simulation has no file in simulations/ (pass the folder that contains both)");
     const { "run/simulations/b.json": _, ...cut } = files;
     const missing = await convertFile(
       folderOf({ ...cut, "run/simulations/c.json": simulation("c", { task_id: "2" }) }),

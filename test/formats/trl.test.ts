@@ -40,7 +40,7 @@ describe("rows of TRL", () => {
     const { lines } = await convertRows([row], ["--reward-from", "judged.score"]);
     expect(groupsOf(lines)[0].map(({ reward }: { reward: number }) => reward)).toEqual([3, 4]);
     const { stderr } = await convertRows([row], ["--reward-from", "judged.scores"]);
-    expect(stderr).toContain("there is a list of numbers at judged.score");
+    expect(stderr).toContain("lists of numbers: judged.score");
   });
 
   it("take the reward of each completion from --rewards by the row's id and the completion's position", async () => {
@@ -81,13 +81,13 @@ describe("rows of TRL", () => {
     const { code, stderr } = await convertRows(rows);
     expect(code).toBe(3);
     for (const said of [
-      "rows.jsonl:1: error: labels: this record of trl can't be converted: labels beside completions are of the steps of one solution, and no rewards",
-      "rows.jsonl:2: error: rewards: this record of trl can't be converted: rewards is no list of 2, one for each of completions",
-      "rows.jsonl:3: error: rewards.1: this record of trl can't be converted: rewards[1] is no number",
+      "rows.jsonl:1: error: labels: this record of trl can't be converted: labels next to completions rate steps of one solution and are not rewards",
+      "rows.jsonl:2: error: rewards: this record of trl can't be converted: rewards is not a list of 2, one for each completion",
+      "rows.jsonl:3: error: rewards.1: this record of trl can't be converted: rewards[1] is not a number",
       "rows.jsonl:4: error: prompt: this record of trl can't be converted: prompt is neither messages nor text",
-      "rows.jsonl:5: error: reward: this record of trl can't be converted: reward is text, no number: it stands without quotes",
-      "rows.jsonl:7: error: rewards: this record of trl can't be converted: rewards is no list of 3, one for each of completions",
-      "reward is a list: a row of several completions has `completions` and `rewards`",
+      "rows.jsonl:5: error: reward: this record of trl can't be converted: reward is a string, not a number (remove the quotes)",
+      "rows.jsonl:7: error: rewards: this record of trl can't be converted: rewards is not a list of 3, one for each completion",
+      "reward is a list, which requires `completions` and `rewards`",
     ])
       expect(stderr).toContain(said);
   });

@@ -28,7 +28,7 @@ describe("results of verifiers v0", () => {
     expect({ code, left }).toEqual({ code: 0, left: {} });
     expect(notes).toEqual([
       "the input is read as results of verifiers v0 (--from verifiers-v0): group from example_id, reward from reward, sampled: the assistant's turns of completion",
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop (29 times)",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (29 times)",
     ]);
     const ids = [...new Set(rows.map(({ example_id }) => example_id))];
     expect(groups).toEqual(
@@ -81,8 +81,8 @@ describe("results of verifiers v0", () => {
       reward: 0,
       metadata: { id: 0, task: "default", answer: "ENVIRONMENTS HUB" },
     });
-    expect(notes).toContain("tool_call_id is missing: results answer the calls in their order");
-    expect(left).toEqual({ "null says nothing": ["completion[].tool_calls"] });
+    expect(notes).toContain("assigned results without tool_call_id to the calls in order");
+    expect(left).toEqual({ "the value is null": ["completion[].tool_calls"] });
   });
 
   it("are grouped by example_id if rows also have an id", async () => {
@@ -201,9 +201,9 @@ describe("results of verifiers v0", () => {
       '"content":"\\u0061"}}],"reward":1.50,"metrics":{"big":12345678901234567890},"metadata":{"example_id":9007199254740993,',
     );
     expect(left["metrics are numbers"]).toEqual(["metrics.why"]);
-    expect(left["only function tools have a place"]).toEqual(["tool_defs[].type"]);
-    expect(left["the trajectory's metadata holds no nested values"]).toEqual(["info.x"]);
-    expect(left["a row with an error is an exception, whatever else it has"]).toContain("metrics.m");
+    expect(left["only function tools are converted"]).toEqual(["tool_defs[].type"]);
+    expect(left["metadata cannot contain nested values"]).toEqual(["info.x"]);
+    expect(left["a failed rollout becomes only an exception"]).toContain("metrics.m");
   });
 
   it("are separate groups for each file, also for equal example ids", async () => {
@@ -230,8 +230,8 @@ describe("results of verifiers v0", () => {
         "results.jsonl:2: error: this record of verifiers-v0 can't be converted: prompt is missing [record-invalid]",
         "results.jsonl:3: error: completion: this record of verifiers-v0 can't be converted: completion is neither messages nor text [record-invalid]",
         "results.jsonl:4: error: completion.0: this record of verifiers-v0 can't be converted: a message of completion has no role [record-invalid]",
-        "results.jsonl:5: error: completion.0: this record of verifiers-v0 can't be converted: tool_call_id is missing, and no call is left that it could answer [record-invalid]",
-        "results.jsonl:6: error: this record of verifiers-v0 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
+        "results.jsonl:5: error: completion.0: this record of verifiers-v0 can't be converted: tool_call_id is missing, and no call is unanswered [record-invalid]",
+        "results.jsonl:6: error: this record of verifiers-v0 can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
         "results.jsonl:7: error: this record of verifiers-v0 can't be converted: example_id is missing [record-invalid]",
         "results.jsonl:8:27: error: this is no JSON, and no record of verifiers-v0 [record-invalid]",
       ]
@@ -243,9 +243,7 @@ describe("results of verifiers v0", () => {
     const rows = [row, failed, { ...failed, example_id: 1 }, { ...failed, example_id: 1 }];
     const folder = folderOf({ "results.jsonl": rows });
     const { stderr } = await runRollcall(["check", "results.jsonl"], { cwd: folder });
-    expect(stderr).toContain(
-      "note: a rollout that failed is counted among the exceptions of its group, and is no trajectory (3 times)\n",
-    );
+    expect(stderr).toContain("note: converted a failed rollout to an exception of its group (3 times)\n");
     expect(stderr).toContain("warning: the group has exceptions, and no trajectories [empty-group]\n");
     expect(stderr).toContain("keep it, so that exception_rate counts what failed");
     expect(stderr).not.toContain("leave it out");

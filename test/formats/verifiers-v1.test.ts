@@ -178,10 +178,10 @@ describe("traces of verifiers v1", () => {
     expect(lines[0]).toContain('{"token":"token_id:2","logprob":-0.10,"bytes":null,"top_logprobs":[]}');
     expect(lines[0]).toContain('"logprob":-2.50,');
     expect(notes.slice(1).toSorted()).toEqual([
-      "finish_reason is not recorded: tool_calls where a turn calls tools, else stop",
-      "logprobs without token ids are left out",
+      "left out logprobs without token ids",
+      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop",
     ]);
-    expect(left["nothing says which tokens they are of"]).toEqual(["traces[].nodes[].logprobs[]"]);
+    expect(left["logprobs without token ids"]).toEqual(["traces[].nodes[].logprobs[]"]);
   });
 
   it("get the sum of weighted scores as reward, and each score as a metric", async () => {
@@ -196,7 +196,7 @@ describe("traces of verifiers v1", () => {
       metrics: { turns: 2, "rewards.a": 0.5, "rewards.b": 0.25, "rewards.d": -1 },
     });
     expect(lines[1]).toContain('"reward":0.50,"metrics":{"rewards.r":0.50}');
-    expect(left["null says nothing"]).toEqual(["traces[].metrics.gone", "traces[].rewards.c"]);
+    expect(left["the value is null"]).toEqual(["traces[].metrics.gone", "traces[].rewards.c"]);
   });
 
   it("become exceptions if they or their episode failed, and are left out if their agent is not trained", async () => {
@@ -213,9 +213,9 @@ describe("traces of verifiers v1", () => {
     const { groups, notes, left } = await convertFiles({ "t.jsonl": episodes });
     expect(rewardsOf(groups)).toEqual([[1, 1]]);
     expect(groups[0]?.exceptions).toEqual([errors[1], errors[1], { type: "error", message: "max_turns" }]);
-    expect(notes).toContain("a trace of an agent that is not trainable is left out");
-    expect(left["its agent is not trainable"]).toContain("traces[].nodes[].message.content");
-    expect(left["errors of attempts that were made again have no place"]).toContain("traces[].errors[].message");
+    expect(notes).toContain("left out a trace of an agent that is not trainable");
+    expect(left["a trace of an agent that is not trainable"]).toContain("traces[].nodes[].message.content");
+    expect(left["errors of repeated attempts are left out"]).toContain("traces[].errors[].message");
   });
 
   it("are grouped by group.id, or by run, step, environment and task, and by agent if several are trained", async () => {
@@ -244,8 +244,8 @@ describe("traces of verifiers v1", () => {
       "step_1/train/effective/traces.jsonl": second,
     });
     expect(rewardsOf(groups)).toEqual([[1, 2], [3, 10], [4], [5], [6], [7, 8], [9], [11]]);
-    expect(notes).toContain("an episode that was read already is left out");
-    expect(left["the episode was read already"]).toContain("group.id");
+    expect(notes).toContain("left out an episode that was already read");
+    expect(left["an episode that was already read"]).toContain("group.id");
   });
 
   it("give the position of each problem in the file once", async () => {
@@ -267,14 +267,14 @@ describe("traces of verifiers v1", () => {
     expect(errors).toMatchInlineSnapshot(`
       [
         "t.jsonl:2: error: traces.0: this record of verifiers-v1 can't be converted: nodes is missing [record-invalid]",
-        "t.jsonl:3: error: traces.0.nodes.0.parent: this record of verifiers-v1 can't be converted: parent is no node before it (0) [record-invalid]",
+        "t.jsonl:3: error: traces.0.nodes.0.parent: this record of verifiers-v1 can't be converted: parent is not an earlier node (0) [record-invalid]",
         "t.jsonl:4: error: traces.0.nodes.0: this record of verifiers-v1 can't be converted: message is missing [record-invalid]",
-        "t.jsonl:5: error: traces.0.nodes.0.logprobs: this record of verifiers-v1 can't be converted: 1 logprobs can't be those of 2 sampled tokens [record-invalid]",
-        "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: this record of verifiers-v1 can't be converted: a logprob is no number [record-invalid]",
-        "t.jsonl:7: error: traces.0.rewards.r: this record of verifiers-v1 can't be converted: score and weight of r are no numbers [record-invalid]",
-        "t.jsonl:8: error: traces.0: this record of verifiers-v1 can't be converted: it records no reward: say --reward-from <path>, or --rewards <file> [record-invalid]",
-        "t.jsonl:9: error: traces: this record of verifiers-v1 can't be converted: traces is no list [record-invalid]",
-        "t.jsonl:10: error: this record of verifiers-v1 can't be converted: neither group.id nor task.key nor task.hash says its group [record-invalid]",
+        "t.jsonl:5: error: traces.0.nodes.0.logprobs: this record of verifiers-v1 can't be converted: 1 logprobs do not match 2 sampled tokens [record-invalid]",
+        "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: this record of verifiers-v1 can't be converted: a logprob is not a number [record-invalid]",
+        "t.jsonl:7: error: traces.0.rewards.r: this record of verifiers-v1 can't be converted: score or weight of r is not a number [record-invalid]",
+        "t.jsonl:8: error: traces.0: this record of verifiers-v1 can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "t.jsonl:9: error: traces: this record of verifiers-v1 can't be converted: traces is not a list [record-invalid]",
+        "t.jsonl:10: error: this record of verifiers-v1 can't be converted: group.id, task.key and task.hash are missing, so the group is unknown [record-invalid]",
       ]
     `);
   });
