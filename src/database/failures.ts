@@ -90,7 +90,7 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
 
 /** @param wanted the valid form of the URL */
 export const invalidDatabaseUrl = ({ path, title, wanted }: TitledFile & { readonly wanted: string }): Failure => {
-  const hint = `use ${wanted}, with a password only in ${urlVariable(title)}, PGPASSWORD or ~/.pgpass`;
+  const hint = `use ${wanted} (set passwords only in ${urlVariable(title)}, PGPASSWORD or ~/.pgpass)`;
   return new Failure("usage", "invalid-database-url", `${path} is not a valid URL of ${title}`, { hint });
 };
 

@@ -168,7 +168,7 @@ export class Value {
 
   /** The value at a path; undefined if it is missing or null. The last of duplicate keys counts. */
   at(path: Path): Value | undefined {
-    return path.reduce<Value | undefined>((found, key) => found && found.#child(key), this);
+    return path.reduce<Value | undefined>((found, key) => (found === undefined ? found : found.#child(key)), this);
   }
 
   /** The same for up to four keys, which is faster than a path. */

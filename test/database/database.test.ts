@@ -228,7 +228,7 @@ describe("opening an unusable file", () => {
     const failure = await failureOf(async () => await open(path));
     expect(failure).toMatchObject({
       kind: "database-version",
-      message: `the notes, ${path}, has version ${version}, but this rollcall expects version 1`,
+      message: `the notes ${path} has version ${version}, but this rollcall expects version 1`,
     });
     expect(failure.details.where).toEqual({ file: path });
     expect(readFileSync(path).equals(before)).toBe(true);
@@ -282,7 +282,7 @@ describe("opening an unusable file", () => {
     const path = join(folder, "file", "own.db");
     expect(await failureOf(async () => await open(path))).toMatchObject({
       kind: "folder-unusable",
-      message: `the notes can't be kept at ${path}: a part of the path is a file`,
+      message: `cannot store the notes at ${path}: a part of the path is a file`,
     });
   });
 

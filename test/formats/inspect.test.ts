@@ -55,12 +55,12 @@ describe("a log of Inspect", () => {
       "converted the scores C, I, P and N to 1, 0, 0.5 and 0 (2 times)",
     ]);
     expect(archive.left.filter(([path]) => !/^(?:events|output)\b/.test(path))).toEqual([
-      ["input", "the messages say what the sample began with"],
-      ["scores.match.answer", "a score has a place for its value"],
+      ["input", "the messages contain what was sent and sampled"],
+      ["scores.match.answer", "only the value of a score is converted"],
       ["store", "the interface has no field for it"],
-      ["model_usage", "the interface has no place for usage"],
-      [expect.stringMatching(/^attachments\.dfed/), "no message has it"],
-      [expect.stringMatching(/^attachments\.d9a0/), "no message has it"],
+      ["model_usage", "the interface has no field for it"],
+      [expect.stringMatching(/^attachments\.dfed/), "no message refers to it"],
+      [expect.stringMatching(/^attachments\.d9a0/), "no message refers to it"],
     ]);
   });
 
@@ -199,7 +199,7 @@ describe("a log of Inspect", () => {
       "log.json:1: error: samples.1.scores.match.value: this record of inspect can't be converted: scores.match.value is not finite, because the sample was not scored",
     );
     expect(told).toContain(`the attachment ${hash("f")} is missing`);
-    expect(told).toContain("it has no number at scores.match.value, where --reward-from looks");
+    expect(told).toContain("--reward-from finds no number at scores.match.value");
     expect(told).toContain("log.json:1: error: samples.5: this record of inspect can't be converted: id is missing");
     expect(code).toBe(7);
   });

@@ -76,9 +76,9 @@ describe("results of tau2-bench", () => {
       ["timestamp", ofRun],
     ]);
     expect(left.filter(([path]) => path.startsWith("simulations[].messages"))).toEqual([
-      ["simulations[].messages[].turn_idx", "the interface's messages have no place for it"],
+      ["simulations[].messages[].turn_idx", "the interface has no field for it"],
       ["simulations[].messages[].tool_calls", "the value is null"],
-      ["simulations[].messages[].requestor", "the interface's messages have no place for it"],
+      ["simulations[].messages[].requestor", "the interface has no field for it"],
       ["simulations[].messages[].content", "the value is null"],
     ]);
   });

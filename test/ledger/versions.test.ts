@@ -70,7 +70,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, early }) =
     const before = readFileSync(path);
     const { code, said } = await opened(kind, path);
     expect(code).toBe(11);
-    expect(said).toContain(`${title}, ${path}, has version ${found}, but this rollcall expects version ${current}`);
+    expect(said).toContain(`${title} ${path} has version ${found}, but this rollcall expects version ${current}`);
     expect(readFileSync(path).equals(before)).toBe(true);
     const [, fix] = /hint: move it away \((mv .*?)\)/.exec(said) ?? [];
     if (fix !== undefined) execFileSync("sh", ["-c", fix]);
@@ -127,7 +127,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
     await ask(path, `UPDATE rollcall.version SET number = ${version}`);
     const { code, said } = await opened(kind, path);
     expect(code).toBe(11);
-    expect(said).toContain(`${title}, ${path}, has version ${version}, but this rollcall expects version 1`);
+    expect(said).toContain(`${title} ${path} has version ${version}, but this rollcall expects version 1`);
   });
 
   it.for([
@@ -184,6 +184,6 @@ describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () =
     const env = { ROLLCALL_LEDGER: path };
     expect((await runRollcall(["ledger", "status"], { env })).code).toBe(0);
     const { code, stderr } = await runRollcall(["ledger", "resolve", "r1", "--resend", "--local"], { env });
-    expect([code, stderr.includes("disk"), stderr.includes("it takes no writes (25006)")]).toEqual([11, false, true]);
+    expect([code, stderr.includes("disk"), stderr.includes("it is read-only (25006)")]).toEqual([11, false, true]);
   });
 });
