@@ -1,4 +1,4 @@
-/** Recognizes what a value of the input is (a request, a group, a trajectory, an array of them), checks it, and adds it to the index. */
+/** Recognizes requests, groups and trajectories, checks them, and adds them to the index. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
@@ -29,7 +29,7 @@ import { describeValue, Kind, kindAt, kindOf, onlyKinds } from "./shape.ts";
 import { checkTypes, inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
-/** Values of a source: their table, if its first byte is in the source, and how positions in it are counted. */
+/** JSON values of a source, with the offset of its first byte. */
 export interface Block {
   readonly text: JsonTable;
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
@@ -37,23 +37,23 @@ export interface Block {
   readonly places: Pick<PositionCounter, "mark" | "of">;
 }
 
-/** A value that is checked, and its path in what it is a part of. */
+/** The value that is being checked, with its path in the record. */
 interface CheckedValue extends JsonValue {
   readonly path: Path;
 }
 
 interface CheckerOptions {
   readonly result: ScanResult;
-  /** Name of the source, and its position among the inputs. */
+  /** Name of the source, and its index among the inputs. */
   readonly file: string;
   readonly index: number;
   readonly groupBy: string | undefined;
 }
 
-/** Values whose inside is of no rule, and texts that rules ask for. */
+/** Values whose content no rule reads, and strings that rules compare. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices: { role: roles } };
 
-/** A request, and keys that tell it from a group and from a trajectory. */
+/** A request, and keys that distinguish it from a group and a trajectory. */
 const requestType = defineObjectType(
   {
     trajectory_groups: required(Kind.array),
@@ -64,7 +64,7 @@ const requestType = defineObjectType(
     reward: anyValue,
   },
   ({ trajectory_groups: groups, split, trajectories, ...others }) => {
-    // An object with nothing but a split lacks its groups, rather than all that a trajectory has.
+    // An object with only a split lacks its groups, not the fields of a trajectory.
     const isBare =
       split !== Kind.absent &&
       trajectories === Kind.absent &&
@@ -74,14 +74,14 @@ const requestType = defineObjectType(
   },
 );
 
-/** Keys that a request has once. */
+/** Keys that must not be repeated in a request. */
 const requestKeys = ["trajectory_groups", "split"] as const;
 
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, onlyKinds);
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
-/** True if a request has two of a key that it has once. */
+/** True if a request repeats one of these keys. */
 export const hasDuplicateRequestKey = ({ text, node }: JsonValue): boolean => {
   if (kindAt(text, node) !== Kind.object) return false;
   requestType.shape.read(text, node);
@@ -96,7 +96,6 @@ const noMeasures: PartMeasures = { training: 0, version: Number.NaN, equal: fals
 const unreadablePart: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
 const emptyBuffer = Buffer.alloc(0);
 
-/** Checks values, and adds them to what was found. */
 export class Checker {
   readonly result: ScanResult;
   readonly #options: CheckerOptions;
@@ -109,9 +108,9 @@ export class Checker {
   };
   #value: CheckedValue = { text: emptyTable, node: 0, path: [] };
   #line = 0;
-  /** True if a finding makes the value that is checked invalid. */
+  /** True if a problem makes the current value invalid. */
   #isInvalid = false;
-  /** Facts of the trajectories that were inspected last, and the rewards of those that were measured last. */
+  /** Facts of the trajectories inspected last, and rewards of those measured last; reused. */
   readonly #facts: TrajectoryFacts[] = [];
   readonly #rewards: number[] = [Number.NaN];
 
@@ -121,7 +120,7 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(options.groupBy);
   }
 
-  /** Takes a value of a block: a line, or a document. */
+  /** Checks a line or a document. */
   check(block: Block, node: number): void {
     this.#block = block;
     const { text } = block;
@@ -129,7 +128,7 @@ export class Checker {
     else for (const [at, own] of childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
   }
 
-  /** Takes an element of a long list, in a request if it is a group. */
+  /** Checks an element of a long list: a group of a request, or a record. */
   checkElement(
     block: Block,
     node: number,
@@ -140,7 +139,7 @@ export class Checker {
     else this.#checkRecord({ text: block.text, node, path });
   }
 
-  /** Takes bytes that cannot be read: they count as a group without trajectories. */
+  /** Adds unreadable bytes, which count as a group without trajectories. */
   addUnreadable(block: Block, span: Span): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
@@ -185,7 +184,7 @@ export class Checker {
     }
   }
 
-  /** Adds what a request says in addition to its groups. */
+  /** Adds the split and the own keys of a request. */
   #addRequest({ text, node }: CheckedValue, split: string | undefined): void {
     const keys = new Map<string, { readonly name: string; readonly value: string }>();
     const nodes = new Map<string, number>();
@@ -220,7 +219,7 @@ export class Checker {
     this.#addPart(text, spanOf(unit), { kind: "group", valid, trajectories: count, reward: 0 }, measured);
   }
 
-  /** Inspects the trajectories in a list; gives how many there are, undefined if any has not the types. */
+  /** Inspects a list of trajectories; returns their number, or undefined if one has wrong types. */
   #inspectTrajectories(text: JsonTable, list: number): number | undefined {
     let areTyped = checkElements(text, list, trajectories, this.#report);
     let count = 0;
@@ -233,7 +232,7 @@ export class Checker {
     return areTyped ? count : undefined;
   }
 
-  /** Checks a trajectory, and keeps its facts at a position; true if it has the types. */
+  /** Inspects a trajectory into facts `at`; true if its types are right. */
   #inspect(text: JsonTable, node: number, at: number): boolean {
     if (!checkTypes(text, node, this.#report)) return false;
     if (at === this.#facts.length) this.#facts.push(newTrajectoryFacts());
@@ -264,7 +263,7 @@ export class Checker {
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
-  /** Adds valid trajectories of the next part to the metrics and distributions; gives what the part keeps of them. */
+  /** Adds the valid trajectories of the next part to the metrics. */
   #addToMetrics(count: number): PartMeasures {
     const { extremes, parts, tally } = this.result;
     const { text } = this.#value;
@@ -272,7 +271,7 @@ export class Checker {
     let newest = Number.NaN;
     let training = 0;
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    // An array that is emptied loses its memory.
+    // Emptying an array frees its memory.
     if (this.#rewards.length !== count) this.#rewards.length = count;
     for (let at = 0; at < count; at++) {
       const facts = this.#facts[at];
@@ -310,7 +309,7 @@ export class Checker {
         length: end - start,
         checksum: parts.hasDigests ? crc32(own) : 0,
       },
-      // A digest that comes as a text costs less than one that comes with memory of its own.
+      // A digest as a string costs less than one in a buffer of its own.
       parts.hasDigests ? Buffer.from(hash("sha256", own, "binary"), "latin1") : emptyBuffer,
     );
     if (!valid) for (let at = 0; at < count; at++) parts.fingerprints.push(0);
@@ -321,7 +320,7 @@ export class Checker {
     if (severity === "error") this.#isInvalid = true;
   };
 
-  /** Where a value of the unit is, or the deepest value on the way to what it lacks. */
+  /** Locates a value, or the deepest value on the path to a missing one. */
   #locate(node: number, steps: Path): ProblemLocation {
     const { text, node: unit, path } = this.#value;
     const at = findDeepest({ text, node }, steps);
@@ -335,11 +334,11 @@ export class Checker {
   readonly #findRun = (from: number, end: number, length: number): number =>
     this.#block.reader.findRun(from, end, length);
 
-  /** Reports what looks like a secret in the bytes of the unit, at the values that contain it. */
+  /** Reports secrets at the values that contain them. */
   #reportSecrets(): void {
     const { text, node } = this.#value;
     for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#findRun)) {
-      // The position is the value's, as of every finding; what is shown is the secret's.
+      // Line and path are the value's, the offset is the secret's.
       const spot = (): ProblemLocation => ({
         ...this.#locate(findInnermost(text, { from: node, byte: start }), []),
         offset: this.#block.start + start,
@@ -349,17 +348,17 @@ export class Checker {
   }
 }
 
-/** The innermost value in another one that contains a byte. */
+/** Returns the innermost value that contains a byte. */
 const findInnermost = (text: JsonTable, { from, byte }: { readonly from: number; readonly byte: number }): number => {
   let innermost = from;
   for (let node = from; node < nodeAfter(text, from) && startOf(text, node) <= byte; node += nodeSize) {
-    // What follows a key is not known.
+    // A key has no next node.
     if (endOf(text, node) > byte && nodeAfter(text, node) > 0) innermost = node;
   }
   return innermost;
 };
 
-/** How many elements a value has; none if it is not an array. */
+/** Returns the number of elements; 0 if the value is not an array. */
 const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;
   let count = countNumbers(text, node);

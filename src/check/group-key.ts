@@ -1,4 +1,4 @@
-/** The key that puts trajectories into one group. */
+/** Reads the key that puts trajectories into one group. */
 import { hash } from "node:crypto";
 import {
   detailOf,
@@ -16,20 +16,20 @@ import { groupKeyNames } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** Where the key is looked for: at the top, in the metadata, and as a path of names with dots between them. */
+/** Returns the paths of a key: at the top level, in metadata, and as a dotted path. */
 const toPaths = (name: string): readonly (readonly string[])[] => {
   const steps = name.split(".");
   const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
   return [[name], ["metadata", name], ...dotted];
 };
 
-/** Names that keys of groups have, the surest first: a prompt may be the same by chance. */
+/** Names of group keys, the most certain first: different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
-/** Objects of a trajectory, and of its metadata, that are looked into for a key: a few hold what a row is of. */
+/** Nested objects that are searched for a key. */
 const maxObjects = 16;
 
-/** What a trajectory has of keys that group, by the names that `--group-by` takes: of its own, and of objects in it or in its metadata. */
+/** Finds group keys of a trajectory, of its metadata and of objects in both, named as for `--group-by`. */
 export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
@@ -46,13 +46,13 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
   );
 };
 
-/** The lower, the surer a key is one that groups: its own name, then how near it stands. */
+/** Ranks a key by the certainty of its name, then by its depth; lower is better. */
 export const rankGroupKey = (name: string): number => {
   const steps = name.split(".");
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-/** Finds the group key of trajectories: the key asked for, else `group_id` at the top. */
+/** Opens a reader of group keys: the requested key, by default `group_id` at the top level. */
 export const openGroupKeyReader = (
   groupBy: string | undefined,
 ): ((trajectory: JsonValue, report: Report) => string | undefined) => {
@@ -73,23 +73,22 @@ const enterStep = (given: JsonValue | undefined, step: string): JsonValue | unde
   return /^(?:0|[1-9]\d*)$/.test(step) ? findChild(holder, Number(step)) : undefined;
 };
 
-/** Characters of a digest that stand for a value. */
 const digestLength = 16;
 
-/** A group key, compared by type and value: its text is JSON, or of an array or object the digest of its bytes. */
+/** Formats a group key, by type and value: JSON, or the digest of an array or object. */
 const formatKey = ({ text, node }: JsonValue): string => {
   const kind = kindAt(text, node);
   const [start, end] = [startOf(text, node), endOf(text, node)];
   const isPlain = detailOf(text, node) === end - start - 2;
   if (kind === Kind.string && !isPlain) return JSON.stringify(readString(text, node));
-  // Two whole numbers above 2^53 may be one double: their digits tell them apart.
+  // Integers above 2^53 can share a double, so their digits are compared.
   const value = kind === Kind.number ? readNumber(text, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);
   if (kind !== Kind.object && kind !== Kind.array) return text.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestLength)}`;
 };
 
-/** Keys of a trajectory that its interface does not know, those of its metadata included, by the names they are grouped by. */
+/** Lists keys of a trajectory outside of the interface, and keys of its metadata. */
 export const listUnknownKeys = (value: unknown, known: ReadonlySet<string>): readonly string[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];

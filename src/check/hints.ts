@@ -1,10 +1,10 @@
-/** Says how a value becomes what it should be: what other tools call it, how they nest it, and what looks like it. */
+/** Advice for values of the wrong shape: names and nesting of other tools, and values that nearly fit. */
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { groupKeyCandidates } from "./group-key.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
-/** Names that other tools have for a field. */
+/** Names of other tools for a field. */
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
   reward: "rewards score scores return total_reward final_reward episode_reward reward_score",
@@ -12,167 +12,150 @@ const fieldAliases: Readonly<Record<string, string>> = {
   trajectory_groups: "groups data",
 };
 
-/** Names that tools have for what goes in and for what comes out of a model, if no format is read that has them. */
-const promptResponseKeys: readonly (readonly [string, string])[] = [
-  ["prompt", "response"],
-  ["prompt", "output"],
-  ["prompts", "responses"],
-];
-
-/** Names that tools have for what was preferred and what was not. */
-const preferenceKeys: readonly (readonly [string, string])[] = [
-  ["chosen", "rejected"],
-  ["preferred_output", "non_preferred_output"],
-];
+/** Keys of the input and output of a model, without a format of their own. */
+const promptResponseKeys = ["prompt response", "prompt output", "prompts responses"].map((keys) => keys.split(" "));
 
 const trajectoryKeys: readonly string[] = ["messages_and_choices", "messages"];
 
-const has = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
+const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
   isObject(value) && keys.some((key) => Object.hasOwn(value, key));
 
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-/** The first element of an array: it tells what it is an array of. */
 const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
-/** What to do about a field that an object lacks, if something else seems to be it. */
+/** Returns advice for a missing field if another key seems to have its value. */
 export const hintForMissingField = (field: string, holder: unknown): string | undefined => {
   if (!isObject(holder)) return undefined;
-  const other = findAlias(field, holder);
-  if (field === "messages_and_choices")
-    return hintForWrongLevel(holder) ?? hintForMessages(holder, other) ?? hintForWrapper(holder);
-  if (field === "trajectories" && has(holder, "messages_and_choices")) {
-    return 'a trajectory stands where a group should: a group is {"trajectories": [{…}]}, with the trajectory in its array';
+  const alias = findAlias(field, holder);
+  if (field === "messages_and_choices") {
+    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias) ?? hintForWrapper(holder);
   }
-  // A list of rewards, or an object of scores, is no reward by another name.
-  const isOther = other !== undefined && !(field === "reward" && typeof holder[other] === "object");
-  if (isOther) return `rename ${other} to ${field}`;
+  if (field === "trajectories" && hasAny(holder, "messages_and_choices")) {
+    return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
+  }
+  // A list of rewards, or an object of scores, is not a reward by another name.
+  const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
+  if (isAlias) return `rename ${alias} to ${field}`;
   if (field === "reward") return hintForReward(holder);
-  // The Responses API and Anthropic have in a tool what the interface has in its function.
-  if (!(field === "function" || field === "type") || typeof holder.name !== "string" || has(holder, "function")) {
-    return undefined;
-  }
-  const more = has(holder, "input_schema") ? ", and call input_schema parameters" : "";
-  return `a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function${more}`;
+  // The Responses API and Anthropic store in a tool what the interface stores in its function.
+  const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
+  if (!isFlatTool || hasAny(holder, "function")) return undefined;
+  const more = hasAny(holder, "input_schema") ? ", and rename input_schema to parameters" : "";
+  return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${more}`;
 };
 
-/** True if an object that stands where a trajectory should plainly is none, so that what else it lacks says nothing. */
+/** True if an object at the position of a trajectory is something else, so that its missing reward says nothing. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
-  !has(holder, "messages_and_choices") &&
+  !hasAny(holder, "messages_and_choices") &&
   (hintForWrongLevel(holder) !== undefined ||
     Object.values(holder).some(
-      (value) => has(value, "messages_and_choices") || has(firstElement(value), ...trajectoryKeys, "trajectories"),
+      (value) =>
+        hasAny(value, "messages_and_choices") || hasAny(firstElement(value), ...trajectoryKeys, "trajectories"),
     ));
 
-/** The key that means the field: another tool's name for it, or its own in another spelling. */
+/** Returns the key that means the field: another tool's name, or another spelling such as `messagesAndChoices`. */
 const findAlias = (field: string, holder: JsonObject): string | undefined => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   if (known !== undefined) return known;
-  /** A name without what spellings differ in: `messagesAndChoices` is `messages_and_choices`. */
   const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
   const key = Object.keys(holder).find((name) => name.length <= maxNameLength && plain(name) === plain(field));
   return key === undefined ? undefined : shortName(key);
 };
 
-/** What stands where a trajectory should, one level too high or too low. */
+/** Returns advice for a group or a message at the position of a trajectory. */
 const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
-  if (Array.isArray(trajectories)) {
-    return "a group stands where a trajectory should: put its trajectories one level up";
-  }
+  if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";
   return typeof role === "string"
-    ? "a message stands where a trajectory should: the messages of a trajectory belong into its messages_and_choices"
+    ? "expected a trajectory, found a message: put the messages of a trajectory into its messages_and_choices"
     : undefined;
 };
 
-const hintForMessages = (holder: JsonObject, other: string | undefined): string | undefined => {
+const hintForMessages = (holder: JsonObject, alias: string | undefined): string | undefined => {
   const format = detectFormat(holder);
-  if (format !== undefined)
-    return `it is another tool's row: say --from ${format}, without --follow, or have rollcall convert make groups first`;
-  if (other !== undefined) {
-    const sampled = hasAssistant(holder[other]) ? ", and make each turn of the assistant a choice" : "";
-    return `rename ${other} to messages_and_choices${sampled}`;
+  if (format !== undefined) {
+    return `read the file with --from ${format} without --follow, or convert it first with rollcall convert`;
   }
-  for (const [ahead, behind] of preferenceKeys) {
-    if (!(has(holder, ahead) && has(holder, behind))) continue;
-    return `this is a pair of preferences: a trajectory is one of ${ahead} and ${behind}, behind its prompt, with a reward of its own`;
+  if (alias !== undefined) {
+    const sampled = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
+    return `rename ${alias} to messages_and_choices${sampled}`;
   }
-  const [ahead, behind] = promptResponseKeys.find((both) => both.every((key) => hasTurns(holder, key))) ?? [];
-  return ahead === undefined
+  if (hasAny(holder, "chosen", "preferred_output") && hasAny(holder, "rejected", "non_preferred_output")) {
+    return "write the two sides of a preference pair as two trajectories, each with the prompt and its own reward";
+  }
+  const [prompt, response] = promptResponseKeys.find((keys) => keys.every((key) => hasTurns(holder, key))) ?? [];
+  return prompt === undefined
     ? undefined
-    : `make messages_and_choices of ${ahead} and ${behind}, each turn of the assistant a choice`;
+    : `combine ${prompt} and ${response} into messages_and_choices, and make each assistant turn a choice`;
 };
 
 const hasAssistant = (value: unknown): boolean => areObjects(value) && value.some(({ role }) => role === "assistant");
 
-/** True if the key has messages or text. */
 const hasTurns = (holder: JsonObject, key: string): boolean =>
-  has(holder, key) && (typeof holder[key] === "string" || areObjects(holder[key]));
+  typeof holder[key] === "string" || areObjects(holder[key]);
 
-/** The format that reads such a row if it is named. */
+/** Returns the format that reads such a row with --from. */
 const detectFormat = (holder: JsonObject): string | undefined => {
   const { input, output, messages, conversations } = holder;
   if (hasTurns(holder, "prompt") && (hasTurns(holder, "completion") || Array.isArray(holder.completions))) return "trl";
   if (typeof input === "string" && typeof output === "string") {
-    return has(holder, "score") ? "verl --lossy" : "openrlhf --lossy";
+    return hasAny(holder, "score") ? "verl --lossy" : "openrlhf --lossy";
   }
   if (hasAssistant(messages)) return "openai-chat";
   const isShared = areObjects(conversations) && conversations.every(({ from }) => typeof from === "string");
   return isShared ? "sharegpt --lossy" : undefined;
 };
 
-/** Where the messages are one level down, in an object or in an array. */
+/** Returns advice for messages one level too deep, in an object or an array. */
 const hintForWrapper = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     const name = shortName(key);
-    if (has(value, "messages_and_choices")) return `it stands in ${name}: put what is in that one level up`;
-    if (has(firstElement(value), "trajectories")) return `groups stand in ${name}: rename it to trajectory_groups`;
-    if (!has(firstElement(value), ...trajectoryKeys)) continue;
-    // A list of trajectories is a group, unless their keys say that they are of several.
+    if (hasAny(value, "messages_and_choices")) return `move the members of ${name} one level up`;
+    if (hasAny(firstElement(value), "trajectories")) return `rename ${name} to trajectory_groups`;
+    if (!hasAny(firstElement(value), ...trajectoryKeys)) continue;
+    // A list of trajectories is a group, unless their keys differ.
     const rows = areObjects(value) ? value : [];
-    const apart = groupKeyCandidates.find((own) => new Set(rows.map((row) => JSON.stringify(row[own]))).size > 1);
-    if (apart === undefined || !/^\w+$/.test(key)) return `trajectories stand in ${name}: rename it to trajectories`;
-    return `trajectories of several groups stand in ${key}: write one a line, and group them by ${apart} with --group-by`;
+    const groupKey = groupKeyCandidates.find((own) => new Set(rows.map((row) => JSON.stringify(row[own]))).size > 1);
+    if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
+    return `write the trajectories in ${key} on separate lines, and group them with --group-by ${groupKey}`;
   }
-  return has(holder, ...trajectoryKeys)
+  return hasAny(holder, ...trajectoryKeys)
     ? undefined
-    : 'a trajectory is {"messages_and_choices": […], "reward": 1}, and {"trajectories": […]} is a group of them, one on each line';
+    : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
 };
 
-/** Where the reward seems to stand. */
 const hintForReward = (holder: JsonObject): string | undefined => {
-  const within = Object.keys(holder).find((name) => has(holder[name], "reward"));
-  if (within !== undefined) return `it stands in ${shortName(within)}: put it beside messages_and_choices`;
-  const part = Object.keys(holder).find((name) => /(?:^|_)(?:rewards?|scores?)(?:_|$)/i.test(name));
-  return part === undefined
-    ? undefined
-    : `${shortName(part)} stands there: reward is one number for the whole trajectory`;
+  const keys = Object.keys(holder);
+  const outer = keys.find((name) => hasAny(holder[name], "reward"));
+  if (outer !== undefined) return `move reward from ${shortName(outer)} next to messages_and_choices`;
+  const part = keys.find((name) => /(?:^|_)(?:rewards?|scores?)(?:_|$)/i.test(name));
+  return part === undefined ? undefined : `add reward, one number for the whole trajectory, next to ${shortName(part)}`;
 };
 
-/** How a value of the wrong type becomes one of the right type, if it looks like one. */
+/** Returns advice for a value of the wrong type that looks like one of the right type. */
 export const hintForWrongType = (
   found: unknown,
   { field, wanted }: { readonly field: string; readonly wanted: string },
 ): string | undefined => {
   const isNumber = wanted.endsWith("number");
-  if (field === "reward" && found === null)
-    return "a reward can't be left out: write a number, or leave out the trajectory";
-  if (field === "reward" && typeof found === "object") return "it is one number for the whole trajectory";
-  if (Array.isArray(found)) return wanted === "an object" ? "there is one array too many around it" : undefined;
+  if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
+  if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
+  if (Array.isArray(found)) return wanted === "an object" ? "remove one of the arrays around it" : undefined;
   const list = wanted === "an array" ? listFields[field] : undefined;
-  if (list !== undefined && has(found, ...list.keys)) return `one ${list.one} is an array of one: "${field}": [{…}]`;
+  if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.one}: "${field}": [{…}]`;
   if (typeof found === "boolean" && isNumber) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;
   if (isNumber && found.trim() !== "" && Number.isFinite(Number(found))) {
     return `write it without quotes: ${Number(found)}`;
   }
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
-    ? "it holds JSON as text, written twice: parse the string once more"
+    ? "parse the string once more: it contains JSON as text"
     : undefined;
 };
 
-/** What lists are of, and the keys that tell one. */
+/** Elements of lists, and the keys that identify one. */
 const listFields: Readonly<Record<string, { readonly one: string; readonly keys: readonly string[] }>> = {
   trajectory_groups: { one: "group", keys: ["trajectories"] },
   trajectories: { one: "trajectory", keys: ["messages_and_choices"] },
@@ -182,7 +165,7 @@ const listFields: Readonly<Record<string, { readonly one: string; readonly keys:
 /** Roles of messages. Assumed: what deployed services accept. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
-/** What other frameworks call the roles. */
+/** Names of other frameworks for the roles. */
 const roleAliases: Readonly<Record<string, string>> = {
   user: "human environment env prompter",
   assistant: "gpt ai bot model chatbot agent policy completion",
@@ -190,37 +173,34 @@ const roleAliases: Readonly<Record<string, string>> = {
   system: "instruction",
 };
 
-/** Characters of a role that is no role that are looked at. */
+/** Characters of an unknown role that are compared with the roles. */
 const maxRoleLength = 20;
 
-/** The role that was probably meant. */
+/** Returns the role that was probably meant. */
 export const suggestRole = (role: unknown): string | undefined => {
   if (typeof role !== "string") return undefined;
-  const meant = Object.entries(roleAliases).find(([, names]) => names.split(" ").includes(role.toLowerCase()));
-  return meant?.[0] ?? findNearest(role.slice(0, maxRoleLength), roles);
+  const alias = Object.entries(roleAliases).find(([, names]) => names.split(" ").includes(role.toLowerCase()));
+  return alias?.[0] ?? findNearest(role.slice(0, maxRoleLength), roles);
 };
 
-const responsesItemPrefix = "this is an item of the Responses API:";
-
-/** What becomes of the items of the Responses API that are no messages. */
+/** Items of the Responses API that are not messages. */
 const responsesItemHints: ReadonlyMap<unknown, string> = new Map([
-  ["function_call", `${responsesItemPrefix} write it as tool_calls of an assistant message, call_id as the id`],
+  ["function_call", "write the Responses API item as tool_calls of an assistant message, with call_id as the id"],
   [
     "function_call_output",
-    `${responsesItemPrefix} write it as a tool message, call_id as tool_call_id and output as content`,
+    "write the Responses API item as a tool message, with call_id as tool_call_id and output as content",
   ],
-  ["reasoning", `${responsesItemPrefix} leave it out, or keep it as a key of the assistant message behind it`],
+  ["reasoning", "leave the Responses API item out, or move it into the next assistant message"],
 ]);
 
-/** What to do with a message that has another framework's shape instead of a role. */
+/** Returns advice for a message in another framework's shape, without a role. */
 export const hintForMissingRole = (message: unknown): string | undefined => {
   const { from, type } = isObject(message) ? message : {};
   const item = responsesItemHints.get(type);
   if (item !== undefined) return item;
-  const sender = typeof from === "string" ? from : type;
+  const isFrom = typeof from === "string";
+  const sender = isFrom ? from : type;
   const role = suggestRole(sender);
   if (role === undefined) return undefined;
-  return typeof from === "string"
-    ? `from and value are called role and content here: ${sender} is the role ${role}`
-    : `type is called role here: ${sender} is the role ${role}`;
+  return `rename ${isFrom ? "from to role and value to content" : "type to role"}, and ${sender} to ${role}`;
 };

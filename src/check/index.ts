@@ -1,4 +1,4 @@
-/** Checks records: the rules, and how their problems are judged. */
+/** Checks records against rules. */
 
 export { createProblem, type RuleCount } from "./rules/problems.ts";
 export type { ExampleInputs } from "./rules/rule.ts";

@@ -1,4 +1,4 @@
-/** Goes over the messages of a trajectory: what is unusual in each, who speaks, and which tools are called and answer. */
+/** Checks messages: their roles, content and tool calls; counts turns and characters. */
 import { nodeSize } from "../json/reader.ts";
 import {
   countNumbers,
@@ -16,32 +16,28 @@ import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
 import { checkElements, type Report } from "./types.ts";
 
-/** What the messages of a trajectory come to. */
 export interface TurnCounts {
-  /** Messages and choices. */
   turns: number;
-  /** Characters of their content, and of the arguments of tool calls. */
+  /** Characters of content and of arguments of tool calls. */
   characters: number;
-  /** Choices, and those that have logprobs. */
   choices: number;
   scored: number;
-  /** True if a message or choice is the assistant's. */
+  /** True if a message or choice has the role assistant. */
   speaks: boolean;
-  /** True if a tool with a name is called. */
+  /** True if a named tool is called. */
   callsTools: boolean;
 }
 
-/** What follows from the keys, kinds and role of a message or choice. */
+/** Facts that follow from the shape and role of a message or choice. */
 interface MessageFacts {
-  /** True if it is a choice: its message is inside of it. */
+  /** True if the message is inside, in `message`. */
   readonly isChoice: boolean;
   readonly hasLogprobs: boolean;
-  /** Position among the roles; -1 for none. */
+  /** Index in `roleNames`; -1 for an unknown role. */
   readonly role: number;
-  /** Kinds of the content and of the calls. */
   readonly content: number;
   readonly calls: number;
-  /** True if something is wrong with it, in a choice or not. */
+  /** True if a rule is broken, in a choice or not. */
   readonly isUnusual: boolean;
 }
 
@@ -75,16 +71,15 @@ const functionShape = new Shape(["name", "arguments"], onlyKinds);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
-/** Where messages are, and what is done with what is found in them. */
 interface MessagesOptions {
   readonly list: number;
-  /** What they come to; undefined for a history, whose messages are only checked. */
+  /** Receives the counts; undefined for a history, which is only checked. */
   readonly turns?: TurnCounts;
-  /** Names of the tools that are offered; undefined if they are not known. */
+  /** Names of the offered tools; undefined if unknown. */
   readonly toolNames?: ReadonlySet<string> | undefined;
 }
 
-/** Reports what is unusual in messages; says what they come to. */
+/** Reports problems of messages, and counts them. */
 export const inspectMessages = (
   text: JsonTable,
   { list, turns, toolNames: listed }: MessagesOptions,
@@ -100,7 +95,7 @@ export const inspectMessages = (
     turns.callsTools = false;
   }
   eventCount = 0;
-  /** Where the calls of the last message begin. */
+  /** Index of the first event of the last message. */
   let last: number | undefined;
   const end = nodeAfter(text, list);
   for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
@@ -111,7 +106,7 @@ export const inspectMessages = (
     const message = isChoice ? messageShape.at(text, slots.message) : entry;
     if (isChoice) facts = messageShape.read(text, message);
     const { role, content, calls, isUnusual } = facts;
-    // In a choice's message, null is usual.
+    // In a choice, null is usual.
     if (isUnusual || (calls === Kind.null && !isChoice)) reportUnusual(text, { message, isChoice, role }, report);
     if (turns === undefined) continue;
     if (isChoice) turns.choices++;
@@ -129,7 +124,7 @@ export const inspectMessages = (
   if (!turns.speaks && turns.choices === 0) report("no-assistant-turn", undefined, list);
 };
 
-/** Reports what is unusual in the message that was read. */
+/** Reports problems of the message that was read last. */
 const reportUnusual = (
   text: JsonTable,
   { message, isChoice, role }: { readonly message: number; readonly isChoice: boolean; readonly role: number },
@@ -161,7 +156,7 @@ const reportRole = (text: JsonTable, message: number, report: Report): void => {
   report("unknown-role", { role, suggestion: () => suggestRole(said) }, node);
 };
 
-/** Characters of the parts of a content. */
+/** Counts the characters of the parts of a content. */
 const countCharacters = (text: JsonTable, content: number): number => {
   let characters = 0;
   const end = nodeAfter(text, content);
@@ -195,7 +190,6 @@ const addEvent = (node: number, id: number, name: number): void => {
 const addResult = (text: JsonTable, id: number): void =>
   addEvent(id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
 
-/** Adds the calls in the `tool_calls` of a message. */
 const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
@@ -213,13 +207,13 @@ const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
   }
 };
 
-/** The node of a text; 0 of an empty one. */
+/** Returns the node of a string; 0 if it is empty. */
 const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
 
 /** The most tools that a mistyped name is compared with. */
 const maxComparedTools = 200;
 
-/** Reports calls of tools that are not listed, or that have no result. `last` is where those of the last message begin. */
+/** Reports calls of undeclared tools and calls without a result. `last` is the index of the last message's first event. */
 const inspectCalls = (
   text: JsonTable,
   { listed, last }: { readonly listed: ReadonlySet<string> | undefined; readonly last: number },
@@ -239,7 +233,7 @@ const inspectCalls = (
     const [node = 0, , name = 0] = events.subarray(at);
     report("missing-tool-result", { name: name > 0 ? shortName(readString(text, name)) : undefined }, node);
   }
-  // The calls of the last message may end the trajectory, unless calls of the same tools were answered before.
+  // The last message can end the trajectory, unless earlier calls of the tool have results.
   for (let at = last; at < eventCount; at += eventSize) {
     const [node = 0, , named = 0] = events.subarray(at);
     const name = named > 0 ? readString(text, named) : "";
@@ -247,11 +241,11 @@ const inspectCalls = (
   }
 };
 
-/** True if each result plainly is that of the oldest call that waits, and no call waits in the end, as nearly always. */
+/** True if each result has the id of the oldest waiting call and no call waits at the end, as nearly always. */
 const areAllAnswered = (text: JsonTable): boolean => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
-    // A call without an id cannot be answered.
+    // A call without an id cannot have a result.
     while (oldest < at && (events[oldest + 2] === resultMark || events[oldest + 1] === 0)) oldest += eventSize;
     if (at === eventCount || oldest === at || events[at + 2] !== resultMark) continue;
     const id = events[at + 1] ?? 0;

@@ -1,4 +1,4 @@
-/** Runs in a thread of its own: told of a source, it reads ranges of it, and hands over what it finds. */
+/** The program of a helper thread: reads ranges of a source and posts the results. */
 import { parentPort } from "node:worker_threads";
 import { listBuffers } from "../groups/parts/parts.ts";
 import { descriptorBytes } from "../input/index.ts";

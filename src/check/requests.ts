@@ -1,4 +1,4 @@
-/** Compares the requests of the input: they have one split and one set of own keys. */
+/** Compares the requests of the input: their splits and own keys must agree. */
 import {
   hasSameSpelling,
   type InputShape,
@@ -14,11 +14,11 @@ interface RequestsToCompare {
   readonly shapes: ReadonlySet<InputShape>;
   readonly split: string | undefined;
   readonly problems: Problems;
-  /** Name of the only input; undefined if there are several. */
+  /** Name of the only input; undefined for several inputs. */
   readonly file?: string | undefined;
 }
 
-/** Reports requests that are for another split, or that differ in their own keys. */
+/** Reports requests with another split or with different own keys. */
 export const compareRequests = ({ requests, shapes, split, problems, file }: RequestsToCompare): void => {
   const isMixed = shapes.size > 1;
   if (isMixed) {
@@ -45,13 +45,13 @@ const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
     return own === undefined || other === undefined || !hasSameSpelling(own.value, other.value);
   });
 
-/** The split that all inputs say themselves: undefined if one says none, or they are not all requests. */
+/** Returns the split that all inputs name; undefined unless all are requests that name it. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
   const [split, ...others] = new Set(requests.different.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
 
-/** The different splits that requests of the input say. */
+/** Lists the different splits of the requests. */
 export const listSplits = (requests: Requests): readonly string[] => [
   ...new Set(requests.different.flatMap(({ split }) => split ?? [])),
 ];

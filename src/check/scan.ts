@@ -1,4 +1,4 @@
-/** Reads the records of a source (lines, a document, the elements of a long list), each once, and checks them. */
+/** Reads and checks the records of a source: lines, a document, elements of a long list. */
 import { isUtf8 } from "node:buffer";
 import {
   mergeScanResult,
@@ -38,19 +38,17 @@ import { type Path, PositionCounter } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
 export interface ScanOptions {
-  /** Position of the source among the inputs. */
+  /** Index of the source among the inputs. */
   readonly index: number;
   readonly groupBy: string | undefined;
-  /** What findings are added to. */
   readonly result: ScanResult;
-  /** Ends the reading of a long list. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The most bytes that are read at once: V8's strings end at 2^29 − 24 units (512 MiB). */
+/** Maximum bytes of a string in V8: 2^29 − 24 (512 MiB). */
 const maxTextBytes = 2 ** 29 - 24;
 
-/** The reader of blocks that are in memory. It is replaced if its memory grows above this number of bytes. */
+/** Reader of blocks; replaced when its memory exceeds `maxSharedBytes`. */
 let sharedReader: JsonReader | undefined;
 const maxSharedBytes = 2 ** 26;
 
@@ -59,18 +57,17 @@ const openSharedReader = (): JsonReader => {
   return sharedReader;
 };
 
-/** A value of a block, or bytes that should be one. */
+/** A value of a block, or bytes that are not one. */
 interface ScannedText extends Span {
-  /** Its node; undefined if it is not JSON. */
+  /** Undefined if the bytes are not JSON. */
   readonly node: number | undefined;
   readonly fault: () => SyntaxFault;
-  /** True if all bytes around it are UTF-8. */
+  /** True if the whole block is UTF-8. */
   readonly isClean: boolean;
-  /** True if these are the last bytes of the source. */
+  /** True for the last bytes of the source. */
   readonly isLast: boolean;
 }
 
-/** A source being read. */
 export class Scan {
   readonly #source: Source;
   readonly #options: ScanOptions;
@@ -82,7 +79,7 @@ export class Scan {
     this.#source = source;
     this.#options = options;
     const { index, groupBy, result } = options;
-    // Not spread: V8 gives each copy of an object a class of its own, and compiles what uses it again.
+    // Not spread: V8 gives each copy of an object its own class and recompiles its users.
     this.#checker = new Checker({ index, groupBy, result: result, file: source.name });
   }
 
@@ -90,18 +87,18 @@ export class Scan {
     return this.#options.result;
   }
 
-  /** Lines that were taken. */
+  /** Number of scanned lines. */
   get lines(): number {
     return this.#line - 1;
   }
 
-  /** Takes what was found in the next range. */
+  /** Adds the result of the next range. */
   mergeRange({ found, lines }: { readonly found: ScanResultData; readonly lines: number }): void {
     mergeScanResult(this.found, found, this.lines);
     this.#line += lines;
   }
 
-  /** Takes records. @throws Shrunk; the signal's reason */
+  /** @throws Shrunk; the signal's reason */
   async scanFrame(frame: Frame): Promise<void> {
     if (frame.kind === "lines") return this.scanLines(frame);
     this.#isDocument = frame.kind === "document";
@@ -109,7 +106,6 @@ export class Scan {
     this.#line++;
   }
 
-  /** Takes the lines of a block. */
   scanLines({ bytes, start, last }: Lines): void {
     const reader = openSharedReader();
     const isClean = isUtf8(bytes);
@@ -140,7 +136,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isClean, isLast: last }: ScannedText): void {
     const line = block.places.mark(start);
     const own = block.text.bytes.subarray(start, end);
-    // The origin has reported what it could not convert.
+    // The origin has reported records that it could not convert.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isClean && !isUtf8(own);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -150,14 +146,14 @@ export class Scan {
     if (!isBroken && isUnclean) this.#reportAt(block, start + findInvalidByte(own))("not-utf-8", undefined);
     else if (!isBroken) {
       const { fault: kind, at } = fault();
-      // A text that begins with a key lacks its brace there.
+      // If the text starts with a key, its brace is missing there.
       const report = this.#reportAt(block, hasLeadingKey(own, at - start) ? start : at);
       reportFault(own, { fault: { fault: kind, at: at - start }, isLast: last, isDocument: this.#isDocument, report });
     }
     this.#checker.addUnreadable(block, { start, end });
   }
 
-  /** Takes a text that is one value: a document, or a line that is longer than a block. */
+  /** Scans a document, or a line that is longer than a block. */
   async #scanLong({ start, end, last }: LongText): Promise<void> {
     const text = { start, end, line: this.#line };
     const isLong = end - start > blockBytes;
@@ -189,7 +185,7 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(own);
     const isJson = isClean && reader.readDocument(own);
-    // The reader has moved the text to the start of its memory, which may have grown.
+    // The reader has moved the text to the start of its memory, which can have grown.
     const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : own };
     const place = { start: start + mark, line: this.#line, unitsBefore: () => Math.min(1, mark) };
     const block = { text, reader, start: place.start, places: new PositionCounter({ ...place, bytes: text.bytes }) };
@@ -208,10 +204,10 @@ export class Scan {
   }
 }
 
-/** Concatenated files have their marks before lines. */
+/** Concatenated files can have byte order marks before any line. */
 const byteOrderMark = Buffer.from("\ufeff");
 
-/** Copies bytes with blanks instead of the marks that lines begin with. Rejected lines are copied from the bytes as they are. */
+/** Copies bytes, with blanks in place of byte order marks. Rejects are copied from the original bytes. */
 const blankOutByteOrderMarks = (own: Buffer): Buffer => {
   const bytes = Buffer.from(own);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
@@ -222,10 +218,9 @@ const blankOutByteOrderMarks = (own: Buffer): Buffer => {
 
 type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
-/** A fault, and the text that has it. */
 interface FaultOptions {
   readonly fault: Pick<SyntaxFault, "at" | "fault">;
-  /** True if these are the last bytes of the source. */
+  /** True for the last bytes of the source. */
   readonly isLast: boolean;
   readonly isDocument: boolean;
   readonly report: ReportFault;
@@ -235,9 +230,9 @@ const pythonLiterals: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
 const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast: last, isDocument, report }: FaultOptions): void => {
   const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
-  /** The word that starts there, its sign included: `-Infinity`. */
+  /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
-  /** The key whose value begins there. */
+  /** The key of the value at the fault. */
   const key = /"([^"\\]*)"\s*:\s*$/.exec(around(at - maxKeyBytes, at))?.[1];
   if (fault === "end") report("json-truncated", { last, isDocument });
   else if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
@@ -251,27 +246,27 @@ const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast: last, isDocu
 
 const maxWordLength = 40;
 
-/** Bytes before a value that are looked at for its key. */
+/** Bytes before a value that are searched for its key. */
 const maxKeyBytes = 80;
 
-/** The last byte before an offset that is not white space; undefined if there is none. */
+/** Returns the last byte before an offset that is not white space. */
 const findCharacterBefore = (bytes: Buffer, at: number): string | undefined => {
   let before = at - 1;
   while (before >= 0 && (bytes[before] ?? 0) <= 0x20) before--;
   return before < 0 ? undefined : bytes.toString("latin1", before, before + 1);
 };
 
-/** The character at an offset; one that nobody can see by its number. */
+/** Returns the character at an offset; an invisible one by its number. */
 const formatCharacter = (bytes: Buffer, at: number): string => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
   const code = character.codePointAt(0) ?? 0;
   return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };
 
-/** Offset of the first byte that is not UTF-8. */
+/** Returns the offset of the first byte that is not UTF-8. */
 const findInvalidByte = (bytes: Buffer): number => {
   let [low, high] = [0, bytes.length];
-  // A prefix may end inside a character: it is whole if up to three bytes fewer make it so.
+  // A prefix can end inside a character, of up to three more bytes.
   const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
   while (low < high) {
     const middle = (low + high + 1) >> 1;
@@ -298,20 +293,20 @@ const scanList = async (
   const found = newScanResult(problems.strictness, { fullRules: problems.enough, hasDigests: parts.hasDigests });
   const checker = new Checker({ index, groupBy, result: found, file });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
-  // The groups of a request are no shape of the input.
+  // The groups of a request are not a shape of the input.
   if (list.path.length > 0) found.shapes.delete("groups");
   mergeScanResult(before, toScanResultData(found));
   return true;
 };
 
 interface List extends LineRange, Position {
-  /** The text up to the list, its bracket included. */
+  /** The text up to and including the bracket. */
   readonly head: Buffer;
-  /** Its path in the text: the groups of a request, or all of it. */
+  /** `["trajectory_groups"]`, or empty if the list is the whole text. */
   readonly path: Path;
 }
 
-/** Bytes of a text in which the list of its groups begins: other keys take less. */
+/** Bytes of a text in which its list must start. */
 const maxHeadBytes = 2 ** 16;
 
 const findList = async (source: Bytes, { start, end, line }: LineRange & Position): Promise<List | undefined> => {
@@ -331,7 +326,7 @@ const findList = async (source: Bytes, { start, end, line }: LineRange & Positio
   return undefined;
 };
 
-/** Takes the elements of a list, and what is around them; false if that is not JSON, or not UTF-8. */
+/** Scans the elements of a list and the text around them; false if that is not JSON or not UTF-8. */
 const scanElements = async (
   source: Bytes,
   list: List,
@@ -355,7 +350,7 @@ const scanElements = async (
   return false;
 };
 
-/** Takes what is around the elements. `place` is that of the closing bracket. */
+/** Scans the text around the elements. `place` is the position of the closing bracket. */
 const scanRest = async (
   source: Bytes,
   { head, path, start, line, end }: List,
@@ -366,7 +361,7 @@ const scanRest = async (
   const tail = await readRange(source, { start: place.start, length });
   const around = Buffer.concat([head, tail]);
   const root = readRoot(around);
-  // A request that has a key twice may have other groups.
+  // A request with a duplicate key can have other groups.
   if (root === undefined || !isUtf8(around) || hasDuplicateRequestKey(root)) return false;
   if (path.length === 0) return true;
   const before = new PositionCounter({ bytes: head, start, line });

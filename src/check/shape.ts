@@ -1,4 +1,4 @@
-/** Kinds of JSON values; and objects by their shapes: what follows from keys and kinds is found once for each shape. */
+/** Kinds of JSON values, and facts of objects that are computed once for each shape. */
 import { registerKey } from "../json/keys.ts";
 import { nodeSize } from "../json/reader.ts";
 import {
@@ -13,21 +13,21 @@ import {
 } from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 
-/** Kinds as bits, so that a field takes several. No value of an object has node 0: it stands for one that is absent. */
+/** Kinds as bits, so that a field can accept several. Node 0 means an absent value. */
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 
-/** Kinds by the first byte of a value. */
+/** Kinds by first byte. */
 const kinds = new Uint8Array(256).fill(Kind.number);
 const firsts = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(firsts)) kinds[character.charCodeAt(0)] = kind;
 
-/** The kind of the value of a key; of node 0, that it is absent. */
+/** Returns the kind of a member; node 0 is absent. */
 export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
 
-/** The kind of any value, the outermost included. */
+/** Returns the kind of any value, including the root at node 0. */
 export const kindAt = (text: JsonTable, node: number): number => kinds[firstByteAt(text, node)] ?? Kind.number;
 
-/** The kind of a value in a sentence; a short value is shown. */
+/** Describes a value in a message; numbers and booleans are shown. */
 export const describeValue = (text: JsonTable, node: number): string => {
   const kind = kindAt(text, node);
   if (kind === Kind.null) return "null";
@@ -39,13 +39,12 @@ export const describeValue = (text: JsonTable, node: number): string => {
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
-/** The kinds of an object's values by their keys. */
+/** Kinds of the values of an object by key. */
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** Gives what follows from an object's keys and kinds alone, and from texts that are a part of its shape; it may use the values. */
+/** Computes facts from the keys and kinds of an object, and from strings that are part of its shape. */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
-/** For objects of which nothing else is asked. */
 export const onlyKinds = <Own>(own: Own): Own => own;
 
 interface ValueLayout {
@@ -54,11 +53,11 @@ interface ValueLayout {
    * before it, or of an object with arrays: it may have any number of nodes. 0 if the value is absent.
    */
   readonly distances: Int32Array;
-  /** By slots, how many such values are before it. */
+  /** By slot, the number of such values before it. */
   readonly after: Uint8Array;
-  /** Of each such value, its distance from the object, or from the end of the one before. */
+  /** Distance of each such value from the object, or from the end of the previous one. */
   readonly open: readonly number[];
-  /** A bit for the slot of each key that appears twice, and the lowest one, which has no meaning. */
+  /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
   readonly twice: number;
 }
 
@@ -67,19 +66,19 @@ interface KnownShape<Facts> {
   readonly facts: Facts;
 }
 
-/** Ids of keys with a slot, and numbers of shapes, are smaller (src/json/kernel/shapes.ts). */
+/** Limits of key ids and shape numbers (src/json/kernel/shapes.ts). */
 const [maxIds, maxShapes] = [257, 9216];
 
-/** A kind of object: the keys that are asked for, and where the object that was read last has its values. */
+/** Finds the values of known keys, and facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(maxIds);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** What is known by shapes, as long as the texts have the same ones. */
+  /** By shape, valid for one set of shapes. */
   #knownShapes: (KnownShape<Facts> | undefined)[] = [];
   #shapes: object | undefined;
-  /** The object that was read last. */
+  /** The object read last. */
   #object = 0;
   #layout: ValueLayout = { distances: new Int32Array(), after: new Uint8Array(), open: [], twice: 0 };
 
@@ -90,7 +89,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** Reads an object; gives what follows from its keys and kinds. */
+  /** Reads an object and returns its facts. */
   read(text: JsonTable, object: number): Facts {
     const known = text.shapes === this.#shapes ? this.#knownShapes[detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);
@@ -99,7 +98,7 @@ export class Shape<Name extends string, Facts> {
     return known.facts;
   }
 
-  /** The value of a slot in the object that was read last, which is of the same text; 0 if it is absent. */
+  /** Returns the value of a slot in the object read last; 0 if absent. */
   at(text: JsonTable, slot: number): number {
     const { distances, after, open } = this.#layout;
     const distance = distances[slot] ?? 0;
@@ -110,7 +109,7 @@ export class Shape<Name extends string, Facts> {
     return from + distance;
   }
 
-  /** True if a key appears more than once. */
+  /** True if the object read last repeats a key. */
   hasDuplicate(name: Name): boolean {
     return (this.#layout.twice & (1 << this.slots[name])) !== 0;
   }
@@ -147,7 +146,7 @@ export class Shape<Name extends string, Facts> {
   }
 }
 
-/** True if a value is an array, or has one inside of it: it may have any number of nodes. */
+/** True if a value is or contains an array, so that its number of nodes varies. */
 const hasArray = (text: JsonTable, value: number): boolean => {
   for (let node = value; node < nodeAfter(text, value); node += nodeSize) {
     if (firstByteAt(text, node) === openBracket) return true;

@@ -1,4 +1,4 @@
-/** Reads a source to its end. Threads share a large one: each takes range after range, and what they find is merged in order. */
+/** Reads a source to its end. For a large one, threads take range after range, and results are merged in order. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -8,32 +8,30 @@ import { newline } from "../json/walk.ts";
 import type { Strictness } from "./rules/rules.ts";
 import { Scan, type ScanOptions } from "./scan.ts";
 
-/** How reading is shared. */
 export interface ThreadSharing {
   readonly program: string;
-  /** Threads that read, this one included. */
+  /** Number of threads, including this one. */
   readonly threads: number;
   readonly minBytes: number;
   readonly rangeBytes: number;
 }
 
-/** Bytes of the smallest file that is worth another thread: a smaller one is read while the thread starts. */
+/** A smaller file is read before another thread has started. */
 export const minSharedBytes = 2 ** 26;
 
-/** The program of a helping thread. It waits for its task. Without the program, nobody helps. */
+/** The program of a helper. If it is missing, this thread reads alone. */
 const program = join(import.meta.dirname, "range-reader.cjs");
 
-/** More threads would wait for memory, and each takes some 25 MB. */
+/** More threads would wait for memory, and each takes 25 MB. */
 const maxThreads = 4;
 
-/** What the young generation of a helping thread takes at most: V8 would let it grow to 16 MB, and be no faster. */
+/** V8's young generation would grow to 16 MB and be no faster. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
-/** Merging a range must cost little next to reading it. A very large file has no more than this many ranges. */
+/** A range must be large enough to be worth merging, and a large file has a bounded number of ranges. */
 const minRangeBytes = 2 ** 23;
 const maxRanges = 64;
 
-/** How reading so many bytes is shared on this machine; undefined if there is no other thread. */
 const chooseSharing = (bytes: number): ThreadSharing | undefined => {
   const threads = Math.min(availableParallelism(), maxThreads);
   const stepBytes = Math.max(minRangeBytes, Math.ceil(bytes / maxRanges));
@@ -42,7 +40,7 @@ const chooseSharing = (bytes: number): ThreadSharing | undefined => {
     : undefined;
 };
 
-/** What a helping thread is told. The next range that no thread has taken is counted in memory that threads share. */
+/** Task of a helper. Threads share `next`, the index of the next free range. */
 export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
   readonly descriptor: number;
   readonly name: string;
@@ -55,13 +53,12 @@ export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
   readonly next: Int32Array;
 }
 
-/** A range. Its lines are counted from 1. */
+/** Result of a range, with lines counted from 1. */
 export interface RangeResult {
   readonly position: number;
-  /** Undefined if it has, or ends next to, a line that is too long to be read in ranges. */
+  /** Undefined if the range contains or borders a line that is too long to be read in ranges. */
   readonly found: ScanResultData | undefined;
   readonly lines: number;
-  /** Offset after its last line. */
   readonly end: number;
 }
 
@@ -104,17 +101,17 @@ export async function* scanRanges(
   }
 }
 
-/** Bytes of the longest line in a range. One thread reads longer lines, to save memory. */
+/** Longer lines are read by one thread, to save memory. */
 const maxLineBytes = 2 ** 20;
 
-/** Bytes that most lines end within. */
+/** Most lines end within so many bytes. */
 const lineStartBytes = 2 ** 14;
 
-/** Offset of the first line that begins at `from` or after it; undefined if the line before is too long. */
+/** Returns the offset of the first line start at or after `from`; undefined if the line before is too long. */
 const findLineStart = async ({ bytes }: Source, from: number): Promise<number | undefined> => {
   if (from >= bytes.size) return bytes.size;
   const look = Buffer.allocUnsafe(lineStartBytes);
-  // A line begins at `from` if the byte before it ends one.
+  // A line starts at `from` if the byte before is a line end.
   for (let at = from - 1; at < from + maxLineBytes; at += lineStartBytes) {
     const read = await bytes.read(look, at);
     const end = look.subarray(0, read).indexOf(newline);
@@ -124,12 +121,11 @@ const findLineStart = async ({ bytes }: Source, from: number): Promise<number | 
   return undefined;
 };
 
-/** How a source is read. */
 interface SourceOptions extends ScanOptions {
   readonly signal: AbortSignal;
-  /** How a large source is shared among threads. Default: as suits the machine. */
+  /** Default: chosen for the machine and the size. */
   readonly sharing?: ThreadSharing | undefined;
-  /** What this thread does while others begin to read. */
+  /** Runs while the helpers start. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
   readonly onRead: (bytes: number) => void;
 }
@@ -152,7 +148,7 @@ export const scanSource = async (source: Source, options: SourceOptions): Promis
   onRead(bytes.size);
 };
 
-/** True if the first block contains a line, and is not the beginning of one document. */
+/** True if the source starts with a line, not with a document. */
 const startsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => {
   for await (const frame of readFrames(bytes, { start, isBegun: false })) {
     return frame.kind === "lines" && !isBlank(frame.bytes);
@@ -162,13 +158,11 @@ const startsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => 
 
 interface SharedOptions extends SourceOptions {
   readonly sharing: ThreadSharing;
-  /** Offset of the first line. */
   readonly start: number;
-  /** Takes what was found, range by range, in order. */
   readonly scan: Scan;
 }
 
-/** Reads lines with others. Gives the offset up to which that was possible: a range may not be read alone, or a helper die. */
+/** Reads lines with helpers. Returns the offset that was reached: a line can be too long, or a helper die. */
 const scanShared = async (source: Source, options: SharedOptions): Promise<number> => {
   const { sharing, meanwhile, start, scan, onRead, signal, index, groupBy, result: found } = options;
   const { size, descriptor = -1 } = source.bytes;
@@ -181,7 +175,7 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
   let end = start;
   const take = ({ position, found: own, lines, end: after }: RangeResult): void => {
     if (own !== undefined) waiting.set(position, { found: own, lines, end: after });
-    // Nobody takes another range.
+    // Stops all threads from taking another range.
     else Atomics.store(next, 0, 2 ** 30);
   };
   const merge = (): void => {
@@ -193,7 +187,7 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
       onRead(end);
     }
   };
-  // Loaded only if somebody helps: it takes Node most of a millisecond.
+  // Loaded only for helpers: it takes Node most of a millisecond.
   const { Worker } = await import("node:worker_threads");
   const helpers = Array.from({ length: sharing.threads - 1 }, () => new Worker(sharing.program, { resourceLimits }));
   const stop = (): void => {
@@ -202,7 +196,7 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
   const ends = helpers.map(
     (helper) =>
       new Promise<void>((resolve) => {
-        // What a helper that died did not hand over is read again, and fails again if it has to.
+        // This thread reads the ranges of a dead helper again.
         helper.on("message", take).on("error", () => resolve());
         helper.on("exit", () => resolve()).postMessage(task);
       }),

@@ -1,4 +1,4 @@
-/** Goes over a trajectory: the types of its fields (interface 2.1), what is unusual in it, and what the metrics need of it. */
+/** Checks a trajectory (interface 2.1), and collects facts for the metrics. */
 import { isDateTime } from "../contract/date-time.ts";
 import {
   isCalculated,
@@ -42,17 +42,15 @@ const noMetricNames: readonly string[] = [];
  * what uses an object, or an array, whose numbers stop being whole.
  */
 export const newTrajectoryFacts = () => ({
-  /** Where it is in its table. */
   node: 0,
   reward: Number.NaN,
-  /** The newest policy version in it; NaN if it names none. */
+  /** The newest policy version; NaN if it has none. */
   version: Number.NaN,
-  /** What it has to train on, and what it lacks, in bits (groups/metrics/metrics.ts). */
+  /** Training data that it has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
-  /** Its metrics that have a mean: their names, and in that order their values. */
+  /** Names and values of its metrics, in the same order. */
   names: noMetricNames,
   metrics: [Number.NaN],
-  /** What its messages come to. */
   turns: 0,
   characters: 0,
   choices: 0,
@@ -85,7 +83,7 @@ const checkTools: Check = (text, list, report) => {
 
 const versionField = (field: string) => {
   const wanted = "a whole number";
-  // Of any size: above 2^53 its digits are kept by whoever passes its bytes on.
+  // Integers of any size: the original digits are sent.
   const check: Check = (text, node, report) =>
     Number.isInteger(readNumber(text, node)) || reportWrongType(text, { node, field, wanted }, report);
   return { ...optional(Kind.number, check), expected: wanted };
@@ -97,7 +95,7 @@ const checkStartTime: Check = (text, node, report) => {
   return fits;
 };
 
-/** Keys by which trajectories tell that they failed, although only a group's are counted. */
+/** Keys that mark a failed trajectory, although only a group's exceptions are counted. */
 const failureKeys = ["exception", "exceptions"] as const;
 
 /**
@@ -130,17 +128,17 @@ const trajectoryType = defineObjectType(
 const { shape } = trajectoryType;
 const { slots } = shape;
 
-/** Checks the types of a trajectory's fields; true if they are right. */
+/** Reports wrong types of fields; true if all are right. */
 export const checkTypes = trajectoryType.check;
 
 /** True if a value has the types of a trajectory. */
 export const isTrajectory = ({ text, node }: JsonValue): boolean =>
   kindAt(text, node) === Kind.object && checkTypes(text, node, () => undefined);
 
-/** The fields of a trajectory that the interface knows. */
+/** Fields of a trajectory in the interface. */
 export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
 
-/** Reports what is unusual in a trajectory that has the types; says what is known of it. */
+/** Reports problems of a trajectory whose types are right, and fills in its facts. */
 export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): void => {
   const { kinds, nulls, more } = shape.read(text, node);
   const reward = shape.at(text, slots.reward);
@@ -173,7 +171,7 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
     (kinds.tools === Kind.array ? withTools : callsTools ? withoutTools : 0);
 };
 
-/** The newest policy version of the trajectory that was read; NaN if it names none. */
+/** Returns the newest policy version of the trajectory read last; NaN if it has none. */
 const newestVersion = (text: JsonTable): number => {
   for (const slot of [slots.final_policy_version, slots.initial_policy_version]) {
     const node = shape.at(text, slot);
@@ -189,7 +187,7 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
   }
 };
 
-/** True if a value says that something failed: null, an empty text and an empty list do not. */
+/** True if a value describes a failure; null, "" and [] do not. */
 const isException = (text: JsonTable, node: number): boolean => {
   const kind = kindOf(text, node);
   if (kind === Kind.string) return detailOf(text, node) > 0;
@@ -199,7 +197,7 @@ const isException = (text: JsonTable, node: number): boolean => {
 
 const letterT = 0x74;
 
-/** Gives the names of the tools; undefined if one has no name. */
+/** Returns the names of the tools; undefined if one has no name. */
 const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;
@@ -251,7 +249,7 @@ const inspectMetadata = (text: JsonTable, object: number, report: Report): void 
   }
 };
 
-/** The names of metrics all of which have a mean, if they are finite; undefined if any has none. */
+/** The names of the metrics if all have a mean when finite; otherwise undefined. */
 const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
   const members = mapMembers(text, object);
   const isEach = members.size === (nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
@@ -259,7 +257,7 @@ const metricsShape = new Shape([], (_, text, object): readonly string[] | undefi
   return isEach && areMetrics ? [...members.keys()] : undefined;
 });
 
-/** Reports metrics without a mean, and adds the others to what is known of a trajectory. */
+/** Reports invalid metrics, and adds the others to the facts. */
 const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
   const names = metricsShape.read(text, object);
   if (names !== undefined) {

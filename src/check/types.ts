@@ -1,4 +1,4 @@
-/** Checks the types of an object's fields, as tables say them; and how findings are reported. */
+/** Checks the types of an object's fields against tables. */
 import { nodeSize } from "../json/reader.ts";
 import { countNumbers, expandNumbers, type JsonTable, nodeAfter, parseNode } from "../json/table.ts";
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
@@ -13,10 +13,10 @@ import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindOf, Shap
  */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
-/** Reports what is wrong with a value; true if nothing is. */
+/** Reports problems of a value; true if it has none. */
 export type Check = (text: JsonTable, node: number, report: Report) => boolean;
 
-/** A field: the kinds of its values, what they are called in a sentence, and what else is asked of a value that is not null. */
+/** A field: accepted kinds, their description, and a further check of values that are not null. */
 interface Field {
   readonly takes: number;
   readonly expected: string;
@@ -41,10 +41,9 @@ export const optional = (takes: number, check?: Check): Field => ({
   takes: takes | absentOrNull,
 });
 
-/** A field of which nothing is asked. */
 export const anyValue: Field = { takes: 255, expected: "anything" };
 
-/** What follows from the keys and kinds of an object: if they are right, and the fields that are then looked at. */
+/** Facts of a shape: if its types are right, and the fields to check further. */
 interface ObjectFacts<Name extends string> {
   readonly kinds: Kinds<Name>;
   readonly isTyped: boolean;
@@ -52,7 +51,7 @@ interface ObjectFacts<Name extends string> {
   readonly fieldChecks: readonly { readonly slot: number; readonly check: Check }[];
 }
 
-/** A kind of object by its fields, in the interface's order; and what else follows from the keys and kinds of one. */
+/** Defines an object by its fields, in the interface's order, and further facts of its shape. */
 export const defineObjectType = <Name extends string, More>(
   fields: Readonly<Record<Name, Field>>,
   deriveMore: DeriveFacts<Name, More>,
@@ -75,7 +74,7 @@ export const defineObjectType = <Name extends string, More>(
     if ((kind & takes) !== 0 && (kind & absentOrNull) === 0) further?.(text, node, report);
     else if ((kind & takes) === 0 && node > 0) reportWrongType(text, { node, field, wanted }, report);
     else if ((kind & takes) === 0) {
-      // What is plainly not a trajectory lacks more than the reward.
+      // An object that is not a trajectory lacks more than the reward.
       if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
       report(
         "missing-field",
@@ -105,13 +104,13 @@ export const reportWrongType = (
   return false;
 };
 
-/** What the elements of a list are, and what is reported of others: a rule, or that `field[0]` has the wrong type. */
+/** Kind of the elements of a list, and the rule or field that wrong elements are reported as. */
 interface ElementType {
   readonly kind: number;
   readonly of: { readonly rule: "message-type" | "history-type" | "log-type" } | { readonly field: string };
 }
 
-/** Reports each element of a list that is not of its kind; true if all are. A list of nothing but numbers is one node. */
+/** Reports elements of another kind; true if there are none. A list of numbers is one node. */
 export const checkElements = (text: JsonTable, list: number, elements: ElementType, report: Report): boolean => {
   const count = countNumbers(text, list);
   if (count > 0) {
@@ -133,7 +132,6 @@ export const checkElements = (text: JsonTable, list: number, elements: ElementTy
 interface WrongElement extends Pick<ElementType, "of"> {
   readonly node: number;
   readonly at: number;
-  /** Where a finding about it is. */
   readonly location: readonly [node: number, ...Path];
 }
 

@@ -1,4 +1,4 @@
-/** Reports what only the whole input shows: groups without signal or in doubt, outliers, lags, duplicates. */
+/** Reports problems that only the whole input shows: zero variance, stale versions, outliers, duplicates. */
 import { hash } from "node:crypto";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
@@ -34,12 +34,12 @@ interface DatasetComparison {
   readonly signal?: AbortSignal;
 }
 
-/** Reports what is wrong with groups as wholes; an error makes the group invalid. @throws the signal's reason */
+/** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
 export const reportGroupProblems = async (read: IndexedGroups, comparison: DatasetComparison): Promise<void> => {
   const { groups } = read;
   const report = openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) {
-    // Hardly ever is there something to report: a million groups are not waited for.
+    // Awaiting the report of each of a million groups would be slow.
     const isUnusual =
       groups.trajectoriesOf(group) === 1 || hasZeroVariance(read, group) || bareGroupVersions(read, group).length > 0;
     if (isUnusual && groups.isValid(group)) await report(group);
@@ -47,7 +47,7 @@ export const reportGroupProblems = async (read: IndexedGroups, comparison: Datas
   await reportDatasetProblems(read, comparison);
 };
 
-/** Reports what is wrong with groups compared with the others. @throws the signal's reason */
+/** Reports problems of groups among the others. @throws the signal's reason */
 export const reportDatasetProblems = async (
   read: IndexedGroups,
   { outliers: outside, signal }: DatasetComparison,
@@ -63,7 +63,7 @@ export const openGroupReporter = (read: IndexedGroups): ((group: number) => Prom
   return async (group) => {
     const trajectories = read.groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      // The file may change meanwhile: then no key is named.
+      // If the file has changed, no key is named.
       key ??= findSharedKey(read).catch(() => undefined);
       await reportGroup(read, "single-trajectory-group", { data: { key: await key }, group });
     } else if (hasZeroVariance(read, group))
@@ -73,10 +73,10 @@ export const openGroupReporter = (read: IndexedGroups): ((group: number) => Prom
   };
 };
 
-/** Groups of one that are looked at for a key that repeats. */
+/** Single-trajectory groups that are searched for a shared key. */
 const maxCheckedGroups = 64;
 
-/** A key that would group trajectories that are alone in their groups: several of the first have the same value. */
+/** Returns a key that several single trajectories share, for `--group-by`. */
 const findSharedKey = async (read: IndexedGroups): Promise<string | undefined> => {
   const { groups } = read;
   const values = new Map<string, string[]>();
@@ -91,20 +91,19 @@ const findSharedKey = async (read: IndexedGroups): Promise<string | undefined> =
   }
   const fit = [...values].filter(([, texts]) => {
     const different = new Set(texts).size;
-    // A value that all of them share names the task, not the prompt.
+    // A value that all share names the task, not the prompt.
     return different > 1 && different < texts.length;
   });
   return fit.map(([name]) => name).sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
-/** The policy versions that a group's parts name. */
 const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number): readonly number[] => {
   const { version } = parts.columns;
   if (version.hasOnlyDefaults) return [];
   return groups.partsOf(group).flatMap((at) => (Number.isNaN(version.at(at)) ? [] : version.at(at)));
 };
 
-/** The same of a group that is not on one line: those of the others were compared when the line was read. */
+/** Versions of a group of bare trajectories; those of other groups were compared on their line. */
 const bareGroupVersions = (read: IndexedGroups, group: number): readonly number[] =>
   read.groups.isBare(group) ? listVersions(read, group) : [];
 
@@ -118,7 +117,7 @@ const reportStaleGroups = async (read: IndexedGroups): Promise<void> => {
     const first = groups.firstOf(group);
     const source = columns.source.at(first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    // Minus infinity if it names none.
+    // Minus infinity without a version.
     const version = findBounds(listVersions(read, group)).most;
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
@@ -128,7 +127,6 @@ const reportStaleGroups = async (read: IndexedGroups): Promise<void> => {
   }
 };
 
-/** True if the rewards of a group are all equal. */
 export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number): boolean => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
@@ -136,11 +134,10 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if no trajectory of a group has a sampled turn, but others do: what all of them lack is reported once. */
+/** True if a group has no sampled turn although others have; if all lack them, that is reported once. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
-/** Reports parts that are not adjacent to their groups. */
 export const reportUnsortedParts = async (read: IndexedGroups, scattered: readonly UnsortedPart[]): Promise<void> => {
   const { parts, problems } = read.found;
   for (const { part, first, key } of scattered) {
@@ -150,7 +147,7 @@ export const reportUnsortedParts = async (read: IndexedGroups, scattered: readon
   }
 };
 
-/** Reports groups that a line may belong to which can't be read: they are invalid, since they may not be whole. */
+/** Reports groups that an unreadable line can belong to; they are invalid. */
 export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean): Promise<void> => {
   const { found, groups, sources } = read;
   const { parts } = found;
@@ -174,23 +171,23 @@ export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean)
   }
 };
 
-/** Rewards that a file must have before one of them can be far outside the others. */
+/** Minimum rewards of a file for outliers. */
 const minRewards = 10;
 
-/** How many times the usual distance from the median is far outside. */
+/** Multiple of the median distance from the median that makes an outlier. */
 const outlierFactor = 30;
 
-/** Share of the rewards that can be far outside: more of them are no exception. */
+/** Maximum share of outliers; a larger share is not exceptional. */
 const maxOutlierShare = 0.01;
 
-/** Which rewards of a source are far outside the others: the distance from the median that is far, and both ends. */
+/** Outliers of a source: rewards further than `distance` from the median. */
 export interface RewardOutliers {
   readonly median: number;
   readonly distance: number;
   readonly extremes: RewardExtremes;
 }
 
-/** What is far outside in a source; nothing if too few rewards say what is usual. */
+/** Finds outliers; none if there are too few rewards. */
 export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtremes }): readonly RewardOutliers[] => {
   const weights = toWeights(extremes.rewards);
   const total = countWeights(weights);
@@ -199,7 +196,7 @@ export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtr
   const distances = weights
     .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
     .sort((a, b) => a.value - b.value);
-  // If most rewards are the same, the usual distance is that of the others.
+  // If most rewards are equal, only the others count.
   const others = distances.filter(({ value }) => value > 0);
   const distance = (quantile(distances, 0.5) || quantile(others, 0.5)) * outlierFactor;
   const outside = countWeights(others.filter(({ value }) => value > distance));
@@ -208,7 +205,7 @@ export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtr
 
 const reportOutliers = async (read: IndexedGroups, { median, distance, extremes }: RewardOutliers): Promise<void> => {
   const { found, groups } = read;
-  // Of few rewards, one can be at both ends.
+  // Among few rewards, one can be at both ends.
   const below = extremes.smallest.filter(({ reward }) => reward < median);
   const above = extremes.largest.filter(({ reward }) => reward > median);
   for (const { reward, part, trajectory } of [...below, ...above]) {
@@ -219,7 +216,7 @@ const reportOutliers = async (read: IndexedGroups, { median, distance, extremes 
   }
 };
 
-/** A rule, what it looks for in bits, and the path in a trajectory of what lacks it. */
+/** A rule about training data: bits of trajectories that have it or lack it, and the path of the missing value. */
 interface MissingFeature {
   readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
   readonly has: number;
@@ -227,7 +224,6 @@ interface MissingFeature {
   readonly pathIn: (trajectory: Buffer) => Path;
 }
 
-/** The path of the first choice without logprobs. */
 const findMissingLogprobs = (trajectory: Buffer): Path => {
   const turns = getMember(parseJson(trajectory.toString("utf8"))?.value, "messages_and_choices");
   const isUnscored = (entry: unknown): boolean =>
@@ -241,10 +237,10 @@ const missingFeatures: readonly MissingFeature[] = [
   { rule: "missing-tools", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
 ];
 
-/** Reports trajectories without a choice, without logprobs or without tools: once what all lack, else each. */
+/** Reports missing choices, logprobs and tools: once if all trajectories lack them, otherwise each. */
 const reportMissingFeatures = async (read: IndexedGroups): Promise<void> => {
   const { source, training } = read.found.parts.columns;
-  // What the trajectories of all files, and of each, have to train on, and what they lack.
+  // Bits of all trajectories, and of each file.
   let all = 0;
   const byFile = new Uint8Array(read.sources.length);
   for (let at = 0; at < training.length; at++) {
@@ -273,24 +269,24 @@ const reportMissingFeature = async (
     if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
     const file = parts.columns.source.at(at);
     const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
-    // As errors they are told of each file: a report calls none valid that has one.
+    // With --strict every file has an error, since none is valid.
     if (!isOfFile || told === undefined || ((strict || !isOfAll) && told !== file)) {
       const spot = await locateIfKept(read, { rule, part: at, path: () => locateMissingFeature(read, at, lack) });
       problems.report(rule, { all: isOfFile }, () => spot);
     }
     told = file;
     if (isOfAll) {
-      // As an error it is no group's own: to leave some out helps nothing.
+      // Rejecting groups does not help here.
       problems.breakWholeInput(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }
 };
 
-/** A thousand parts may be looked at: longer ones would take minutes. */
+/** A thousand parts can be searched, so longer ones are skipped. */
 const maxSearchedBytes = 2 ** 20;
 
-/** Path in a part of what lacks something; that of the part itself if it is too long to be looked for again. */
+/** Finds the path of the missing value; empty for a long part. */
 const locateMissingFeature = async (read: IndexedGroups, position: number, lack: MissingFeature): Promise<Path> => {
   const own = findPart(read, position);
   if (own === undefined || own.part.length > maxSearchedBytes) return [];
@@ -303,21 +299,21 @@ const locateMissingFeature = async (read: IndexedGroups, position: number, lack:
       return [...(own.part.kind === "group" ? ["trajectories", at] : []), ...lack.pathIn(trajectory)];
     }
   } catch {
-    // The file changed meanwhile: what can no longer be found is not looked at.
+    // The file has changed.
   }
   return [];
 };
 
-/** Bytes that are read again at most to tell trajectories apart that have the same fingerprint. */
+/** Bytes that are read again to compare trajectories with equal fingerprints. */
 const maxReread = 2 ** 26;
 
-/** A trajectory: its part, and its position in the part. */
+/** A trajectory: its part, and its index in the part. */
 interface TrajectoryPosition {
   readonly part: number;
   readonly at: number;
 }
 
-/** Reports trajectories that come twice: equal fingerprints, then equal bytes. @throws the signal's reason */
+/** Reports duplicates: equal fingerprints, then equal bytes. @throws the signal's reason */
 const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = read;
   const { parts } = found;
@@ -335,7 +331,7 @@ const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Prom
       signal?.throwIfAborted();
       bytesRead += parts.columns.length.at(part);
       if (bytesRead > maxReread) return;
-      // If the file changed meanwhile, none of it comes twice.
+      // A changed file has no duplicates.
       digests = { part, all: await readDigests(read, part).catch(() => []) };
     }
     const digest = digests.all[at];
@@ -348,7 +344,6 @@ const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Prom
   }
 };
 
-/** Trajectories with a fingerprint that another one has too, in their order. */
 function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, void> {
   const { fingerprints: prints } = parts;
   const repeated = findRepeatedNumbers(prints);
@@ -360,7 +355,7 @@ function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, 
   }
 }
 
-/** Numbers that occur more than once, and are not 0. A hash table, half empty, is filled faster than they are sorted. */
+/** Returns repeated numbers other than 0. Filling a hash table is faster than sorting. */
 const findRepeatedNumbers = (prints: Column): ReadonlySet<number> => {
   const repeated = new Set<number>();
   const bits = 33 - Math.clz32(prints.length);
@@ -382,11 +377,11 @@ const readDigests = async (read: IndexedGroups, position: number): Promise<reado
   return findTrajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
 };
 
-/** Reports groups of a reading that are, byte for byte, groups of another. */
+/** Reports groups with the same bytes as a group of another dataset. */
 export const reportSplitLeaks = async (read: IndexedGroups, other: IndexedGroups): Promise<void> => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // Of equal groups there the last one is named.
+  // The last one of equal groups is named.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = read.groups.digests();
   for (let group = 0; group < ours.count; group++) {

@@ -1,9 +1,9 @@
-/** Dedup keys: what tells one group of an input from every other, its digest and how often it occurred before. */
+/** Dedup keys within a run: the digest of a group, with its occurrence if equal groups came before. */
 import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
-/** Bytes of a dedup key: a million groups take 16 MB. */
+/** A million keys take 16 MB. */
 export const dedupKeyBytes = digestBytes;
 
 /**
@@ -14,7 +14,7 @@ export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests those of the groups that are known, in their order; they stay as they are */
+  /** @param digests of the known groups, in order; not changed */
   constructor(digests = new Digests()) {
     this.#keys = digests.borrow();
   }
@@ -28,7 +28,7 @@ export class DedupKeys {
     return this.#keys.at(first, count);
   }
 
-  /** Number of the group with the key at an offset of `keys`; -1 if there is none. */
+  /** Returns the group of a key; -1 if there is none. */
   readonly find = (keys: Uint8Array, offset: number): number => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
     for (const { table } of this.#inputs) {
@@ -38,13 +38,13 @@ export class DedupKeys {
     return -1;
   };
 
-  /** True if any of adjacent keys is that of a group. */
+  /** True if any of several keys belongs to a group. */
   hasAny(keys: Uint8Array): boolean {
     for (let at = 0; at < keys.length; at += dedupKeyBytes) if (this.find(keys, at) >= 0) return true;
     return false;
   }
 
-  /** Begins an input: equal groups are counted in each anew, as by a run that reads that input alone. */
+  /** Starts an input: occurrences are counted separately in each, as in a run of that input alone. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -52,21 +52,20 @@ export class DedupKeys {
   }
 }
 
-/** The dedup keys of the groups of one input. */
 export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** How often the digest of a group came again. */
+  /** Repetitions of the digest of a group. */
   const repeats = new Map<number, number>();
   return {
     table,
-    /** The key that the next group with a digest would have. */
+    /** Returns the key of the next group with a digest. */
     next(digest: Uint8Array): Uint8Array {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** Gives a group its key: of its digest, which by default is in place of the key. Groups come in any order. */
+    /** Sets the key of a group from its digest, by default the current value of the key. */
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
@@ -81,7 +80,7 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, before: number): Uint8Array =>
   createHash("sha256").update(digest).update(`#${before}`).digest().subarray(0, dedupKeyBytes);
 
-/** Gives all groups of a run's input their keys. */
+/** Assigns the dedup keys of all groups. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

@@ -1,52 +1,50 @@
-/** Groups of a file that is still written: which of them are complete, and which lines come too late. */
+/** Assembles the lines of a growing file into groups, and reports when a group is complete. */
 import type { InputKeys } from "./dedup-keys.ts";
 import { digestBytes } from "./parts/column.ts";
 import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping } from "./parts/groups.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
 
 export interface AssemblyOptions extends GroupingOptions {
-  /** Name of the file, and the problems of its lines. */
   readonly file: string;
   readonly found: ScanResult;
   readonly keys: InputKeys;
-  /** Trajectories of a complete group; undefined if unknown. */
+  /** Trajectories per group; undefined if unknown. */
   readonly size: number | undefined;
-  /** Monotonic milliseconds. */
+  /** In milliseconds, monotonic. */
   readonly elapsed: () => number;
-  /** True if an earlier run sent the group with a dedup key: a group ends where it ended then. */
+  /** True if an earlier run sent the group with a dedup key; it is complete as it was then. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for a line that makes its group invalid, before that group is complete. */
+  /** Called when a line makes its group invalid, before the group is complete. */
   readonly onInvalid: () => void;
-  /** Called for a group that is complete, and has its dedup key. */
+  /** Called when a group is complete and has its dedup key. */
   readonly onComplete: (group: number) => void;
 }
 
-/** The groups of one growing file. */
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
 
 export const openGroupAssembler = (options: AssemblyOptions) => {
   const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
   const { parts, problems } = found;
   const { line } = parts.columns;
-  /** The digest so far of each open group, by its key, and when its last trajectory was read. */
+  /** Digest so far and time of the last trajectory of each open group, by key. */
   const openStates = new Map<string, { readonly digest: ReturnType<typeof openGroupDigest>; readonly at: number }>();
-  /** The last complete group of each key. */
+  /** Last complete group of each key. */
   const completeGroups = new Map<string, number>();
-  /** Line of the part before, if it can't be read. */
+  /** Line of the previous part if it is unreadable. */
   let unreadable: number | undefined;
 
   const reject = (group: number): void => {
     groups.reject(group);
     onInvalid();
   };
-  /** Rejects a group: a line that can't be read may belong to it. */
+  /** Rejects a group that an unreadable line can belong to. */
   const markAmbiguous = (group: number, by: number): void => {
     if (!groups.isValid(group)) return;
     const spot = { file, line: line.at(groups.firstOf(group)) };
     problems.report("ambiguous-group", { place: `line ${by}` }, () => spot);
     reject(group);
   };
-  /** Reports a key that comes again after its group was complete: what comes is a group of its own. */
+  /** Reports a key that appears again after its group was complete, which starts another group. */
   const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart): void => {
     const last = completeGroups.get(key);
     if (last === undefined) return;
@@ -67,7 +65,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     completeGroups.set(key, group);
     finish(group, state.digest.digest().subarray(0, digestBytes));
   };
-  /** True if a group has as many trajectories as it should, or as it had when it was sent before. */
+  /** True if a group has its full size, or the size that an earlier run sent. */
   const isComplete = (key: string): boolean => {
     const [group, state] = [grouping.open.get(key), openStates.get(key)];
     if (group === undefined || state === undefined) return false;
@@ -97,7 +95,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       if (before !== undefined) markAmbiguous(group, before);
       const digest = openStates.get(key)?.digest ?? openGroupDigest();
       openStates.set(key, { digest: digest.update(parts.digests.at(part)), at: elapsed() });
-      // The one with the newest trajectory comes last.
+      // Ordered by the time of the last trajectory.
       grouping.open.delete(key);
       grouping.open.set(key, group);
       if (isComplete(key)) complete(key);
@@ -105,7 +103,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   });
   return {
     take: grouping.groupParts,
-    /** Numbers of the groups that more may be written of, the one that was longest without a new trajectory first. */
+    /** The open groups, longest idle first. */
     get incomplete(): readonly number[] {
       return [...grouping.open.values()];
     },
@@ -115,11 +113,10 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
         complete(key);
       }
     },
-    /** Completes the groups that another run sent as they are. */
+    /** Completes groups that another run has sent. */
     completeSent(): void {
       for (const key of grouping.open.keys()) if (isComplete(key)) complete(key);
     },
-    /** Completes all groups: nothing more will be written of them. */
     completeAll,
   };
 };

@@ -1,4 +1,4 @@
-/** The bytes of parts and groups, as they were read: for bodies, files, expressions and whoever looks at them. */
+/** Reads the bytes of parts and groups. */
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
@@ -10,13 +10,12 @@ import type { Part } from "./parts/parts.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { type IndexedGroups, locateInPart } from "./positions.ts";
 
-/** A part of a group, and the input that it is in. */
 export interface GroupPart {
   readonly source: Source;
   readonly part: Part;
 }
 
-/** The part at a position; undefined if its source is none of a reading. */
+/** Returns the part at an index; undefined if its source is missing. */
 export const findPart = (
   { sources, found }: Pick<IndexedGroups, "sources" | "found">,
   at: number,
@@ -29,16 +28,16 @@ export const findPart = (
 export const listParts = (read: IndexedGroups, group: number): readonly GroupPart[] =>
   read.groups.partsOf(group).flatMap((at) => findPart(read, at) ?? []);
 
-/** Bytes that are read at once: many groups, if they are adjacent. */
+/** Bytes read at once: many groups, if they are adjacent. */
 const windowBytes = 2 ** 20;
 
-/** Bytes of parts that follow each other, read a piece of a file at a time. */
+/** Reads adjacent parts through one buffer. */
 export class ReadWindow {
   #source: Source | undefined;
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** As many bytes from an offset on, as far as there are any. Others get their turn before more is read. */
+  /** Reads bytes; shorter at the end of the source. Yields to other tasks before each read. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.readNow(source, start, length);
@@ -54,7 +53,7 @@ export class ReadWindow {
     return this.#bytes.subarray(start - this.#start, start - this.#start + length);
   }
 
-  /** The bytes of a part. @throws Failure `input-changed` if they are not those that were read */
+  /** @throws Failure `input-changed` if the bytes differ from those that were checked */
   async readPart(own: GroupPart): Promise<Buffer> {
     return requireUnchanged(await this.read(own.source, own.part.start, own.part.length), own);
   }
@@ -65,17 +64,17 @@ export class ReadWindow {
   }
 }
 
-/** Bytes that are those of a part. @throws Failure `input-changed` if they are not */
+/** Returns bytes that match the checksum of their part. @throws Failure `input-changed` */
 export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
   if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
   throw inputChanged(source.name);
 };
 
-/** The bytes of a part, in memory of their own. @throws Failure `input-changed` if they are not those that were read */
+/** Reads a part into its own buffer. @throws Failure `input-changed` */
 export const readPartBytes = async (own: GroupPart): Promise<Buffer> =>
   requireUnchanged(await readSourceRange(own.source, own.part), own);
 
-/** A range of a source. @throws Failure `input-changed` if it is not there any more */
+/** @throws Failure `input-changed` if the source has become shorter */
 export const readSourceRange = async (
   { name, bytes }: Source,
   range: Pick<Part, "start" | "length">,
@@ -84,14 +83,14 @@ export const readSourceRange = async (
     throw thrown instanceof ShrunkSourceError ? inputChanged(name) : thrown;
   });
 
-/** The value of a part, as it is in its source now. @throws Failure `input-changed` if it can't be read any more */
+/** Parses a part. @throws Failure `input-changed` */
 export const readPartValue = async (source: Source, part: Part): Promise<unknown> => {
   const value = parseJson((await readSourceRange(source, part)).toString("utf8"));
   if (value === undefined) throw inputChanged(source.name);
   return value.value;
 };
 
-/** Checks the bytes of a value once more, alone: what is found is in nothing else. */
+/** Checks the bytes of a value again, separately. */
 export const recheckBytes = (
   bytes: Buffer,
   { problems: { strictness: judgement } }: Pick<ScanResult, "problems">,
@@ -103,7 +102,7 @@ export const recheckBytes = (
   return found;
 };
 
-/** A group as one line, without its end: line ends between values become blanks. @throws Failure `input-changed` */
+/** Reads a group as one line without line end. @throws Failure `input-changed` */
 const readGroupLine = async (read: IndexedGroups, group: number): Promise<Buffer> => {
   const pieces: Buffer[] = [];
   for (const own of listParts(read, group)) {
@@ -116,24 +115,24 @@ const readGroupLine = async (read: IndexedGroups, group: number): Promise<Buffer
 
 const comma = Buffer.from(",");
 
-/** The valid groups, a line each. @throws Failure `input-changed` */
+/** Reads the valid groups as lines. @throws Failure `input-changed` */
 export async function* readGroupLines(read: IndexedGroups): AsyncGenerator<Buffer, void> {
   for (let group = 0; group < read.groups.count; group++) {
     if (read.groups.isValid(group)) yield Buffer.concat([await readGroupLine(read, group), Buffer.from("\n")]);
   }
 }
 
-/** The trajectories in the bytes of a part, in its table; of what is not a group, all of it is one. */
+/** Lists the trajectories of a part; a part that is not a group is one trajectory. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
 
-/** Where the trajectories are in the bytes of a part: of what can't be read, all of it. */
+/** Finds the bytes of the trajectories of a part; all bytes if it is unreadable. */
 export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
 
-/** A trajectory, or a group, with nothing but some members. */
+/** Returns an object with some members of a value. */
 export const pickMembers = (place: JsonValue, names: readonly string[]): JsonObject =>
   Object.fromEntries(
     names.flatMap((name) => {
@@ -142,13 +141,13 @@ export const pickMembers = (place: JsonValue, names: readonly string[]): JsonObj
     }),
   );
 
-/** A trajectory as it is in the input. */
+/** Bytes and position of a trajectory in the input. */
 export interface SourceTrajectory {
   readonly bytes: Buffer;
   readonly place: { readonly file: string; readonly line: number };
 }
 
-/** The trajectories of a group, byte for byte; unreadable bytes are one of them. @throws Failure `input-changed` */
+/** Reads the trajectories of a group; unreadable bytes are one. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (
   read: IndexedGroups,
   group: number,
@@ -167,14 +166,14 @@ export const readGroupTrajectories = async (
   return looked;
 };
 
-/** The first bytes of a group, at most as many as asked for. @throws Failure `input-changed` */
+/** Reads the first bytes of a group. @throws Failure `input-changed` */
 export const readGroupStart = async (read: IndexedGroups, group: number, most: number): Promise<Buffer> => {
   const [own] = listParts(read, group);
   if (own === undefined) return Buffer.alloc(0);
   return await readSourceRange(own.source, { start: own.part.start, length: Math.min(own.part.length, most) });
 };
 
-/** The parts of valid groups, in their order, with their bytes. @throws Failure `input-changed`; the signal's reason */
+/** Reads the parts of valid groups in order. @throws Failure `input-changed`; the signal's reason */
 export async function* readValidParts(
   read: IndexedGroups,
   signal: AbortSignal,

@@ -1,15 +1,15 @@
-/** The metrics of groups as wholes: added with the last trajectory, taken back if a group is invalid or refused. */
+/** Metrics of whole groups: added after the last trajectory, subtracted if a group is invalid or refused. */
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, readSourceRange, recheckBytes } from "./group-bytes.ts";
 import { median, newSketch, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/** Adds the facts about groups as wholes, and takes back invalid trajectories. @throws Failure `input-changed` */
+/** Adds groups to the metrics, and subtracts invalid trajectories. @throws Failure `input-changed` */
 export const finalizeGroups = async (read: IndexedGroups): Promise<void> => {
   const { groups } = read;
   for (let group = 0; group < groups.count; group++) {
-    // A valid group on a line was closed when it was read.
+    // Valid groups on one line were added when read.
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
   }
 };
@@ -19,7 +19,7 @@ export const finalizeGroup = async (read: IndexedGroups, group: number): Promise
   else await subtractParts(read, group);
 };
 
-/** Takes groups back that are part of the metrics, and that the service refused. @throws Failure `input-changed` */
+/** Subtracts groups that the service refused. @throws Failure `input-changed` */
 export const subtractFromMetrics = async (read: IndexedGroups, refused: readonly number[]): Promise<void> => {
   for (const group of refused) {
     await subtractParts(read, group);
@@ -27,12 +27,12 @@ export const subtractFromMetrics = async (read: IndexedGroups, refused: readonly
   }
 };
 
-/** Closes a group whose trajectories are parts of their own, or opens it again. */
+/** Adds or subtracts a group of bare trajectories. */
 const finalizeBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
   if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 
-/** Takes back what the valid parts of a group added when they were read. */
+/** Subtracts the valid parts of a group. */
 const subtractParts = async (read: IndexedGroups, group: number): Promise<void> => {
   for (const { source, part } of listParts(read, group)) {
     if (!part.valid) continue;
@@ -42,14 +42,13 @@ const subtractParts = async (read: IndexedGroups, group: number): Promise<void> 
   }
 };
 
-/** A distribution: values in their order, and how often each came. */
 const toDistribution = (sketch = newSketch()) => {
   const weights = toWeights(sketch);
   const { count, least, most, mean } = sketch;
   return { count, least, most, mean, spread: sketchDeviation(sketch), median: median(weights), weights };
 };
 
-/** Distributions of rewards, lengths and metrics over the trajectories read, and the groups whose rewards differ. */
+/** Returns distributions of rewards, lengths and metrics, and counts the trainable groups. */
 export const collectDistributions = (read: IndexedGroups) => {
   const { groups, found } = read;
   const { reward, turns, characters, byName, sampled } = found.tally;

@@ -1,4 +1,4 @@
-/** Groups of trajectories: the index of what was read, metrics, bytes and positions of groups, and choices of them. */
+/** Groups of trajectories: index, metrics, bytes, positions, selections. */
 
 import type { Dataset } from "./read-dataset.ts";
 import type { SelectOptions } from "./select/selected-dataset.ts";
@@ -12,6 +12,7 @@ export {
   reportSplitLeaks,
 } from "./dataset-problems.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
+export { invalidInput } from "./failures.ts";
 export {
   type AssemblyOptions,
   type GroupAssembler,
@@ -53,7 +54,6 @@ export {
   type ReadOptions,
   readDataset,
   readSources,
-  toInvalidInputFailure,
 } from "./read-dataset.ts";
 export type {
   KnownRewards,
@@ -61,11 +61,11 @@ export type {
   Selection,
 } from "./select/select-groups.ts";
 
-/** Parses an expression before anything is read. @throws Failure `invalid-filter` */
+/** Validates an expression. @throws Failure `invalid-filter` */
 export const checkWhere = async (text: string): Promise<void> =>
   void (await import("./select/select-groups.ts")).parseFilter(text);
 
-/** Searches the groups of a reading. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
   await (await import("./select/select-groups.ts")).searchGroups(...asked);
 type Search = typeof import("./select/select-groups.ts").searchGroups;

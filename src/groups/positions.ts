@@ -1,4 +1,4 @@
-/** Positions: from a part and a path in it to file, line and column, and from a problem back to its group. */
+/** Converts a part and a path to file, line and column, and a problem back to its group. */
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
@@ -13,17 +13,17 @@ export interface IndexedGroups {
   readonly sources: readonly Source[];
   readonly found: ScanResult;
   readonly groups: Groups;
-  /** Finds positions. Default: `locate`. */
+  /** Default: `locateValue`. */
   readonly find?: typeof locateValue;
 }
 
-/** The position of the value at a path of a part, or of the deepest value on the way to it. */
+/** Returns the position of a value of a part, or of the deepest existing value on its path. */
 export const locateValue = async (
   source: Source,
   { part, path }: { readonly part: Part; readonly path: Path },
 ): Promise<ProblemLocation> => await (await openLocator(source, part))(path);
 
-/** Finds positions like `locate`, each at or after the one before: each part is read and walked over once. */
+/** Opens a locator for ascending positions, which reads each part once. */
 export const openOrderedLocator = (): typeof locateValue => {
   let last: { readonly source: Source; readonly start: number; find(path: Path): Promise<ProblemLocation> } | undefined;
   return async (source, { part, path }) => {
@@ -50,7 +50,7 @@ const openLocator = async (source: Source, part: Part): Promise<(path: Path) => 
   };
 };
 
-/** The position of a value of a part. The part itself need not be read for its own. */
+/** Returns the position of a value of a part; reads the part only for a path. */
 export const locateInPart = async (read: IndexedGroups, position: number, path: Path): Promise<ProblemLocation> => {
   const { sources, found, find = locateValue } = read;
   const part = found.parts.at(position);
@@ -61,12 +61,12 @@ export const locateInPart = async (read: IndexedGroups, position: number, path: 
     if (source.origin !== undefined || path.length > 0) return await find(source, { part, path });
     return { ...place, column: countUnitsBefore(source.bytes, part) + 1, path, offset: part.start };
   } catch {
-    // The file changed meanwhile: what can no longer be found is not looked at.
+    // The file has changed.
     return place;
   }
 };
 
-/** The position of a value if a problem of a rule there would be kept; what is reported next is of the part's input. */
+/** Returns a position if the rule would store it, and sets the input of the next problem. */
 export const locateIfKept = async (
   read: IndexedGroups,
   { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
@@ -76,7 +76,7 @@ export const locateIfKept = async (
   return problems.canKeep(rule) ? await locateInPart(read, part, await path()) : {};
 };
 
-/** Reports a problem of a group, at a path of a part or at its first part; an error makes the group invalid. */
+/** Reports a problem at a path of a part, by default the first; an error makes the group invalid. */
 export const reportGroup = async <Name extends RuleName>(
   read: IndexedGroups,
   rule: Name,
@@ -87,7 +87,7 @@ export const reportGroup = async <Name extends RuleName>(
   if (read.found.problems.report(rule, data, () => spot) === "error") read.groups.reject(group);
 };
 
-/** The first file of what was read, or the first that it was made of, as it was named. */
+/** Returns the name of the first file. */
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
@@ -103,7 +103,7 @@ export const locatePart = (
 export const locateGroup = (read: IndexedGroups, group: number): { readonly file: string; readonly line: number } =>
   locatePart(read, read.groups.firstOf(group));
 
-/** The last part of a source that begins at or before a line or an offset; undefined if none does. */
+/** Returns the last part of a source that starts at or before a line or an offset. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,
@@ -122,21 +122,21 @@ const findPartAt = (
   return low > 0 && columns.source.at(low - 1) === source ? low - 1 : undefined;
 };
 
-/** What a problem is about, as far as that is known. */
+/** The known subject of a problem. */
 interface ProblemSubject {
   readonly group: number;
   readonly trajectory: number | undefined;
-  /** Position in `messages_and_choices`. */
+  /** Index in `messages_and_choices`. */
   readonly message: number | undefined;
 }
 
-/** The group that a problem is about, and its trajectory and message there. */
+/** Finds the group, trajectory and message of a problem. */
 export const findProblemSubject = (
   { sources, found, groups }: IndexedGroups,
   problem: Problem,
 ): ProblemSubject | undefined => {
   const { file, line, offset, readAt } = problem;
-  // Of what was made of another file, the path that was read is meant.
+  // For converted input, the path in the converted group counts.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((one) => one.name === (name ?? file));

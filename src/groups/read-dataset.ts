@@ -1,4 +1,4 @@
-/** Reads all inputs: every line is checked before anything else happens. */
+/** Reads and checks all inputs. */
 
 import { listUnknownKeys } from "../check/group-key.ts";
 import { compareRequests, findCommonSplit, listSplits } from "../check/requests.ts";
@@ -7,7 +7,6 @@ import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource, type ThreadSharing } from "../check/threads.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
-import type { Failure } from "../failure.ts";
 import { type Conversion, type ConversionOptions, selectConversion } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import {
@@ -25,7 +24,7 @@ import {
   reportGroupProblems,
   reportUnsortedParts,
 } from "./dataset-problems.ts";
-import { invalidInputFailure, splitMissing, type ValidGroups } from "./failures.ts";
+import { invalidInput, missingSplit } from "./failures.ts";
 import { findPart, readPartValue } from "./group-bytes.ts";
 import { finalizeGroups } from "./group-metrics.ts";
 import { newExtremes } from "./metrics/sketch.ts";
@@ -37,37 +36,36 @@ import type { IndexedGroups } from "./positions.ts";
 
 export interface SourceOptions {
   readonly signal: AbortSignal;
-  /** The split in force; undefined if none is given. */
+  /** Undefined if none is given. */
   readonly split: string | undefined;
-  /** True if a split must be known in the end: the given one, or the one that all inputs have. */
+  /** True if a split is required, given or named by all inputs. */
   readonly splitNeeded: boolean;
-  /** Key that puts trajectories into one group, at any position. */
+  /** Key that groups trajectories at any position. */
   readonly groupBy: string | undefined;
-  /** How strictly findings are judged. Default: warnings warn. */
+  /** Default: report warnings. */
   readonly judgement?: Strictness | undefined;
-  /** How the reading of large files is shared among threads. Default: as suits the machine. */
+  /** Default: chosen for the machine and the size. */
   readonly sharing?: ThreadSharing;
-  /** True if nothing is sent, chosen or compared, so that no part is marked (parts/parts.ts). */
+  /** True if nothing is sent, selected or compared, so parts need no digests (parts/parts.ts). */
   readonly skipsDigests?: boolean;
-  /** Called while other threads begin to read: loads the code that is needed next. */
+  /** Called while helpers start: loads code that is needed next. */
   readonly meanwhile?: () => Promise<void>;
-  /** Called with the progress of reading. */
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly host: Host;
-  /** Paths; `-`, or no path at all, is standard input. */
+  /** Paths; `-` or none is standard input. */
   readonly files: readonly string[];
-  /** Decompressed bytes that a compressed input may have. */
+  /** Limit of the decompressed bytes of an input. */
   readonly maxUnpackedBytes: number;
-  /** True if the other inputs are read although one can't be opened. */
+  /** True to read the other inputs if one cannot be opened. */
   readonly goesOn?: boolean;
-  /** How inputs of other tools are read. Default: as rollcall's format. */
+  /** Default: rollcall's format. */
   readonly foreign?: ConversionOptions | undefined;
-  /** How inputs at addresses are fetched. Default: an address is the name of a file. */
+  /** How URLs are fetched. Default: a URL is a file name. */
   readonly remote?: RemoteAccess | undefined;
-  /** Called once all inputs are open, before the first is read; what it throws ends the run. */
+  /** Called when all inputs are open, before reading; what it throws ends the run. */
   readonly onOpened: () => void;
 }
 
@@ -75,28 +73,28 @@ export type FilteredOut = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { readonly trajectories: number; readonly groups: number }>>
 >;
 
-/** What was read: the index of all groups, the metrics of the valid ones, and what is wrong. Must be closed. */
+/** All parsed input: its index, the metrics of valid groups, and problems. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
-  /** Keys of whole requests that go into every request made of them. */
+  /** Own keys of requests, copied into every request. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
-  /** What was converted of other tools' files, if anything. */
+  /** Undefined without converted input. */
   readonly conversion?: Conversion | undefined;
-  /** Files of folders that were skipped because they have no rollouts. */
+  /** Skipped files of folders, without rollouts. */
   readonly skippedFiles?: readonly string[] | undefined;
-  /** Names of files that are inputs by another name already; undefined for a choice. */
+  /** Files that are already inputs under another name. */
   readonly repeatedFiles?: readonly string[];
-  /** What a choice filtered out; undefined if there was none. */
+  /** Undefined without a selection. */
   readonly leftOut?: FilteredOut | undefined;
-  /** Position of a group among those that it was chosen from; undefined if there was no choice. */
+  /** Returns the number of a group before the selection. */
   readonly originalGroup?: (group: number) => number;
-  /** Number of unreadable lines of the inputs of a choice; otherwise the parts have it. */
+  /** Unreadable lines of a selection's input; otherwise counted in the parts. */
   readonly unreadable?: number;
   close(): Promise<void>;
 }
 
-/** Lines that can't be read, or records of another tool whose group is unknown: each of them counts as a group. */
+/** Counts unreadable lines, or records without a known group; each counts as a group. */
 export const countUnreadable = ({
   found: { parts },
   conversion,
@@ -107,7 +105,7 @@ export const countUnreadable = ({
   return unreadable ?? conversion?.ungroupedRecords ?? lines;
 };
 
-/** Opens and reads inputs to their end. @throws Failure `invalid-input` if one can't be opened; `missing-split`, … */
+/** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, files, goesOn = false, host, splitNeeded } = options;
   const { sources, problems, conversion, others, repeated } = await openInputs({
@@ -119,7 +117,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   };
   try {
     if (problems.errors > 0 && (!goesOn || sources.length === 0))
-      throw toInvalidInputFailure(problems, files, { unsent: splitNeeded });
+      throw invalidInput(problems, files, { isSending: splitNeeded });
     options.onOpened();
     const read = await readSources(sources, { ...options, signal: host.signal });
     read.problems.merge(problems.toData(), 0);
@@ -132,7 +130,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   }
 };
 
-/** Moves problems of composed groups to what they were made of. */
+/** Maps problems of composed groups to the original records. */
 export const mapProblemsToSource = async ({
   problems,
   sources,
@@ -149,21 +147,10 @@ export const mapProblemsToSource = async ({
   });
 };
 
-/** The failure for invalid input. */
-export const toInvalidInputFailure = (
-  problems: Problems,
-  files: readonly string[],
-  about: { readonly unsent?: boolean | undefined; readonly valid?: ValidGroups } = {},
-): Failure =>
-  invalidInputFailure(
-    { counts: problems.counts, ...about },
-    problems.sorted(files).filter(({ severity }) => severity === "error"),
-  );
-
-/** Bytes of the largest source whose rewards are all kept to find the outlying ones. */
+/** Sources up to this size store every reward to find outliers. */
 const maxExactBytes = 2 ** 18;
 
-/** Reads open sources to their end. @throws Failure `missing-split`, `input-changed`; the signal's reason */
+/** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (
   sources: readonly Source[],
   options: SourceOptions,
@@ -177,7 +164,7 @@ export const readSources = async (
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;
   const requireSplit = (isKnown: boolean): void => {
-    if (options.splitNeeded && !isKnown) throw splitMissing(listSplits(requests));
+    if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const outside: RewardOutliers[] = [];
@@ -216,31 +203,31 @@ export const readSources = async (
   await reportUnsortedParts(read, scattered);
   await reportAmbiguousGroups(read, byKey);
   await reportGroupProblems(read, { outliers: outside, signal });
-  // They were compared.
+  // Duplicates have been found.
   parts.fingerprints.reset();
   await finalizeGroups(read);
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** A problem of composed lines is looked for in what they were made of: of no more problems than a person reads. */
+/** Problems of composed lines are located in the original, so only displayed ones are stored. */
 const strictnessFor = (sources: readonly Source[], judgement: Strictness = defaultStrictness): Strictness =>
   sources.some(({ origin }) => origin !== undefined) ? { ...judgement, writesRejects: false } : judgement;
 
-/** Has the ledger know the groups of a composed source, from a part on, by what they were made of. */
+/** Sets the digests of composed parts to those of their original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++) {
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
   }
 };
 
-/** Trajectories that are looked at for the keys that they have, and the keys that are named. */
+/** Trajectories searched for keys, and keys that are named. */
 const maxCheckedTrajectories = 20;
 const maxNamedKeys = 8;
 
-/** Keys that no group can be told by. */
+/** Fields of the interface, which cannot be group keys. */
 const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
 
-/** True if any trajectory has the key that was asked for; that none has is said once, instead of for each. */
+/** True if any trajectory has the key; otherwise reports that once. */
 const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean> => {
   const { groups } = read;
   const { parts, problems } = read.found;
@@ -263,6 +250,6 @@ const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean>
 const findOnlyFile = (sources: readonly Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;
 
-/** True if nothing but whole requests was seen, which say their split themselves. */
+/** True if all input so far is requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

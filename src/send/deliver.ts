@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { Failure, isFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { assignDedupKeys, type Dataset, getFirstFile, toInvalidInputFailure } from "../groups/index.ts";
+import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { noWrittenFiles, openRunLedger, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
@@ -74,7 +74,7 @@ const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogR
     oneRequest,
   });
   // `--strict` makes warnings of the ledger and the plan errors.
-  if (problems.errors > errors) throw toInvalidInputFailure(problems, listInputNames(reading), { unsent: true });
+  if (problems.errors > errors) throw invalidInput(problems, listInputNames(reading), { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
     await writeBody(reading, { delivery, jobs });
@@ -166,7 +166,7 @@ const requireValid = (
   const outcomes = rejectInvalid(reading);
   const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
-  throw toInvalidInputFailure(problems, listInputNames(reading), { unsent: sends, valid });
+  throw invalidInput(problems, listInputNames(reading), { isSending: sends, valid });
 };
 
 /** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */

@@ -4,13 +4,7 @@ import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
 import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
-import {
-  countUnreadable,
-  type Dataset,
-  type FilteredOut,
-  locateGroup,
-  toInvalidInputFailure,
-} from "../groups/index.ts";
+import { countUnreadable, type Dataset, type FilteredOut, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
@@ -72,7 +66,7 @@ export interface CheckResult extends DatasetFacts {
 export const checkResult = (reading: Dataset): CheckResult => {
   const { problems, split } = reading;
   const { groups, trajectories } = rejectInvalid(reading).countByOutcome(reading.groups);
-  const failure = problems.errors > 0 ? toInvalidInputFailure(problems, listInputNames(reading)) : undefined;
+  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(reading)) : undefined;
   const kept = problems.sorted(listInputNames(reading));
   return {
     status: failure === undefined ? "valid" : "invalid",

@@ -220,7 +220,7 @@ describe("grouping", () => {
         path: ["group_id"],
         rule: "group-scattered",
         severity: "error",
-        message: expect.stringContaining('"a" comes again'),
+        message: expect.stringContaining('"a" appears again'),
         advice: expect.stringContaining("--group-by"),
       },
     ]);
@@ -662,9 +662,9 @@ describe("a line", () => {
   ];
 
   it.each([
-    ["the last line is cut off", line.slice(0, 30), /leave the line out/],
-    ["the line is cut off", `${line.slice(0, 30)}\n${line}`, /write each line whole/],
-    ["the document is cut off", '{\n  "trajectories": [\n', /have the document written anew/],
+    ["the last line is truncated", line.slice(0, 30), /delete the line/],
+    ["the line is truncated", `${line.slice(0, 30)}\n${line}`, /write the whole line/],
+    ["the document is truncated", '{\n  "trajectories": [\n', /write the document again/],
   ])("gives the message: %s", async (message, text, advice) => {
     const { problems } = await read(filesOf(text));
     expect(problems.sorted([])[0]).toMatchObject({ message, advice: expect.stringMatching(advice) });

@@ -138,8 +138,8 @@ describe("unknown-role", () => {
 describe("empty-group", () => {
   it.each([
     [0, "the group has no trajectories"],
-    [1, "the group has exceptions, and no trajectories"],
-    [2, "the group has exceptions, and no trajectories"],
+    [1, "the group has exceptions but no trajectories"],
+    [2, "the group has exceptions but no trajectories"],
   ])("reports for a group with %i exceptions: %s", async (count, message) => {
     const exceptions = JSON.stringify(Array.from({ length: count }, () => "timeout"));
     const problems = await problemsIn(fileExample(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));

@@ -150,12 +150,12 @@ describe("a Parquet file of ART", () => {
       rowOf(5, 0, { trajectory_json: null }),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: trajectory_json: this record of art can't be converted: the string is not a JSON object",
-      "#row 2: error: group_json.trajectories: this record of art can't be converted: group_json contains trajectories",
-      "#row 3: error: trajectory_json.exchanges: this record of art can't be converted: exchanges are not supported, only messages_and_choices",
-      "#row 4: error: this record of art can't be converted: trajectory_json has no trajectory_index",
-      "#row 5: error: trajectory_json: this record of art can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>)",
-      "#row 6: error: this record of art can't be converted: trajectory_json is missing",
+      "#row 1: error: trajectory_json: cannot convert this record of art: the string is not a JSON object",
+      "#row 2: error: group_json.trajectories: cannot convert this record of art: group_json contains trajectories",
+      "#row 3: error: trajectory_json.exchanges: cannot convert this record of art: exchanges are not supported, only messages_and_choices",
+      "#row 4: error: cannot convert this record of art: trajectory_json has no trajectory_index",
+      "#row 5: error: trajectory_json: cannot convert this record of art: the reward is missing (pass --reward-from <path>, or --rewards <file>)",
+      "#row 6: error: cannot convert this record of art: trajectory_json is missing",
     ]);
   });
 
@@ -171,20 +171,20 @@ describe("a Parquet file of ART", () => {
       rowOf(5, 0),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: this record of art can't be converted: group 0 has no row with trajectory_index 0",
-      "#row 3: error: this record of art can't be converted: trajectory_index 0 appears twice in group 1",
-      "#row 5: error: this record of art can't be converted: group_json differs from that of another row of group 2",
-      "#row 7: error: this record of art can't be converted: group 3 has other rows in addition to its row without a trajectory",
-      "#row 8: error: this record of art can't be converted: no row has group_index 4",
+      "#row 1: error: cannot convert this record of art: group 0 has no row with trajectory_index 0",
+      "#row 3: error: cannot convert this record of art: trajectory_index 0 appears twice in group 1",
+      "#row 5: error: cannot convert this record of art: group_json differs from that of another row of group 2",
+      "#row 7: error: cannot convert this record of art: group 3 has other rows in addition to its row without a trajectory",
+      "#row 8: error: cannot convert this record of art: no row has group_index 4",
     ]);
   });
 
   it("is refused with its version if the version is unknown", async () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
-      "#row 1: format_version: this record of art can't be converted: expected version 2, found version 3",
+      "#row 1: format_version: cannot convert this record of art: expected version 2, found version 3",
     ]);
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
-      "#row 1: this record of art can't be converted: expected version 2, found version 1, without finish_reason and logprobs",
+      "#row 1: cannot convert this record of art: expected version 2, found version 1, without finish_reason and logprobs",
     ]);
   });
 
@@ -203,7 +203,7 @@ describe("a Parquet file of ART", () => {
     const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
     const tooLarge = "its row group 1 decompresses to 300 MiB, over the limit of 256 MiB, so write smaller row groups";
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
-      `rollouts.parquet: this record of art can't be converted: ${tooLarge}`,
+      `rollouts.parquet: cannot convert this record of art: ${tooLarge}`,
     );
     expect((await convertFile(large)).stderr).toContain(`this is a Parquet file that cannot be read (${tooLarge})`);
     const cut = parquetOf([rowOf(0, 0)]);
@@ -214,7 +214,7 @@ describe("a Parquet file of ART", () => {
     expect((await convertFile(cut)).stderr).not.toMatch(/cannot be read.*cannot be read/s);
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
-    expect(named.stderr).toContain("rollouts.parquet: this record of art can't be converted: it is cut off, damaged");
+    expect(named.stderr).toContain("rollouts.parquet: cannot convert this record of art: it is cut off, damaged");
     const noFrame = readFileSync(sample);
     noFrame.fill(0, noFrame.indexOf("28b52ffd", 0, "hex"), noFrame.indexOf("28b52ffd", 0, "hex") + 4);
     writeFileSync(cut, noFrame);
@@ -231,8 +231,8 @@ describe("a Parquet file of ART", () => {
 
   it("is refused with --from rollcall, and other Parquet files are refused too", async () => {
     const { stderr } = await runRollcall(["check", sample, "--from", "rollcall"]);
-    expect(stderr).toContain("this is a Parquet file, not JSON lines");
+    expect(stderr).toContain("expected JSON lines, found a Parquet file");
     const other = parquetOf([{ metrics: "{}" }]);
-    expect((await runRollcall(["check", other])).stderr).toContain("this is a Parquet file, not JSON lines");
+    expect((await runRollcall(["check", other])).stderr).toContain("expected JSON lines, found a Parquet file");
   });
 });

@@ -316,18 +316,18 @@ describe("an ATIF document", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "a.json:1: error: steps.1.source: this record of atif can't be converted: source is not system, user or agent [record-invalid]",
-        "b.json:1: error: steps.1: this record of atif can't be converted: message is missing [record-invalid]",
-        "c.json:1: error: steps.1.message: this record of atif can't be converted: the content is neither text nor a list of parts [record-invalid]",
-        "d.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: function_name is missing [record-invalid]",
-        "e.json:1: error: steps.1.observation.results: this record of atif can't be converted: results is not a list [record-invalid]",
-        "f.json:1: error: steps.1.metrics.logprobs: this record of atif can't be converted: 1 logprobs do not match 0 sampled tokens [record-invalid]",
-        "g.json:1: error: steps: this record of atif can't be converted: steps is empty [record-invalid]",
-        "h.json:1: error: schema_version: this record of atif can't be converted: schema_version is not between ATIF-v1.0 and ATIF-v1.7 [record-invalid]",
-        "i.json:1: error: this record of atif can't be converted: the document refers to itself through i.json [record-invalid]",
-        "k.json:1: error: steps.1.tool_calls.0: this record of atif can't be converted: tool_call_id is missing [record-invalid]",
-        "l.json:1: error: this record of atif can't be converted: --rewards has no reward for nobody or l [record-invalid]",
-        "trajectory.json:1:19: error: this record of atif can't be converted: it is cut off [record-invalid]",
+        "a.json:1: error: steps.1.source: cannot convert this record of atif: source is not system, user or agent [record-invalid]",
+        "b.json:1: error: steps.1: cannot convert this record of atif: message is missing [record-invalid]",
+        "c.json:1: error: steps.1.message: cannot convert this record of atif: the content is neither text nor a list of parts [record-invalid]",
+        "d.json:1: error: steps.1.tool_calls.0: cannot convert this record of atif: function_name is missing [record-invalid]",
+        "e.json:1: error: steps.1.observation.results: cannot convert this record of atif: results is not a list [record-invalid]",
+        "f.json:1: error: steps.1.metrics.logprobs: cannot convert this record of atif: 1 logprobs do not match 0 sampled tokens [record-invalid]",
+        "g.json:1: error: steps: cannot convert this record of atif: steps is empty [record-invalid]",
+        "h.json:1: error: schema_version: cannot convert this record of atif: schema_version is not between ATIF-v1.0 and ATIF-v1.7 [record-invalid]",
+        "i.json:1: error: cannot convert this record of atif: the document refers to itself through i.json [record-invalid]",
+        "k.json:1: error: steps.1.tool_calls.0: cannot convert this record of atif: tool_call_id is missing [record-invalid]",
+        "l.json:1: error: cannot convert this record of atif: --rewards has no reward for nobody or l [record-invalid]",
+        "trajectory.json:1:19: error: cannot convert this record of atif: it is cut off [record-invalid]",
       ]
     `);
   });

@@ -118,10 +118,10 @@ describe("rows of decoded text", () => {
       ["--lossy", "--from", "skyrl"],
     );
     expect(stderr).toContain(
-      "rows.jsonl:1: error: score: this record of skyrl can't be converted: score is neither a number nor a list of numbers",
+      "rows.jsonl:1: error: score: cannot convert this record of skyrl: score is neither a number nor a list of numbers",
     );
     expect(stderr).toContain(
-      "rows.jsonl:2: error: input_prompt: this record of skyrl can't be converted: input_prompt is not a string",
+      "rows.jsonl:2: error: input_prompt: cannot convert this record of skyrl: input_prompt is not a string",
     );
     const nemo = [
       { content: "q and a", rewards: 1 },
@@ -129,10 +129,10 @@ describe("rows of decoded text", () => {
     ];
     const other = await convertRows(nemo, ["--lossy", "--from", "nemo-rl"]);
     expect(other.stderr).toContain(
-      "rows.jsonl:1: error: content: this record of nemo-rl can't be converted: content is not a list of at least two texts, so its prompt is unknown",
+      "rows.jsonl:1: error: content: cannot convert this record of nemo-rl: content is not a list of at least two texts, so its prompt is unknown",
     );
     expect(other.stderr).toContain(
-      "rows.jsonl:2: error: content.1: this record of nemo-rl can't be converted: content contains a value that is not a string",
+      "rows.jsonl:2: error: content.1: cannot convert this record of nemo-rl: content contains a value that is not a string",
     );
     const share = [
       { conversations: [{ from: "alien", value: "x" }], reward: 1 },
@@ -140,10 +140,10 @@ describe("rows of decoded text", () => {
     ];
     const third = await convertRows(share, ["--lossy"]);
     expect(third.stderr).toContain(
-      "rows.jsonl:1: error: conversations.0.from: this record of sharegpt can't be converted: from is not one of system, human",
+      "rows.jsonl:1: error: conversations.0.from: cannot convert this record of sharegpt: from is not one of system, human",
     );
     expect(third.stderr).toContain(
-      "rows.jsonl:2: error: conversations.0.value: this record of sharegpt can't be converted: value is not a call with a function name",
+      "rows.jsonl:2: error: conversations.0.value: cannot convert this record of sharegpt: value is not a call with a function name",
     );
   });
 });

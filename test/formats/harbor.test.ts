@@ -126,11 +126,11 @@ describe("trial folders of Harbor", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "job/a/result.json:1: error: this record of harbor can't be converted: the trajectory agent/trajectory.json is missing or not JSON [record-invalid]",
-        "job/b/agent/trajectory.json:1: error: steps.1.message: this record of harbor can't be converted: the content is neither text nor a list of parts [record-invalid]",
-        "job/c/result.json:1: error: verifier_result.rewards: this record of harbor can't be converted: rewards contains accuracy, but not reward (pass --reward-from verifier_result.rewards.accuracy) [record-invalid]",
-        "job/d/result.json:1: error: this record of harbor can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
-        "job/e/result.json:1:15: error: this record of harbor can't be converted: it is cut off [record-invalid]",
+        "job/a/result.json:1: error: cannot convert this record of harbor: the trajectory agent/trajectory.json is missing or not JSON [record-invalid]",
+        "job/b/agent/trajectory.json:1: error: steps.1.message: cannot convert this record of harbor: the content is neither text nor a list of parts [record-invalid]",
+        "job/c/result.json:1: error: verifier_result.rewards: cannot convert this record of harbor: rewards contains accuracy, but not reward (pass --reward-from verifier_result.rewards.accuracy) [record-invalid]",
+        "job/d/result.json:1: error: cannot convert this record of harbor: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "job/e/result.json:1:15: error: cannot convert this record of harbor: it is cut off [record-invalid]",
       ]
     `);
     const from = ["--reward-from", "verifier_result.rewards.accuracy"];
@@ -153,7 +153,7 @@ describe("trial folders of Harbor", () => {
     });
     const { code, stderr } = await runRollcall(["check", "job"], { cwd: folderOf(files) });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/job\/a\/agent\/trajectory\.json:1: warning: steps\.0\.source: tools are called/);
+    expect(stderr).toMatch(/job\/a\/agent\/trajectory\.json:1: warning: steps\.0\.source: .*\[missing-tools\]/);
   });
 
   it("become a trajectory with one history for each step, and rewards and exceptions by the step's name", async () => {

@@ -196,11 +196,11 @@ describe("a log of Inspect", () => {
     expect(lines.map((line) => JSON.parse(line).trajectories[0].metadata.id)).toEqual(["good"]);
     const told = stderr.replaceAll(/\s+/g, " ");
     expect(told).toContain(
-      "log.json:1: error: samples.1.scores.match.value: this record of inspect can't be converted: scores.match.value is not finite, because the sample was not scored",
+      "log.json:1: error: samples.1.scores.match.value: cannot convert this record of inspect: scores.match.value is not finite, because the sample was not scored",
     );
     expect(told).toContain(`the attachment ${hash("f")} is missing`);
     expect(told).toContain("--reward-from finds no number at scores.match.value");
-    expect(told).toContain("log.json:1: error: samples.5: this record of inspect can't be converted: id is missing");
+    expect(told).toContain("log.json:1: error: samples.5: cannot convert this record of inspect: id is missing");
     expect(code).toBe(7);
   });
 
@@ -214,7 +214,7 @@ describe("a log of Inspect", () => {
       const own = logFile(`{"version":2,"eval":{"task":"t"},"samples":${JSON.stringify(samples)}}`);
       const { code, lines, stderr } = await convertFile(own, [...byMatch, "--on-invalid", "skip"]);
       expect([code, lines]).toEqual([3, []]);
-      expect(stderr).toContain("can't be read, and may belong to this group");
+      expect(stderr).toContain("is unreadable and can belong to this group");
     }
   });
 });
@@ -307,12 +307,12 @@ describe("an archive of Inspect", () => {
       [12, "it needs a window of 2199023255552 bytes, over the limit of 134217728"],
     ] as const) {
       expect(told).toContain(
-        `run.eval!samples/${id}_epoch_1.json:1:1: error: this record of inspect can't be converted: ${wrong}`,
+        `run.eval!samples/${id}_epoch_1.json:1:1: error: cannot convert this record of inspect: ${wrong}`,
       );
     }
     expect(told).toMatch(/and 2 more: \S+run.eval!samples\/4_epoch_1.json:1, \S+run.eval!samples\/5_epoch_1.json:1/);
     expect(told).toContain(
-      "run.eval!samples/8_epoch_1.json:1:9: error: this record of inspect can't be converted: it is cut off",
+      "run.eval!samples/8_epoch_1.json:1:9: error: cannot convert this record of inspect: it is cut off",
     );
     expect(code).toBe(7);
     expect((await convertFile(file, byMatch)).code).toBe(3);
@@ -325,7 +325,7 @@ describe("an archive of Inspect", () => {
     const { code, stdout, stderr } = await runRollcall(["convert", ...files, ...args]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(2);
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-      "cut.eval:1:1: error: this record of inspect can't be converted: the archive is cut off or damaged, so its list of members cannot be read",
+      "cut.eval:1:1: error: cannot convert this record of inspect: the archive is cut off or damaged, so its list of members cannot be read",
     );
     expect(code).toBe(7);
   });
@@ -336,10 +336,10 @@ describe("an archive of Inspect", () => {
     const piped = await runRollcall(["convert", "-", ...byMatch], { stdin: bytes });
     expect(piped.stdout.trimEnd().split("\n")).toHaveLength(2);
     const refused = await runRollcall(["check", file, "--from", "rollcall"]);
-    expect(refused.stderr).toContain("this is a zip file, not JSON lines");
+    expect(refused.stderr).toContain("expected JSON lines, found a zip file");
     const other = evalFile(archiveOf([{ name: "a.txt", text: "a" }]), "a.zip");
-    expect((await runRollcall(["check", other])).stderr).toContain("this is a zip file, not JSON lines");
-    expect((await runRollcall(["check", file, "--from", "verifiers-v0"])).stderr).toContain("this is a zip file");
+    expect((await runRollcall(["check", other])).stderr).toContain("expected JSON lines, found a zip file");
+    expect((await runRollcall(["check", file, "--from", "verifiers-v0"])).stderr).toContain("found a zip file");
   });
 
   it("is not decompressed beyond the limit, or beyond its stated size", async () => {
@@ -348,12 +348,10 @@ describe("an archive of Inspect", () => {
       archiveOf([header, member(1, { text: JSON.stringify(sample(1, { input: "x".repeat(2000) })) })]),
     );
     const bounded = await runRollcall(["check", file, ...byMatch], { env });
-    expect(bounded.stderr).toContain("it unpacks to more than 1000 bytes");
+    expect(bounded.stderr).toContain("decompresses to more than 1000 bytes");
     expect(bounded.code).toBe(3);
     const lying = evalFile(archiveOf([member(1), member(2, { text: "x".repeat(50_000_000), claims: { length: 10 } })]));
     const told = await runRollcall(["check", lying, ...byMatch]);
-    expect(told.stderr).toContain(
-      "samples/2_epoch_1.json:1:1: this record of inspect can't be converted: it is damaged",
-    );
+    expect(told.stderr).toContain("samples/2_epoch_1.json:1:1: cannot convert this record of inspect: it is damaged");
   });
 });

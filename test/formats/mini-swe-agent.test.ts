@@ -162,11 +162,11 @@ describe("a trajectory of mini-swe-agent", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "1.traj.json:1: error: messages.0: this record of mini-swe-agent can't be converted: role is missing [record-invalid]",
-        "2.traj.json:1: error: messages.1: this record of mini-swe-agent can't be converted: a message is not an object [record-invalid]",
-        "3.traj.json:1: error: this record of mini-swe-agent can't be converted: --rewards has no reward for 3 or 3.traj [record-invalid]",
-        "i.traj.json:1: error: trajectory_format: this record of mini-swe-agent can't be converted: trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1 [record-invalid]",
-        "j.traj.json:1:2: error: this record of mini-swe-agent can't be converted: it is cut off [record-invalid]",
+        "1.traj.json:1: error: messages.0: cannot convert this record of mini-swe-agent: role is missing [record-invalid]",
+        "2.traj.json:1: error: messages.1: cannot convert this record of mini-swe-agent: a message is not an object [record-invalid]",
+        "3.traj.json:1: error: cannot convert this record of mini-swe-agent: --rewards has no reward for 3 or 3.traj [record-invalid]",
+        "i.traj.json:1: error: trajectory_format: cannot convert this record of mini-swe-agent: trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1 [record-invalid]",
+        "j.traj.json:1:2: error: cannot convert this record of mini-swe-agent: it is cut off [record-invalid]",
       ]
     `);
   });

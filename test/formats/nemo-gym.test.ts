@@ -272,14 +272,14 @@ describe("rollouts of NeMo Gym", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "r.jsonl:1: error: r.jsonl:3 can't be read, and may belong to this group [ambiguous-group]",
-        "r.jsonl:2: error: this record of nemo-gym can't be converted: response is missing [record-invalid]",
-        "r.jsonl:3: error: this record of nemo-gym can't be converted: _ng_task_index and the prompt are missing, so the group is unknown [record-invalid]",
-        "r.jsonl:5: error: this record of nemo-gym can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
-        "r.jsonl:6: error: response.output.0: this record of nemo-gym can't be converted: an item has no type [record-invalid]",
-        "r.jsonl:7: error: response.output.0: this record of nemo-gym can't be converted: call_id is missing [record-invalid]",
-        "r.jsonl:8: error: response.output.0.generation_log_probs: this record of nemo-gym can't be converted: 2 logprobs do not match 1 sampled tokens [record-invalid]",
-        "r.jsonl:9: error: response.output: this record of nemo-gym can't be converted: the value is neither a list of items nor text [record-invalid]",
+        "r.jsonl:1: error: r.jsonl:3 is unreadable and can belong to this group [ambiguous-group]",
+        "r.jsonl:2: error: cannot convert this record of nemo-gym: response is missing [record-invalid]",
+        "r.jsonl:3: error: cannot convert this record of nemo-gym: _ng_task_index and the prompt are missing, so the group is unknown [record-invalid]",
+        "r.jsonl:5: error: cannot convert this record of nemo-gym: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "r.jsonl:6: error: response.output.0: cannot convert this record of nemo-gym: an item has no type [record-invalid]",
+        "r.jsonl:7: error: response.output.0: cannot convert this record of nemo-gym: call_id is missing [record-invalid]",
+        "r.jsonl:8: error: response.output.0.generation_log_probs: cannot convert this record of nemo-gym: 2 logprobs do not match 1 sampled tokens [record-invalid]",
+        "r.jsonl:9: error: response.output: cannot convert this record of nemo-gym: the value is neither a list of items nor text [record-invalid]",
       ]
     `);
   });

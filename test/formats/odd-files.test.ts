@@ -60,7 +60,7 @@ describe("the output of convert", () => {
       JSON.stringify({ messages_and_choices: [chat(0, secret).messages[1]], reward: 1 }),
     );
     const own = await runRollcall(["check", "own.jsonl"], { cwd: folder });
-    expect(own.stderr).toContain("the role *** is unknown");
+    expect(own.stderr).toContain("unknown role ***");
   });
 });
 
@@ -85,7 +85,7 @@ describe("rows of another tool", () => {
     expect(alone.lines).toHaveLength(1);
     const { stderr } = await runRollcall(["check", "a.json"], { cwd: folderOf({ "a.json": line }) });
     expect(stderr).toContain(
-      "a.json:1: reward: this record of openai-chat can't be converted: reward is a string, not a number",
+      "a.json:1: reward: cannot convert this record of openai-chat: reward is a string, not a number",
     );
   });
 
@@ -98,14 +98,14 @@ describe("rows of another tool", () => {
   ])("have their positions after blank lines if they are rows of %s", async (name, [good, broken], at) => {
     const text = `${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`;
     const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
-    expect(stderr).toContain(`a.jsonl:3: ${at}: this record of ${name} can't be converted`);
+    expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this record of ${name}`);
   });
 
   it("have their positions behind a row that is longer than a block of a file", async () => {
     const long = { ...chat(1), id: "x".repeat(2 ** 21) };
     const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
     const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
-    expect(stderr).toContain("a.jsonl:3: reward: this record of openai-chat can't be converted");
+    expect(stderr).toContain("a.jsonl:3: reward: cannot convert this record of openai-chat");
   });
 
   it("are converted up to the end of a list that is cut off, which is reported", async () => {
@@ -145,8 +145,8 @@ describe("rows of another tool", () => {
     expect(groups).toEqual({ read: 3, rejected: 2 });
     const errors = problems.filter(({ severity }: { severity: string }) => severity === "error");
     expect(errors.map(({ line, message }: { line: number; message: string }) => `${line}: ${message}`)).toEqual([
-      "2: this record of openai-chat can't be converted: NaN is not JSON",
-      "4: this record of openai-chat can't be converted: messages is not a list",
+      "2: cannot convert this record of openai-chat: NaN is not JSON",
+      "4: cannot convert this record of openai-chat: messages is not a list",
     ]);
   });
 

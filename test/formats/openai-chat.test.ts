@@ -93,10 +93,10 @@ describe("rows of chat messages", () => {
     expect(left).toContainEqual(["metadata.deep.x", "metadata cannot contain nested values"]);
     expect(left).toContainEqual(["extra[]", "the interface has no field for it"]);
     expect(stderr).toContain(
-      "rows.jsonl:2: error: reward: this record of openai-chat can't be converted: reward is a string, not a number",
+      "rows.jsonl:2: error: reward: cannot convert this record of openai-chat: reward is a string, not a number",
     );
     expect(stderr).toContain(
-      "rows.jsonl:3: error: messages: this record of openai-chat can't be converted: messages is not a list",
+      "rows.jsonl:3: error: messages: cannot convert this record of openai-chat: messages is not a list",
     );
   });
 
@@ -112,7 +112,7 @@ describe("rows of chat messages", () => {
   it("are reported with their format among trajectories in rollcall's format", async () => {
     const mixed = fileOf([{ messages_and_choices: [user("hi")], reward: 1 }, said(1)]);
     expect((await runRollcall(["check", mixed])).stderr).toContain(
-      "it is another tool's row: say --from openai-chat, without --follow, or have rollcall convert make groups first",
+      "read the file with --from openai-chat without --follow, or convert it first with rollcall convert",
     );
   });
 

@@ -23,7 +23,7 @@ describe("the advice for a row of another tool", () => {
 
   it.each(named)("names the format that reads %j", async (row, from) => {
     expect(await adviceFor({ ...row, reward: 1 })).toBe(
-      `it is another tool's row: say --from ${from}, without --follow, or have rollcall convert make groups first`,
+      `read the file with --from ${from} without --follow, or convert it first with rollcall convert`,
     );
   });
 
@@ -33,47 +33,47 @@ describe("the advice for a row of another tool", () => {
       { prompt: [asked], response: "yo", reward: 1 },
     ].map((row): readonly [value: unknown, advice: string] => [
       row,
-      "make messages_and_choices of prompt and response, each turn of the assistant a choice",
+      "combine prompt and response into messages_and_choices, and make each assistant turn a choice",
     ]),
     [
       { prompt: "hi", output: "yo", reward: 1 },
-      "make messages_and_choices of prompt and output, each turn of the assistant a choice",
+      "combine prompt and output into messages_and_choices, and make each assistant turn a choice",
     ],
     [
       { history: [asked, said], reward: 1 },
-      "rename history to messages_and_choices, and make each turn of the assistant a choice",
+      "rename history to messages_and_choices, and make each assistant turn a choice",
     ],
     [{ messages: [asked], reward: 1 }, "rename messages to messages_and_choices"],
     [{ messagesAndChoices: [asked], reward: 1 }, "rename messagesAndChoices to messages_and_choices"],
-    [{ rollouts: [trajectory] }, "trajectories stand in rollouts: rename it to trajectories"],
+    [{ rollouts: [trajectory] }, "rename rollouts to trajectories"],
     [
       { simulations: ["a", "b"].map((task_id) => ({ ...trajectory, task_id })) },
-      "trajectories of several groups stand in simulations: write one a line, and group them by task_id with --group-by",
+      "write the trajectories in simulations on separate lines, and group them with --group-by task_id",
     ],
-    [{ data: [{ trajectories: [trajectory] }] }, "groups stand in data: rename it to trajectory_groups"],
+    [{ data: [{ trajectories: [trajectory] }] }, "rename data to trajectory_groups"],
     [{ split: "train", data: [{ trajectories: [trajectory] }] }, "rename data to trajectory_groups"],
-    [{ item: trajectory }, "it stands in item: put what is in that one level up"],
+    [{ item: trajectory }, "move the members of item one level up"],
     [
       { prompt: [asked], chosen: [said], rejected: [said] },
-      "this is a pair of preferences: a trajectory is one of chosen and rejected, behind its prompt, with a reward of its own",
+      "write the two sides of a preference pair as two trajectories, each with the prompt and its own reward",
     ],
     [
       { steps: [{ source: "user", message: "hi" }] },
-      'a trajectory is {"messages_and_choices": […], "reward": 1}, and {"trajectories": […]} is a group of them, one on each line',
+      'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line',
     ],
     [{ messages_and_choices: [asked], Reward: 1 }, "rename Reward to reward"],
-    [{ messages_and_choices: [asked], info: { reward: 1 } }, "it stands in info: put it beside messages_and_choices"],
+    [{ messages_and_choices: [asked], info: { reward: 1 } }, "move reward from info next to messages_and_choices"],
     [
       { ...trajectory, tools: [{ name: "f", description: "d", input_schema: {} }] },
-      'a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function, and call input_schema parameters',
+      'move the members of the tool into its function: {"type": "function", "function": {"name": …}}, and rename input_schema to parameters',
     ],
     [
       { ...trajectory, tools: [{ type: "function", name: "f", parameters: {} }] },
-      'a tool is {"type": "function", "function": {"name": …}}: put what is in this one into its function',
+      'move the members of the tool into its function: {"type": "function", "function": {"name": …}}',
     ],
     [
       { messages_and_choices: [asked], accuracy_reward: 1 },
-      "accuracy_reward stands there: reward is one number for the whole trajectory",
+      "add reward, one number for the whole trajectory, next to accuracy_reward",
     ],
   ];
 
@@ -84,16 +84,16 @@ describe("the advice for a row of another tool", () => {
   it.each([
     [
       { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
-      "write it as tool_calls of an assistant message",
+      "write the Responses API item as tool_calls of an assistant message",
     ],
     [
       { type: "function_call_output", call_id: "1", output: "x" },
-      "write it as a tool message, call_id as tool_call_id",
+      "write the Responses API item as a tool message, with call_id as tool_call_id",
     ],
-    [{ type: "reasoning", summary: [] }, "leave it out, or keep it as a key of the assistant message"],
+    [{ type: "reasoning", summary: [] }, "leave the Responses API item out"],
   ])("explains how to convert the item of the Responses API %j", async (item, advice) => {
     const row = { messages_and_choices: [asked, item, said], reward: 1 };
-    expect(await adviceFor(row)).toContain(`this is an item of the Responses API: ${advice}`);
+    expect(await adviceFor(row)).toContain(advice);
   });
 
   it("names Pydantic's option that leaves out null", async () => {
@@ -110,11 +110,11 @@ describe("the advice for a row of another tool", () => {
       metrics: { loss: "0.5" },
     };
     expect(await adviceOf(JSON.stringify(odd))).toEqual([
-      'a message is {"role": …, "content": …}',
-      "write it as text (in Python: json.dumps makes text of it)",
-      "make it an array of calls",
+      'write it as {"role": …, "content": …}',
+      "write it as text (in Python: json.dumps)",
+      "write an array of calls",
       'write it as {"messages_and_choices": […]}',
-      "write a number, leave the key out, or put it into metadata",
+      "write a number, leave the key out, or move it to metadata",
     ]);
     expect(await adviceOf(JSON.stringify(trajectory).replace('"reward":1', '"reward":1e999'))).toEqual([
       "write a finite number",
@@ -122,9 +122,9 @@ describe("the advice for a row of another tool", () => {
   });
 
   it.each([
-    [null, "a reward can't be left out: write a number, or leave out the trajectory"],
-    [[0, 1], "it is one number for the whole trajectory"],
-    [{ total: 1 }, "it is one number for the whole trajectory"],
+    [null, "write a number, or leave out the trajectory"],
+    [[0, 1], "write one number for the whole trajectory"],
+    [{ total: 1 }, "write one number for the whole trajectory"],
     ["0.5", "write it without quotes: 0.5"],
   ])("explains how to write the reward %j", async (reward, advice) => {
     expect(await adviceFor({ ...trajectory, reward })).toBe(advice);
@@ -149,28 +149,28 @@ describe("the advice for a row of another tool", () => {
 });
 
 describe("the advice for a line that is not JSON", () => {
-  const find = "(in Python: json.dumps(…, allow_nan=False) finds it)";
-  const reward = `a reward can't be left out: write a finite number, or leave out the trajectory ${find}`;
+  const find = "(in Python, json.dumps(…, allow_nan=False) finds it)";
+  const reward = `write a finite reward, or leave out the trajectory ${find}`;
   const texts: readonly (readonly [text: string, advice: string])[] = [
     ['{"messages_and_choices":[],"reward": NaN}', reward],
     ['{"messages_and_choices":[],"reward":-Infinity}', reward],
     ['{"messages_and_choices":[],"metrics":{"loss":NaN},"reward":1}', `leave the key out, or write null ${find}`],
     ['{"reward":[NaN]}', `leave the key out, or write null ${find}`],
     ['{"loss":Infinity}', `write a finite number, or leave the key out ${find}`],
-    ['{"a":1,}', "leave one comma out"],
+    ['{"a":1,}', "remove a comma"],
     ['{"a":"\t"}', "write it as an escape, such as \\n or \\t"],
-    ['{"a":"\\x41"}', "JSON has \\u0041 for \\x41, and a backslash itself is \\\\"],
-    ['{"a":.5}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
-    ['{"a":+1}', "a number has digits on both sides of its point, and neither + nor zeros in front"],
-    ['{"a":1} // no', "leave the comment out"],
+    ['{"a":"\\x41"}', "write \\u0041 for \\x41, and \\\\ for a backslash"],
+    ['{"a":.5}', "write digits on both sides of the point, without + or leading zeros"],
+    ['{"a":+1}', "write digits on both sides of the point, without + or leading zeros"],
+    ['{"a":1} // no', "remove the comment"],
   ];
 
   it.each([
-    ["[\n1,\n]", "nothing stands between a comma and ]"],
-    ['{"a":1, }', "nothing stands between a comma and }"],
-    ['{"a":}', "a value is missing before }"],
-    ["[,1]", "a value is missing before ,"],
-    ["]", "] closes nothing"],
+    ["[\n1,\n]", "missing value between a comma and ]"],
+    ['{"a":1, }', "missing value between a comma and }"],
+    ['{"a":}', "missing value before }"],
+    ["[,1]", "missing value before ,"],
+    ["]", "] without an opening bracket"],
   ])("distinguishes a missing value from an extra comma in %j", async (text, message) => {
     expect((await read(filesOf(text))).problems.sorted([])[0]?.message).toBe(message);
   });

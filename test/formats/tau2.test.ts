@@ -170,9 +170,9 @@ describe("results of tau2-bench", () => {
     });
     const told = stderr.replaceAll(/\s+/g, " ");
     for (const said of [
-      "simulations.2.ticks: this record of tau2 can't be converted: simulations of voice (with ticks) are",
-      "simulations.4: this record of tau2 can't be converted: messages is missing",
-      "simulations.5: this record of tau2 can't be converted: task_id is missing",
+      "simulations.2.ticks: cannot convert this record of tau2: simulations of voice (with ticks) are",
+      "simulations.4: cannot convert this record of tau2: messages is missing",
+      "simulations.5: cannot convert this record of tau2: task_id is missing",
     ])
       expect(told).toContain(`results.json:1: error: ${said}`);
     expect(code).toBe(7);
@@ -209,7 +209,7 @@ describe("results of tau2-bench", () => {
       expect({ code, told: stderr.replaceAll(/\s+/g, " ") }).toEqual({
         code: 3,
         told: expect.stringContaining(
-          "results.json:1:1: this record of tau2 can't be converted: it is over the limit of 536869888 bytes for a document, so write it as several files [record-invalid]",
+          "results.json:1:1: cannot convert this record of tau2: it is over the limit of 536869888 bytes for a document, so write it as several files [record-invalid]",
         ),
       });
     }

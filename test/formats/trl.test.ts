@@ -81,12 +81,12 @@ describe("rows of TRL", () => {
     const { code, stderr } = await convertRows(rows);
     expect(code).toBe(3);
     for (const said of [
-      "rows.jsonl:1: error: labels: this record of trl can't be converted: labels next to completions rate steps of one solution and are not rewards",
-      "rows.jsonl:2: error: rewards: this record of trl can't be converted: rewards is not a list of 2, one for each completion",
-      "rows.jsonl:3: error: rewards.1: this record of trl can't be converted: rewards[1] is not a number",
-      "rows.jsonl:4: error: prompt: this record of trl can't be converted: prompt is neither messages nor text",
-      "rows.jsonl:5: error: reward: this record of trl can't be converted: reward is a string, not a number (remove the quotes)",
-      "rows.jsonl:7: error: rewards: this record of trl can't be converted: rewards is not a list of 3, one for each completion",
+      "rows.jsonl:1: error: labels: cannot convert this record of trl: labels next to completions rate steps of one solution and are not rewards",
+      "rows.jsonl:2: error: rewards: cannot convert this record of trl: rewards is not a list of 2, one for each completion",
+      "rows.jsonl:3: error: rewards.1: cannot convert this record of trl: rewards[1] is not a number",
+      "rows.jsonl:4: error: prompt: cannot convert this record of trl: prompt is neither messages nor text",
+      "rows.jsonl:5: error: reward: cannot convert this record of trl: reward is a string, not a number (remove the quotes)",
+      "rows.jsonl:7: error: rewards: cannot convert this record of trl: rewards is not a list of 3, one for each completion",
       "reward is a list, which requires `completions` and `rewards`",
     ])
       expect(stderr).toContain(said);

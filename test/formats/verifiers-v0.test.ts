@@ -226,14 +226,14 @@ describe("results of verifiers v0", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "results.jsonl:1: error: results.jsonl:7 can't be read, and may belong to this group [ambiguous-group]",
-        "results.jsonl:2: error: this record of verifiers-v0 can't be converted: prompt is missing [record-invalid]",
-        "results.jsonl:3: error: completion: this record of verifiers-v0 can't be converted: completion is neither messages nor text [record-invalid]",
-        "results.jsonl:4: error: completion.0: this record of verifiers-v0 can't be converted: a message of completion has no role [record-invalid]",
-        "results.jsonl:5: error: completion.0: this record of verifiers-v0 can't be converted: tool_call_id is missing, and no call is unanswered [record-invalid]",
-        "results.jsonl:6: error: this record of verifiers-v0 can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
-        "results.jsonl:7: error: this record of verifiers-v0 can't be converted: example_id is missing [record-invalid]",
-        "results.jsonl:8:27: error: this is no JSON, and no record of verifiers-v0 [record-invalid]",
+        "results.jsonl:1: error: results.jsonl:7 is unreadable and can belong to this group [ambiguous-group]",
+        "results.jsonl:2: error: cannot convert this record of verifiers-v0: prompt is missing [record-invalid]",
+        "results.jsonl:3: error: completion: cannot convert this record of verifiers-v0: completion is neither messages nor text [record-invalid]",
+        "results.jsonl:4: error: completion.0: cannot convert this record of verifiers-v0: a message of completion has no role [record-invalid]",
+        "results.jsonl:5: error: completion.0: cannot convert this record of verifiers-v0: tool_call_id is missing, and no call is unanswered [record-invalid]",
+        "results.jsonl:6: error: cannot convert this record of verifiers-v0: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "results.jsonl:7: error: cannot convert this record of verifiers-v0: example_id is missing [record-invalid]",
+        "results.jsonl:8:27: error: expected a record of verifiers-v0, found text that is not JSON [record-invalid]",
       ]
     `);
   });
@@ -244,8 +244,8 @@ describe("results of verifiers v0", () => {
     const folder = folderOf({ "results.jsonl": rows });
     const { stderr } = await runRollcall(["check", "results.jsonl"], { cwd: folder });
     expect(stderr).toContain("note: converted a failed rollout to an exception of its group (3 times)\n");
-    expect(stderr).toContain("warning: the group has exceptions, and no trajectories [empty-group]\n");
-    expect(stderr).toContain("keep it, so that exception_rate counts what failed");
+    expect(stderr).toContain("warning: the group has exceptions but no trajectories [empty-group]\n");
+    expect(stderr).toContain("keep the group so that exception_rate counts its failures");
     expect(stderr).not.toContain("leave it out");
   });
 
@@ -263,7 +263,7 @@ describe("results of verifiers v0", () => {
     };
     expect(await log()).toMatchObject({ read: 4, logged: 2, rejected: 2 });
     expect(readFileSync(join(folder, "results.jsonl.rejected.reasons"), "utf8")).toContain(
-      '"message":"results.jsonl:5 can\'t be read, and may belong to this group"',
+      '"message":"results.jsonl:5 is unreadable and can belong to this group"',
     );
     writeFileSync(join(folder, "results.jsonl"), rows.join("\n"));
     expect(await log()).toMatchObject({ read: 3, logged: 1, already_logged: 2 });

@@ -266,15 +266,15 @@ describe("traces of verifiers v1", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "t.jsonl:2: error: traces.0: this record of verifiers-v1 can't be converted: nodes is missing [record-invalid]",
-        "t.jsonl:3: error: traces.0.nodes.0.parent: this record of verifiers-v1 can't be converted: parent is not an earlier node (0) [record-invalid]",
-        "t.jsonl:4: error: traces.0.nodes.0: this record of verifiers-v1 can't be converted: message is missing [record-invalid]",
-        "t.jsonl:5: error: traces.0.nodes.0.logprobs: this record of verifiers-v1 can't be converted: 1 logprobs do not match 2 sampled tokens [record-invalid]",
-        "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: this record of verifiers-v1 can't be converted: a logprob is not a number [record-invalid]",
-        "t.jsonl:7: error: traces.0.rewards.r: this record of verifiers-v1 can't be converted: score or weight of r is not a number [record-invalid]",
-        "t.jsonl:8: error: traces.0: this record of verifiers-v1 can't be converted: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
-        "t.jsonl:9: error: traces: this record of verifiers-v1 can't be converted: traces is not a list [record-invalid]",
-        "t.jsonl:10: error: this record of verifiers-v1 can't be converted: group.id, task.key and task.hash are missing, so the group is unknown [record-invalid]",
+        "t.jsonl:2: error: traces.0: cannot convert this record of verifiers-v1: nodes is missing [record-invalid]",
+        "t.jsonl:3: error: traces.0.nodes.0.parent: cannot convert this record of verifiers-v1: parent is not an earlier node (0) [record-invalid]",
+        "t.jsonl:4: error: traces.0.nodes.0: cannot convert this record of verifiers-v1: message is missing [record-invalid]",
+        "t.jsonl:5: error: traces.0.nodes.0.logprobs: cannot convert this record of verifiers-v1: 1 logprobs do not match 2 sampled tokens [record-invalid]",
+        "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: cannot convert this record of verifiers-v1: a logprob is not a number [record-invalid]",
+        "t.jsonl:7: error: traces.0.rewards.r: cannot convert this record of verifiers-v1: score or weight of r is not a number [record-invalid]",
+        "t.jsonl:8: error: traces.0: cannot convert this record of verifiers-v1: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "t.jsonl:9: error: traces: cannot convert this record of verifiers-v1: traces is not a list [record-invalid]",
+        "t.jsonl:10: error: cannot convert this record of verifiers-v1: group.id, task.key and task.hash are missing, so the group is unknown [record-invalid]",
       ]
     `);
   });

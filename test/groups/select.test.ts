@@ -187,8 +187,8 @@ describe("a selection of trajectories", () => {
   });
 
   it.each([
-    [["--where", "reward > 9.0"], "--where leaves nothing of the 3 groups in it"],
-    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample leave nothing of the 3 groups in it"],
+    [["--where", "reward > 9.0"], "--where matched none of the 3 groups"],
+    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample matched none of the 3 groups"],
   ])("is reported as empty, unlike an empty file, with %j", async (words, message) => {
     const file = fileOf(text);
     const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);
@@ -211,7 +211,7 @@ describe("a selection of trajectories", () => {
   ])("ends with 2 after two seconds if an expression takes longer: %s", async (where) => {
     const slow = `{"messages_and_choices":[${'{"role":"user","content":"q"},'.repeat(3000)}{"role":"user","content":"q"}],"reward":1,"metadata":{"text":"${"a".repeat(60)}!"}}`;
     const { code, stderr } = await runRollcall(["check", fileOf(slow), "--where", where]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("it takes longer than 2 s")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("evaluation takes longer than 2 s")]);
   });
 
   it("still reports and rejects invalid groups", async () => {
@@ -234,10 +234,10 @@ describe("a selection of trajectories", () => {
   });
 
   it.each([
-    [["--where", "rewrd > 1"], "can't be read: Unknown variable: rewrd"],
-    [["--where", "reward >"], "can't be read"],
-    [["--where", "metrics.none > 1.0"], "can't be evaluated at"],
-    [["--where", "size(messages)"], "it gives no true or false"],
+    [["--where", "rewrd > 1"], "cannot parse --where rewrd > 1: Unknown variable: rewrd"],
+    [["--where", "reward >"], "cannot parse --where reward >: "],
+    [["--where", "metrics.none > 1.0"], "cannot evaluate --where metrics.none > 1.0 at"],
+    [["--where", "size(messages)"], "the result is not true or false"],
     [["--best", "0"], "--best can't be"],
     [["--sample", "x"], "--sample can't be"],
     [["--shard", "0/3"], "--shard can't be"],

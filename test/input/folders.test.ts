@@ -88,10 +88,10 @@ describe("a folder as input", () => {
   it("gives an error that names the expected files if it has no rollouts", async () => {
     const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
-    expect(stderr).toContain("empty: error: no file in this folder is called as files of rollouts are");
-    expect(stderr).toMatch(/names were looked for that end in\s+\.jsonl, \.ndjson, \.json, \.eval or \.parquet/);
+    expect(stderr).toContain("empty: error: no file in this folder has a name that rollcall reads");
+    expect(stderr).toMatch(/files that end\s+in \.jsonl, \.ndjson, \.json, \.eval or \.parquet/);
     expect(stderr).toMatch(
-      /others: error: no file in this folder holds rollouts, neither\s+others\/a.json and 1 more file/,
+      /others: error: no file in this folder contains rollouts \(read\s+others\/a.json and 1 more file\)/,
     );
     expect(code).toBe(3);
   });
@@ -102,7 +102,7 @@ describe("a folder as input", () => {
       ["bare", "bare/a.jsonl"],
       ["mixed", "mixed/b.json"],
     ] as const) {
-      const told = `${folder}: no file in this folder holds rollouts, neither ${named} [folder-without-rollouts]`;
+      const told = `${folder}: no file in this folder contains rollouts (read ${named}) [folder-without-rollouts]`;
       for (const args of [["check"], ["log", "m", "--local", "--split", "train"], ["convert", "--out", "made.jsonl"]]) {
         const { code, stderr } = await runRollcall([...args, folder, "--json"], { cwd });
         expect([code, JSON.parse(stderr).error.message]).toEqual([3, told]);
@@ -114,7 +114,7 @@ describe("a folder as input", () => {
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/groups.jsonl": group });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-      "files are of several formats: r/groups.jsonl of rollcall, r/results.jsonl of verifiers-v0",
+      "the files have several formats: r/groups.jsonl is rollcall, r/results.jsonl is verifiers-v0",
     );
     expect(code).toBe(3);
     for (const [from, reward] of [
@@ -143,7 +143,7 @@ describe("a folder as input", () => {
     };
     expect(await told("lines")).toEqual([
       3,
-      "rollcall: lines/half.jsonl:1:41: this record of verifiers-v0 can't be converted: it is cut off [record-invalid]",
+      "rollcall: lines/half.jsonl:1:41: cannot convert this record of verifiers-v0: it is cut off [record-invalid]",
     ]);
     expect(await told("own")).toEqual([3, expect.stringMatching(/own\/half.jsonl:1:41: .* \[json-truncated\]/)]);
     expect(await told("half")).toEqual([3, expect.stringMatching(/half\/a.jsonl:1:41: .* \[json-truncated\]/)]);
@@ -161,7 +161,7 @@ describe("a folder as input", () => {
     const cwd = folderOf({ "r/a/results.jsonl": row(1), "r/b/results.jsonl": '{"example_id":1,"prom' });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr).toContain("r/b/results.jsonl:1:");
-    expect(stderr).toContain("this record of verifiers-v0 can't be converted");
+    expect(stderr).toContain("cannot convert this record of verifiers-v0");
     expect(code).toBe(3);
   });
 });

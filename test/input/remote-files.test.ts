@@ -211,7 +211,7 @@ describe("an address without a file", () => {
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.problems[0]]).toMatchObject([
       3,
-      { rule: "not-json", message: "this is a web page, not JSON lines" },
+      { rule: "not-json", message: "expected JSON lines, found a web page" },
     ]);
   });
 

@@ -54,7 +54,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 2, []]);
     const [{ id = "" } = {}] = await place.entries();
-    const message = `request ${id} can't be sent again as it was: the input lacks some of its groups`;
+    const message = `cannot resend request ${id}: the input lacks some of its groups`;
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "resend-impossible", message }));
   });
 
@@ -68,7 +68,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, [1]]);
-    const message = expect.stringContaining("whether 1 group in an earlier request was logged");
+    const message = expect.stringContaining("1 group in an earlier request may or may not have been logged");
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unresolved-requests", message }));
   });
 
@@ -186,7 +186,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
-      "  `rollcall log` with the file sends what is left, and nothing twice",
+      "  run `rollcall log` with the file, which sends the missing groups and none twice",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

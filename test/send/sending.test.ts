@@ -483,8 +483,8 @@ describe("an outcome", () => {
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
       {
         severity: "warning",
-        message: "this takes 2 requests, and the service computes its metrics for each by itself",
-        advice: "the service takes no larger ones (413): one request needs a larger limit there",
+        message: "the input needs 2 requests, and the service computes metrics for each separately",
+        advice: "raise the limit of the service, which refused a larger request (413)",
       },
     ]);
     const judgement = { strict: false, allowed: new Set(["split-requests"]) };

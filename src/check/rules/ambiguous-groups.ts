@@ -1,16 +1,16 @@
-/** What tells groups: names of their keys, and what may belong to one and can't be read, so that it may not be whole. */
+/** Names of group keys, and groups that an unreadable record may belong to. */
 
-/** Names that a key of a group has, the surest first. */
+/** Names of group keys, the most certain first. */
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
-/** What is at a position of the input. */
+/** The group of a record. */
 interface Membership {
-  /** Groups have all their members in one of these. */
+  /** Groups do not cross scopes. */
   readonly scope: number;
-  /** The group that it is a member of; undefined if it is a group alone. */
+  /** Undefined for a record that is a group. */
   readonly group: number | undefined;
-  /** True if nobody knows its group. */
+  /** True for an unreadable record. */
   readonly isUnknown: boolean;
 }
 
@@ -40,7 +40,7 @@ export const findAmbiguousGroups = (
   return doubtful;
 };
 
-/** True if no group continues after another one, and, if that is `needed`, any has two members side by side. */
+/** True if no group continues after another one and, if `needed`, one has two adjacent members. */
 const areMembersAdjacent = (standings: readonly Membership[], needed: boolean): boolean => {
   const seen = new Set<number>();
   let last: number | undefined;

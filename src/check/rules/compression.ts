@@ -1,9 +1,8 @@
-/** What is wrong with compressed data, whatever packed it. */
+/** Errors of compressed data. */
 
-/** Its end is missing, it is damaged, or other bytes follow it. */
+/** Truncated, corrupt, or followed by other bytes. */
 export type CompressionFault = "cut" | "corrupt" | "more";
 
-/** Compressed data that is not whole. */
 export class CompressedDataError extends Error {
   readonly by: "gzip" | "zstd";
   readonly fault: CompressionFault;
@@ -14,9 +13,7 @@ export class CompressedDataError extends Error {
   }
 }
 
-/** Compressed data that holds more than is unpacked. */
 export class DecompressedSizeError extends Error {
-  /** In bytes. */
   readonly limit: number;
   constructor(limit: number) {
     super("unpacks to too much");

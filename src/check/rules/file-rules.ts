@@ -1,72 +1,89 @@
-/** Rules of files: what can't be read at all, and what is not JSON. */
+/** Rules of files: input that cannot be read, and text that is not JSON. */
 
 import type { Fault } from "../../json/reader.ts";
 import { pluralize } from "../../sentences.ts";
 import type { CompressionFault } from "./compression.ts";
 import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
 
-/** A file that can't be used at all. */
+const nameFile = "name a file, or pass - to read standard input";
+
+const compressionFaults: Readonly<Record<CompressionFault, string>> = {
+  cut: "the compressed file is truncated",
+  corrupt: "the compressed data is corrupt, or other bytes follow it",
+  more: "other bytes follow the compressed data",
+};
+
+const corruptFile = (program: string, name: string) =>
+  errorOfInput<{ wrong: CompressionFault }>({
+    message: ({ wrong }) => compressionFaults[wrong],
+    advice: `compress or copy the file again, and test it with \`${program} -t\``,
+    why: "A truncated or corrupt file has lost some of its groups.",
+    example: problemExample({ wrong: "cut" }, name),
+  });
+
+const maxBytes = 2 ** 29 - 24;
+
+/** Files that cannot be used at all. */
 export const fileRules = {
   "file-not-found": errorOfInput({
-    message: "there is no such file",
-    advice: "give the path of a file, or - for standard input",
-    why: "A name on the command line is the path of a file, or `-` for standard input.",
+    message: "the file does not exist",
+    advice: nameFile,
+    why: "An argument is the path of a file, or `-` for standard input.",
     example: problemExample(undefined, "step.jsonl"),
   }),
   "remote-not-found": errorOfInput<{ said: string | undefined }>({
-    message: ({ said }) => `there is nothing at this address${said === undefined ? "" : `: ${said}`}`,
-    redactedMessage: "there is nothing at this address",
-    advice: "look at the address, letter by letter; one that ends in / is a folder",
-    why: "The server answers that it has nothing there: no such file, bucket or dataset.",
+    message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
+    redactedMessage: "the URL does not exist",
+    advice: "check the spelling of the URL; the URL of a folder ends in /",
+    why: "The server has no such file, bucket or dataset.",
     example: problemExample({ said: undefined }, "https://data.example/step.jsonl"),
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     message: ({ pattern, matches }) =>
       matches === 0
-        ? `nothing matches ${pattern}`
+        ? `no file matches ${pattern}`
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
     redactedMessage: "no file has the name of the pattern",
-    advice: ({ matches }) =>
-      matches === 0 ? "give the path of a file, or - for standard input" : "take the quotes away from the pattern",
-    why: "Where no file fits a pattern, or quotes are around it, the shell hands it on as it is.",
+    advice: ({ matches }) => (matches === 0 ? nameFile : "remove the quotes around the pattern"),
+    why: "A shell passes on a pattern that matches no file, or that is in quotes.",
     example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
-    message: ({ code }) => `the file can't be read (${code})`,
-    advice: "make it readable, or pipe it into standard input",
-    why: "The system does not let the file be read.",
+    message: ({ code }) => `cannot read the file (${code})`,
+    advice: "make the file readable, or pipe it into standard input",
+    why: "The operating system refuses access to the file.",
     example: problemExample({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
-    message: "this is a folder",
-    advice: "give the files in it",
-    why: "A folder is named where a file should be.",
+    message: "expected a file, found a folder",
+    advice: "name the files in the folder",
+    why: "This command reads files, not folders.",
     example: problemExample(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
     message: ({ files: [first, ...more] }) => {
-      if (first === undefined) return "no file in this folder is called as files of rollouts are";
+      if (first === undefined) return "no file in this folder has a name that rollcall reads";
       const others = more.length === 0 ? "" : ` and ${pluralize(more.length, "more file")}`;
-      return `no file in this folder holds rollouts, neither ${first}${others}`;
+      return `no file in this folder contains rollouts (read ${first}${others})`;
     },
     advice: ({ files }) =>
       files.length === 0
-        ? "names were looked for that end in .jsonl, .ndjson, .json, .eval or .parquet, also with .gz or .zst behind: give the folder above, or a file"
-        : "trajectories, groups and the formats of --from were looked for: say --from <format>, or give the files",
-    why: "A folder is read with all folders below it. Files in it that hold no rollouts are left out, and nothing is left of this one.",
+        ? "name a file, or a folder above files that end in .jsonl, .ndjson, .json, .eval or .parquet (.gz and .zst too)"
+        : "choose the format with --from <format>, or name the files",
+    why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput({
-    message: "there is nothing in it",
-    advice: "give a file with a group or a trajectory on each line",
-    why: "An input without a group is probably not the one that was meant.",
+    message: "the input is empty",
+    advice: "name a file with a group or a trajectory on each line",
+    why: "An input without a group is probably a mistake.",
     example: problemExample(undefined, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) =>
-      `${by.join(" and ")} ${by.length === 1 ? "leaves" : "leave"} nothing of ${groups === 1 ? "the one group" : `the ${groups} groups`} in it`,
-    advice: "without the choice, `rollcall check` says which rewards and metrics there are; choose by what occurs",
-    why: "A choice of which nothing is left is probably not the one that was meant.",
+      `${by.join(" and ")} matched none of the ${groups === 1 ? "one group" : `${groups} groups`}`,
+    advice: "run `rollcall check` without these options to see the rewards and metrics to filter on",
+    why: "A filter that matches nothing is probably a mistake.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
   "utf-16": errorOfInput<{ encoding: string }>({
@@ -76,76 +93,60 @@ export const fileRules = {
     example: problemExample({ encoding: "UTF-16 (little-endian)" }, "step.jsonl"),
   }),
   "not-utf-8": error({
-    message: "the bytes here are not UTF-8",
+    message: "these bytes are not UTF-8",
     advice: "write the file as UTF-8, or convert it with iconv",
-    why: "JSON is UTF-8. Other bytes would be sent on as they are, and refused.",
+    why: "JSON is UTF-8. Services refuse other bytes.",
     example: Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1"),
   }),
   "not-json": errorOfInput<{ kind: string; instead: string }>({
-    message: ({ kind }) => `this is ${kind}, not JSON lines`,
+    message: ({ kind }) => `expected JSON lines, found ${kind}`,
     advice: ({ instead }) => instead,
-    why: "The first bytes say that the file is something else: Parquet, zip, tar, CSV, a pickle, a pointer of Git LFS, …",
+    why: "The first bytes show another type of file, such as Parquet, zip, tar, CSV, a pickle or a Git LFS pointer.",
     example: problemExample(
       { kind: "CSV", instead: "convert it to JSON lines, one trajectory or group on each line" },
       "step.jsonl",
     ),
   }),
   "endless-device": errorOfInput({
-    message: "this device has no end",
-    advice: "give a file, or - for standard input",
-    why: "What is read from it never ends, and is never a trajectory.",
+    message: "this device never ends",
+    advice: nameFile,
+    why: "A device such as /dev/zero has no end and no trajectories.",
     example: problemExample(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) =>
-      `it unpacks to more than ${limit} bytes: to more than max_unpacked_size, or 1,000 times its size`,
-    advice: "look at what is in it; if it is right, unpack it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
-    why: "A small compressed file can hold more than a disk does: unpacking stops in time.",
+      `decompresses to more than ${limit} bytes (max_unpacked_size, or 1,000 times the file's size)`,
+    advice: "if the file is right, decompress it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
+    why: "Decompression is limited, because a small archive can expand to fill the disk.",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
-  "gzip-corrupt": errorOfInput<{ wrong: CompressionFault }>({
-    message: ({ wrong }) => compressionFaults[wrong],
-    advice: "compress it again, or copy it again: `gzip -t` tells whether a file is whole",
-    why: "A compressed file that was cut off or damaged has lost some of its groups.",
-    example: problemExample({ wrong: "cut" }, "step.jsonl"),
-  }),
-  "zstd-corrupt": errorOfInput<{ wrong: CompressionFault }>({
-    message: ({ wrong }) => compressionFaults[wrong],
-    advice: "compress it again, or copy it again: `zstd -t` tells whether a file is whole",
-    why: "A compressed file that was cut off or damaged has lost some of its groups.",
-    example: problemExample({ wrong: "cut" }, "step.jsonl.zst"),
-  }),
+  "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
+  "zstd-corrupt": corruptFile("zstd", "step.jsonl.zst"),
   "zstd-unsupported": errorOfInput<{ name: string; node: string }>({
-    message: ({ node }) => `this is zstd, which Node ${node} can't unpack`,
+    message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
-      `unpack it into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …; or use Node 22.15 or newer`,
-    why: "Node unpacks zstd from 22.15 on; the groups in the file are not read, and none of them is sent.",
+      `use Node 22.15 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
+    why: "Node decompresses zstd from version 22.15 on. rollcall read and sent nothing from the file.",
     example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput<{ limit: number }>({
-    message: ({ limit }) => `the line is longer than ${limit} bytes, the most that can be read at once`,
-    advice: "put each group or trajectory on a line of its own",
-    why: "A line is read whole, and a text can't be longer than 512 MiB.",
-    example: problemExample({ limit: 2 ** 29 - 24 }, "step.jsonl", 3),
+    message: ({ limit }) => `the line is longer than ${limit} bytes`,
+    advice: "write each group or trajectory on its own line",
+    why: "rollcall reads a line at once, and a string in Node holds at most 512 MiB.",
+    example: problemExample({ limit: maxBytes }, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput<{ limit: number }>({
-    message: ({ limit }) => `the document is longer than ${limit} bytes, the most that can be read at once`,
-    advice: "write a group on each line",
-    why: "A document of one group, or one that is no JSON, is read whole, and a text can't be longer than 512 MiB.",
-    example: problemExample({ limit: 2 ** 29 - 24 }, "step.json"),
+    message: ({ limit }) => `the document is longer than ${limit} bytes`,
+    advice: "write each group on its own line",
+    why: "rollcall reads a document at once if it is one group or not JSON. A string in Node holds at most 512 MiB.",
+    example: problemExample({ limit: maxBytes }, "step.json"),
   }),
 };
 
-const compressionFaults: Readonly<Record<CompressionFault, string>> = {
-  cut: "the compressed file ends before its data does",
-  corrupt: "the compressed data is damaged, or other bytes follow it",
-  more: "other bytes follow the compressed data",
-};
+const rewardRequired = "write a finite reward, or leave out the trajectory";
+const findNaN = "(in Python, json.dumps(…, allow_nan=False) finds it)";
 
-const rewardRequired = "a reward can't be left out: write a finite number, or leave out the trajectory";
-const findNaN = "(in Python: json.dumps(…, allow_nan=False) finds it)";
-
-/** A fault that has no rule of its own, with what stands there: the word, the character, and what stands before it. */
+/** A fault without a rule of its own, with its word or character and the character before it. */
 interface SyntaxProblem {
   readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
   readonly word: string;
@@ -153,92 +154,89 @@ interface SyntaxProblem {
   readonly before: string | undefined;
 }
 
-/** What is said of each fault, and what to do about it. */
-const syntaxFaults: Readonly<Record<SyntaxProblem["fault"], readonly [says: (seen: SyntaxProblem) => string, string]>> =
-  {
-    word: [
-      ({ word }) => `${word} is not JSON`,
-      "a word in JSON is true, false or null; any other text stands in double quotes",
-    ],
-    comma: [
-      ({ text, before }) => {
-        if (text !== "," && before === ",") return `nothing stands between a comma and ${text}`;
-        return text !== "," && before === undefined ? `${text} closes nothing` : `a value is missing before ${text}`;
-      },
-      "leave one comma out",
-    ],
-    control: [() => "a control character stands unescaped in a string", "write it as an escape, such as \\n or \\t"],
-    escape: [() => "this escape is not JSON", "JSON has \\u0041 for \\x41, and a backslash itself is \\\\"],
-    number: [
-      () => "this number is not JSON",
-      "a number has digits on both sides of its point, and neither + nor zeros in front",
-    ],
-    character: [({ text }) => `${text} can't stand here`, "write lines with a JSON writer, such as json.dumps"],
-  };
+/** The message and the advice of each fault. */
+const syntaxFaults: Readonly<
+  Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
+> = {
+  word: [({ word }) => `${word} is not JSON`, "write true, false, null, or a string in double quotes"],
+  comma: [
+    ({ text, before }) => {
+      if (text !== "," && before === ",") return `missing value between a comma and ${text}`;
+      return text !== "," && before === undefined
+        ? `${text} without an opening bracket`
+        : `missing value before ${text}`;
+    },
+    "remove a comma",
+  ],
+  control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
+  escape: [() => "invalid escape", "write \\u0041 for \\x41, and \\\\ for a backslash"],
+  number: [() => "invalid number", "write digits on both sides of the point, without + or leading zeros"],
+  character: [({ text }) => `unexpected ${text}`, "write lines with a JSON writer, such as json.dumps"],
+};
 
 /** Text that is not JSON. */
 export const jsonRules = {
   "json-nan": error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) => `${key === "reward" ? rewardRequired : "leave the key out, or write null"} ${findNaN}`,
-    why: "Python's json.dumps writes NaN unless it is told not to; JSON has none, and services refuse it.",
+    why: "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
     example: trajectory("NaN"),
   }),
   "json-infinity": error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
       `${key === "reward" ? rewardRequired : "write a finite number, or leave the key out"} ${findNaN}`,
-    why: "Python's json.dumps writes Infinity unless it is told not to; JSON has none.",
+    why: "Python's json.dumps writes Infinity by default. JSON has no infinity.",
     example: trajectory("-Infinity"),
   }),
   "json-python": error<{ word: string }>({
     message: ({ word }) => `${word} is Python, not JSON`,
-    redactedMessage: "a word here is Python, not JSON",
+    redactedMessage: "found Python, not JSON",
     advice: "write lines with json.dumps, not with str or print",
     why: "A dictionary was printed instead of written as JSON.",
     example: trajectory(1, ',"metadata":{"solved":True}'),
   }),
   "json-single-quotes": error({
-    message: "JSON strings stand in double quotes",
+    message: "expected a string in double quotes, found single quotes",
     advice: "write lines with a JSON writer, such as json.dumps",
     why: "A dictionary was printed instead of written as JSON.",
     example: "{'messages_and_choices': [], 'reward': 1}",
   }),
   "json-comment": error({
     message: "JSON has no comments",
-    advice: "leave the comment out",
-    why: "JSON has no comments; JSON5 and JSONC have.",
+    advice: "remove the comment",
+    why: "JSON5 and JSONC have comments, JSON does not.",
     example: `// step 17\n${trajectory(1)}`,
   }),
   "json-truncated": error<{ last: boolean; isDocument: boolean }>({
-    message: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is cut off`,
+    message: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is truncated`,
     advice: ({ last, isDocument }) =>
       isDocument
-        ? "is the run still writing? wait for it to end, or have the document written anew"
+        ? "wait for the run to end, or write the document again"
         : last
-          ? "is the run still writing? wait for it to end, or leave the line out"
-          : "write each line whole",
-    why: "A run that still writes, or that was killed, leaves half a line at the end.",
+          ? "wait for the run to end, or delete the line"
+          : "write the whole line",
+    why: "A run that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
   "json-trailing-data": error<{ lacksBrace: boolean }>({
     message: ({ lacksBrace }) =>
-      lacksBrace ? "a key stands here in no object: the { before it is missing" : "something follows the JSON value",
+      lacksBrace ? "expected {, found a key outside of an object" : "unexpected data after the JSON value",
     advice: ({ lacksBrace }) =>
       lacksBrace
-        ? "was the beginning cut off? put the { back, or write the file again"
-        : "put one JSON value on each line",
-    why: "A line holds one JSON value, and so does a file that is one document.",
+        ? "add the { if the start of the file was cut off, or write the file again"
+        : "write one JSON value on each line",
+    why: "A line, or a file that is one document, contains one JSON value.",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxProblem>({
-    message: (seen) => syntaxFaults[seen.fault][0](seen),
-    redactedMessage: "the text stops being JSON here",
+    message: (problem) => syntaxFaults[problem.fault][0](problem),
+    redactedMessage: "invalid JSON",
     advice: ({ fault, text, before }) =>
       fault === "comma" && before !== "," && text !== ","
-        ? "write the value, or leave the comma or the colon before it out"
+        ? "write the value, or remove the comma or colon before it"
         : syntaxFaults[fault][1],
-    why: "The text is not JSON for a reason that has no rule of its own.",
+    why: "The text is not JSON.",
     example: '{"messages_and_choices":[,],"reward":1}',
   }),
 };

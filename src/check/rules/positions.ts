@@ -1,38 +1,37 @@
-/** Positions and names for a person: line and column of a byte, the path of a value, and names of the file's own. */
+/** Positions of bytes as line and column, paths of values, and short names. */
 import { nodeSize } from "../../json/reader.ts";
 import { firstByteAt, type JsonTable, nodeAfter, readString } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
 
-/** A position in a file: line and column from 1, the column in UTF-16 units of the line; and its byte. */
+/** Line and column from 1 (columns in UTF-16 units), and byte offset. */
 interface Position {
   readonly line: number;
   readonly column: number;
   readonly offset: number;
 }
 
-/** Bytes of a source, and where they come from. */
+/** Bytes of a source and their position. */
 export interface PositionedBytes {
   readonly bytes: Buffer;
-  /** Offset of the first byte in the source. */
   readonly start: number;
-  /** Number of the line it begins on, from 1. */
+  /** Line of the first byte, from 1. */
   readonly line: number;
-  /** Counts the UTF-16 units before it on that line. Default: none. */
+  /** Counts the UTF-16 units before the first byte on its line. Default: 0. */
   readonly unitsBefore?: () => number;
 }
 
-/** Positions of bytes of a text: counted from a mark that moves forward, so that a long text is counted once. */
+/** Counts positions from a mark that moves forward, so that a long text is counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
   readonly #bytes: Buffer;
   #at = 0;
-  /** The first line end at the mark or after it: in a long line it is looked for once. */
+  /** The first line end at or after the mark. */
   #next: number | undefined;
   #line: number;
-  /** UTF-16 units between the start of the mark's line, or of the text, and a byte, counted up to there. */
+  /** UTF-16 units from the start of the mark's line to `#counted`. */
   #units = 0;
   #counted = 0;
-  /** The UTF-16 units between two bytes, which were counted last: a long line can have many findings. */
+  /** The range counted last: a long line can have many problems. */
   #last = { from: -1, to: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
@@ -41,7 +40,7 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Moves the mark forward to a byte; gives its line. */
+  /** Moves the mark forward and returns its line. */
   mark(at: number): number {
     if (at === this.#at) return this.#line;
     this.#next ??= endOfLine(this.#bytes, this.#at);
@@ -54,7 +53,7 @@ export class PositionCounter {
     return this.#line;
   }
 
-  /** The position of a byte at the mark or after it. */
+  /** Returns the position of a byte at or after the mark. */
   of(at: number): Position {
     this.#units += this.#bytes.toString("utf8", this.#counted, this.#at).length;
     this.#counted = this.#at;
@@ -80,7 +79,7 @@ export class PositionCounter {
   }
 }
 
-/** A line of an input, in a sentence: standard input is called so. */
+/** Formats the line of an input. */
 export const formatLine = ({
   file = "the input",
   line = 1,
@@ -89,14 +88,14 @@ export const formatLine = ({
   readonly line?: number;
 }): string => `${file === "-" ? "standard input" : file}:${line}`;
 
-/** Path of a value in JSON, from its root. */
+/** Path of a JSON value from its root. */
 export type Path = readonly (string | number)[];
 
-/** The path from a value to one inside of it. */
+/** Returns the path from one value to another inside it. */
 export const findPath = (text: JsonTable, { from, node }: { readonly from: number; readonly node: number }): Path => {
   const path: (string | number)[] = [];
   for (let holder = from; holder !== node; ) {
-    // An object has each key as the node before its value.
+    // The node before the value of a member is its key.
     const keySize = firstByteAt(text, holder) === openBrace ? nodeSize : 0;
     let child = holder + nodeSize;
     let position = 0;
@@ -107,10 +106,10 @@ export const findPath = (text: JsonTable, { from, node }: { readonly from: numbe
   return path;
 };
 
-/** Characters that a name of the file's own has at most in a sentence. */
+/** Maximum characters of a name from the file in a message. */
 export const maxNameLength = 60;
 
-/** A name of the file's own, short enough for a sentence; one that nobody sees is in quotes. */
+/** Shortens a name from the file for a message; a blank one is quoted. */
 export const shortName = (name: string): string => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;

@@ -1,25 +1,24 @@
-/** Problems being collected: all are counted, a bounded number of each rule is kept, and the first of each rule in each input. */
+/** Collects problems: counts all, and stores the first of each rule and of each rule in each input. */
 import type { Problem, Severity } from "../../failure.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
-/** Problems kept of one rule: a file can have one on every line, and memory holds the index, not the file. */
+/** Problems stored of one rule: a file can have one on every line. */
 const maxPerRule = 1000;
 
-/** The same of errors if what is rejected is written aside: a line of which no error was kept is read once more. */
+/** Errors stored with a rejects file: a line without a stored error is read again. */
 const maxPerRuleWithRejects = 100_000;
 
-/** Where a problem is: whatever of it is known. */
+/** The known position of a problem. */
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 
-/** How often a rule was broken. */
 export interface RuleCount {
   readonly rule: string;
   readonly severity: Severity;
   readonly count: number;
 }
 
-/** A problem as data: the rule's words about it, without what looks like a secret, and where it is. */
+/** Creates the problem of a rule, with secrets redacted. */
 export const createProblem = <Name extends RuleName>(
   name: Name,
   data: RuleData<Name>,
@@ -34,25 +33,23 @@ interface RuleProblems {
   readonly severity: Severity;
   count: number;
   readonly kept: Problem[];
-  /** The input of the last one that was kept. */
+  /** Input of the last stored problem. */
   lastInput: string | undefined;
 }
 
-/** Problems as they go from one thread to another, by their rules. */
+/** Problems by rule, as sent between threads. */
 export type ProblemsData = ReadonlyMap<string, RuleProblems>;
 
-/** What has a line, that many lines further down. */
+/** Moves a line number down. */
 export const shiftLine = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
   located.line === undefined || lines === 0 ? located : { ...located, line: located.line + lines };
 
-/** Problems being collected. */
 export class Problems {
   readonly strictness: Strictness;
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
-  /** The input that is looked at. */
   #input: string | undefined;
-  /** Rules of which enough were kept before these. */
+  /** Rules that are already full. */
   readonly #fullRules: ReadonlySet<string>;
 
   constructor(judgement: Strictness = defaultStrictness, fullRules: ReadonlySet<string> = new Set()) {
@@ -60,7 +57,7 @@ export class Problems {
     this.#fullRules = fullRules;
   }
 
-  /** What is reported from now on is of such an input: however many were kept before, its first of each rule is kept too. */
+  /** Sets the input of the next problems: the first of each rule in each input is stored. */
   setInput(input: string | undefined): void {
     this.#input = input;
   }
@@ -86,12 +83,12 @@ export class Problems {
     return own;
   }
 
-  /** Rules of which no other problem would be kept. */
+  /** Rules that store no further problem. */
   get enough(): ReadonlySet<string> {
     return new Set([...this.#fullRules, ...[...this.#byRule.keys()].filter((name) => !this.canKeep(name))]);
   }
 
-  /** True if another problem of a rule would be kept. */
+  /** True if another problem of the rule would be stored. */
   canKeep(name: string): boolean {
     const own = this.#byRule.get(name);
     const isWanted = !this.strictness.allowed.has(name) && !this.#fullRules.has(name);
@@ -103,18 +100,18 @@ export class Problems {
     return kept.length < max || lastInput !== input;
   }
 
-  /** What a rule says is of the input as a whole, as it is of every rule that is about one. */
+  /** Marks a rule as one about the whole input. */
   breakWholeInput(name: RuleName): void {
     this.#inputRules.add(name);
   }
 
-  /** True if an error is about the input as a whole, so that no group of it can be sent without the others. */
+  /** True if an error concerns the whole input, so that no group can be sent without the others. */
   get isInputBroken(): boolean {
     const isOfInput = (rule: string): boolean => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  /** Moves those that were kept to another place, if there is one. */
+  /** Replaces the positions of stored problems. */
   async relocate(placeOf: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { kept } of this.#byRule.values()) {
       for (const [at, problem] of kept.entries()) {
@@ -126,12 +123,11 @@ export class Problems {
     }
   }
 
-  /** Takes all problems of a rule back. */
   dropRule(name: RuleName): void {
     this.#byRule.delete(name);
   }
 
-  /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
+  /** Adds problems of a later range, moved down by `lines`. */
   merge(later: ProblemsData, lines: number): void {
     for (const [name, { severity, count, kept }] of later) {
       const own = this.#entryFor(name, severity);
@@ -144,22 +140,21 @@ export class Problems {
     }
   }
 
-  /** Those so far, or the errors among them, to be added to others. */
+  /** Returns all problems, or the errors, for `merge`. */
   toData(severity?: "error"): ProblemsData {
     return new Map([...this.#byRule].filter(([, own]) => severity === undefined || own.severity === severity));
   }
 
-  /** How often each rule was broken. */
   get counts(): readonly RuleCount[] {
     return Array.from(this.#byRule, ([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
-  /** Number of errors, kept or not. */
+  /** Number of errors, including those not stored. */
   get errors(): number {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** The problems kept, in the order of the files named, of the names of other files, and of their lines. */
+  /** Returns stored problems in the order of `files`, then by name of other files, line and column. */
   sorted(files: readonly string[]): readonly Problem[] {
     const order = new Map(files.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? files.length;

@@ -1,4 +1,4 @@
-/** Every rule that input is held against, by its name (a promise to users), and how strictly a run judges by them. */
+/** All rules by name, which is public, and how strictly a run applies them. */
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules, jsonRules } from "./file-rules.ts";
@@ -18,7 +18,6 @@ export const rules = {
 
 export type RuleName = keyof typeof rules;
 
-/** What a rule's words are made of. */
 export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<infer Data> ? Data : never;
 
 const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
@@ -29,10 +28,9 @@ const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name
 
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
 
-/** Names of the rules that can be silent. */
+/** Rules that `--allow` accepts. */
 export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
-/** What the rule of a name is about; undefined if there is none. */
 export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>
   isRuleName(name) ? rules[name].about : undefined;
 
@@ -69,29 +67,22 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
 export const presentRuleName = (name: string): RuleName | undefined =>
   Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
 
-/** What a problem says, without anything that stood in the file. */
+/** Returns the message without content of the file. */
 export const redactMessage = ({ rule, message }: { readonly rule: string; readonly message: string }): string =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
-/** What a run makes of warnings (checking.md). */
+/** How a run treats warnings (checking.md). */
 export interface Strictness {
   readonly strict: boolean;
   readonly allowed: ReadonlySet<string>;
-  /** True if what is rejected is written aside: the reason of each line is wanted then, and not only of the first thousand. */
+  /** True if a rejects file needs the reasons of all errors. */
   readonly writesRejects?: boolean;
 }
 
-/** Warnings warn, and no rule is silent. */
 export const defaultStrictness: Strictness = { strict: false, allowed: new Set() };
 
-/** What was typed, as it is meant. @throws Failure `invalid-option-value` for what is not the rule of a warning */
-export const parseStrictness = ({
-  strict,
-  allow,
-}: {
-  readonly strict: boolean;
-  readonly allow: readonly string[];
-}): Strictness => {
+/** Parses --strict and --allow. @throws Failure `invalid-option-value` */
+export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: readonly string[] }): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
   const present = presentRuleName(wrong);

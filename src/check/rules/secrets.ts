@@ -1,13 +1,12 @@
-/** Finds what looks like a secret, by the key formats of well-known services, at a fraction of the cost of reading it. */
+/** Finds secrets by the key formats of well-known services, at a fraction of the cost of reading. */
 import { backslash, type Span } from "../../json/walk.ts";
 
-/** A range of bytes that looks like a secret. */
 interface Secret extends Span {
-  /** What it looks like, with its article. */
+  /** Description with its article. */
   readonly kind: string;
 }
 
-/** Formats of keys. They are looked for where a run of key characters begins. */
+/** Key formats, matched where a run of key characters starts. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -31,19 +30,19 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of SendGrid", /^SG\.[\w-]{16,}\.[\w-]{16,}/],
 ];
 
-/** The shortest run of key characters that any format makes, and the characters of a run that are looked at. */
+/** Minimum length of a run, and the characters of it that are matched. */
 const [minRun, maxRun] = [20, 400];
 
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** 1 for the two bytes that each format begins with. */
+/** 1 for the first two bytes of each format. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
   keyPrefixes[Buffer.from(both).readUInt16BE()] = 1;
 }
 
-/** Finds where the first run of so many key characters begins in the bytes; the end if there is none. */
+/** Returns the start of the first run of `length` key characters; `end` if there is none. */
 type FindRun = (from: number, end: number, length: number) => number;
 
 const none: readonly Secret[] = [];
@@ -59,7 +58,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, findRun: FindRu
 };
 
 const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefined => {
-  // A letter after a backslash is the end of an escape: `\nsk-…`.
+  // The letter after a backslash belongs to an escape: `\nsk-…`.
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
@@ -79,10 +78,9 @@ const isPrivateKey = (bytes: Buffer, at: number): boolean =>
   bytes[at - 2] === dash &&
   /-----BEGIN [A-Z ]*PRIVATE KEY-----\\+$/.test(bytes.toString("latin1", Math.max(0, at - 60), at));
 
-/** Different characters that a key has at least. */
 const minDistinctCharacters = 10;
 
-/** True if it is what documents write in a key's place. */
+/** True for keys as in documentation. */
 const isPlaceholder = (key: string): boolean =>
   new Set(key).size < minDistinctCharacters ||
   !/\d/.test(key) ||
@@ -90,37 +88,35 @@ const isPlaceholder = (key: string): boolean =>
 
 const redaction = "***";
 
-/** The same formats anywhere in a text, and private keys that begin or end outside it. */
+/** The formats anywhere in a text, and private keys that start or end outside it. */
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
     "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
     ...keyFormats.map(([, pattern]) => pattern.source.slice(1)),
-    // Weights & Biases also has keys that look like the id of a commit: one is such a key if its name says so.
+    // Other keys of Weights & Biases look like a commit id, so only the name before identifies them.
     "(?<![\\w])[0-9a-f]{40}(?!\\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\\W{1,8}[0-9a-f]{40})",
   ].join("|"),
   "g",
 );
 
-/** A text, and a range in it. */
 interface TextRange {
   readonly text: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** The text without secrets. */
 export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
-/** The text without secrets; the range moves with what is around it. */
+/** Redacts secrets; the range moves with the text around it. */
 export const redactSecrets = ({ text, from, to }: TextRange): TextRange => {
   let [start, end] = [from, to];
-  /** Characters by which the blots so far are shorter than their keys. */
+  /** Characters removed so far. */
   let shorter = 0;
   for (const { 0: key, index } of text.matchAll(anyKeyFormat)) {
     const [at, after] = [index - shorter, index + key.length];
     shorter += key.length - redaction.length;
-    // What begins or ends inside a key begins or ends with its blot.
+    // A range that starts or ends inside a key starts or ends with its redaction.
     if (from > index) start = from >= after ? from - shorter : at;
     if (to > index) end = Math.max(to, after) - shorter;
   }

@@ -62,7 +62,7 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Exa
 /** The example of a rule of trajectories: read as a file is read, but from memory. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
   const { example } = getRule(name);
-  if ("said" in example) return createProblem(name, example.said, example.location);
+  if ("data" in example) return createProblem(name, example.data, example.location);
   const { files, against, ...how } = example;
   const reading = await readExampleFiles(files, how);
   if (against !== undefined) await reportSplitLeaks(reading, await readExampleFiles({ "val.jsonl": against }, how));

@@ -7,7 +7,7 @@ import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { requireUnusedFile } from "../../files.ts";
-import { splitMissing } from "../../groups/failures.ts";
+import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printDistributions } from "../../output/index.ts";
@@ -78,7 +78,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   const { groupBy, strict, allow, progress: form } = typed;
   const split = settings.get("split");
   // Nobody knows yet what all of the file will say.
-  if (split === undefined) throw splitMissing([]);
+  if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
   await send.checkCompression(compress);
   const delivery = deliveryOptions(run);

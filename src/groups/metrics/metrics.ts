@@ -1,4 +1,4 @@
-/** The metrics of trajectories (metrics.md): tallied by group, merged, exact until the end. */
+/** Metrics of trajectories (metrics.md), exact in any order of adding and merging. */
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSketch, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -6,7 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** Rewards that differ by no more are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** What trajectories have to train on, and what they lack, in bits: a choice, its logprobs, tools that are called. */
+/** Bits of training data that trajectories have or lack. */
 export const withChoice = 1;
 export const withoutChoice = 2;
 export const withLogprobs = 4;
@@ -14,33 +14,32 @@ export const withoutLogprobs = 8;
 export const withTools = 16;
 export const withoutTools = 32;
 
-/** The fields of a trajectory that metrics are made of (interface 2.1). */
+/** Fields that metrics use (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
-/** A trajectory that was read: its metrics, and what is counted for people in addition. */
+/** Measures of a checked trajectory. */
 interface TrajectoryMeasures {
   readonly reward: number;
-  /** Metrics that have a mean, and in that order their finite values. Names are compared by identity. */
+  /** Names and finite values of metrics. Names are compared by identity. */
   readonly names: readonly string[];
   readonly metrics: readonly number[];
-  /** Messages and choices, and characters of their content. */
+  /** Messages and choices, and their characters. */
   readonly turns: number;
   readonly characters: number;
-  /** Choices, and those that have logprobs. */
   readonly choices: number;
   readonly scored: number;
 }
 
-/** Names that are calculated, so that a key of `metrics` can't have them. */
+/** Names of calculated metrics. */
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True if a key of `metrics` has the name of something that is calculated; it is skipped. */
+/** True if a metric has a reserved name, so it is excluded. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-/** Metrics whose distribution is kept; of more, only the means are. */
+/** Metrics with a distribution; further ones have only a mean. */
 const maxDistributions = 200;
 
-/** Values of one kind: their exact sum, and their distribution unless there are too many kinds. */
+/** Exact sum and, if stored, distribution of a metric. */
 interface Series {
   readonly sum: ExactSum;
   count: number;
@@ -69,38 +68,35 @@ const meanOf = ({ sum, count }: Series): number => meanOfSum(sum, count);
 
 const counts = ["trajectories", "groups", "trainable", "exceptions"] as const;
 
-/** A tally as data: another thread gets this of it. */
+/** A tally as sent between threads. */
 export type TallyData = Pick<
   Tally,
   (typeof counts)[number] | "reward" | "deviations" | "byName" | "turns" | "characters" | "sampled"
 >;
 
-/** Metrics being counted. Nothing depends on the order in which groups are added or parts are merged. */
 export class Tally {
   trajectories = 0;
   groups = 0;
   trainable = 0;
-  /** Exceptions that took the place of trajectories. */
+  /** Failed rollouts. */
   exceptions = 0;
   readonly reward = newSeries(newSketch());
   readonly deviations = newSeries();
   readonly byName = new Map<string, Series>();
-  /** Distributions of lengths. */
   readonly turns = newSketch();
   readonly characters = newSketch();
-  /** Choices, those with logprobs, and trajectories that have a choice: trainers learn from them. */
+  /** Choices, those with logprobs, and trajectories with a choice. */
   readonly sampled = { choices: 0, scored: 0, trajectories: 0 };
 
-  /** Names that were given last, and their metrics. */
+  /** Names and series of the trajectory added last. */
   #names: readonly string[] = [];
   #named: readonly Series[] = [];
 
-  /** Number of metrics that were counted. */
   get names(): number {
     return this.byName.size;
   }
 
-  /** Adds a trajectory of a group that is closed later, but not to the distributions. */
+  /** Adds a trajectory without distributions. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
@@ -111,7 +107,7 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory of a group that is closed later, to the distributions too. */
+  /** Adds a trajectory with distributions. */
   addMeasured({ reward, names, metrics, turns, characters, choices, scored }: TrajectoryMeasures): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addToDistribution(this.reward, reward);
@@ -128,7 +124,7 @@ export class Tally {
     this.#addSampled({ choices, scored, trajectories: Math.min(1, choices) });
   }
 
-  /** Adds what is known of a group as a whole once all its trajectories were added, or takes it back. */
+  /** Adds or subtracts a group whose trajectories were added. */
   addGroup(
     { rewards, exceptions }: { readonly rewards: readonly number[]; readonly exceptions: number },
     sign: 1 | -1 = 1,
@@ -143,7 +139,6 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  /** Adds another tally. */
   merge(other: TallyData): void {
     this.#add(other, 1);
     mergeSketch(this.turns, other.turns);
@@ -151,7 +146,7 @@ export class Tally {
     this.#addSampled(other.sampled);
   }
 
-  /** Takes back the metrics of a tally that was added; the distributions stay. */
+  /** Subtracts metrics; distributions stay. */
   subtract(other: TallyData): void {
     this.#add(other, -1);
   }
@@ -169,7 +164,7 @@ export class Tally {
     this.sampled.trajectories += trajectories;
   }
 
-  /** The metrics by their names; without a split they have no prefix. A mean of nothing is left out. */
+  /** Returns the metrics by name, with the split as prefix, without means of nothing. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const tried = this.trajectories + this.exceptions;

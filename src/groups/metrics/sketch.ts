@@ -1,32 +1,31 @@
-/** Distributions in bounded memory, as plain data: added to value by value, merged part by part, whatever the order. */
+/** Distributions in bounded memory as plain data, merged in any order. */
 
-/** Different values that a distribution counts one by one: most rewards are a few. */
+/** Distinct values that are counted exactly. */
 const maxExactValues = 64;
 
-/** Buckets of each doubling: a value is off by less than one in a hundred and twenty-eight. */
+/** Buckets per doubling: an error below 1/128. */
 const bucketsPerOctave = 64;
 const bucketBits = 14;
 
-/** Magnitudes that have buckets of their own: 2^-32 to 2^64; smaller ones are 0, larger ones the largest. */
+/** Magnitudes from 2^-32 to 2^64 have buckets; smaller ones count as 0, larger ones as the largest. */
 const minExponent = -32;
 const bucketsOfSide = 96 * bucketsPerOctave;
 const bucketCount = 2 * bucketsOfSide + 1;
 
-/** What is added to the exponent of a double. */
 const exponentBias = 1023;
 
 export interface Sketch {
   count: number;
   least: number;
   most: number;
-  /** Running mean, and the sum of squared distances from it: for people, not for metrics. */
+  /** Running mean and sum of squared distances, for display only. */
   mean: number;
   squares: number;
-  /** Different values up to which each is counted. */
+  /** Distinct values that are counted exactly. */
   readonly maxValues: number;
-  /** How often each value came, as long as there are few different ones. */
+  /** Counts by value, while there are few distinct ones. */
   values: Map<number, number> | undefined;
-  /** How often a value of each bucket came, once there are many. */
+  /** Counts by bucket otherwise. */
   buckets: Uint32Array | undefined;
 }
 
@@ -45,7 +44,7 @@ export const newSketch = (maxValues = maxExactValues): Sketch => ({
   buckets: undefined,
 });
 
-/** Adds a finite number; a negative zero is a zero. */
+/** Adds a finite number; -0 counts as 0. */
 export const addToSketch = (sketch: Sketch, given: number): void => {
   const value = given + 0;
   sketch.count++;
@@ -75,7 +74,6 @@ const toBuckets = (sketch: Sketch): void => {
   for (const [value, times] of values ?? []) count(sketch, value, times);
 };
 
-/** Adds another sketch, which stays as it is. */
 export const mergeSketch = (into: Sketch, from: Sketch): void => {
   if (from.count === 0) return;
   const total = into.count + from.count;
@@ -111,13 +109,13 @@ const bucketMiddle = (bucket: number): number => {
   return bucket > bucketsOfSide ? size : -size;
 };
 
-/** A value, or the middle of values that are nearly equal, and how often it came. */
+/** A value, or the middle of a bucket, and its count. */
 interface Weight {
   readonly value: number;
   readonly count: number;
 }
 
-/** The values of a sketch in their order: exact ones where there are few. */
+/** Returns the values of a sketch in ascending order. */
 export const toWeights = ({ values, buckets, least, most }: Sketch): readonly Weight[] => {
   if (values !== undefined) {
     return Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => a.value - b.value);
@@ -129,21 +127,20 @@ export const toWeights = ({ values, buckets, least, most }: Sketch): readonly We
   return weights;
 };
 
-/** How many values weights are. */
 export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** The value that a share of weights in their order is below; 0 if there are none. */
+/** Returns the value below which a share of ascending weights lies; 0 if there are none. */
 export const quantile = (weights: readonly Weight[], share: number): number =>
   weightedValueAt(weights, share * countWeights(weights));
 
-/** The value in the middle of weights in their order, or what is between the two in the middle; 0 of none. */
+/** Returns the median of ascending weights; 0 if there are none. */
 export const median = (weights: readonly Weight[]): number => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** The first value up to which there are so many values. */
+/** Returns the value of a rank. */
 const weightedValueAt = (weights: readonly Weight[], many: number): number => {
   let passed = 0;
   const found = weights.find(({ count }) => {
@@ -156,22 +153,22 @@ const weightedValueAt = (weights: readonly Weight[], many: number): number => {
 export const sketchDeviation = ({ count, squares }: Sketch): number =>
   count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);
 
-/** A reward, and the trajectory that has it: the position of its part, and its own in that. */
+/** A reward, its part, and the index of its trajectory. */
 interface LocatedReward {
   readonly reward: number;
   readonly part: number;
   readonly trajectory: number;
 }
 
-/** The rewards of one source: what is usual there is known of each source alone. */
+/** The rewards of one source. */
 export interface RewardExtremes {
   readonly rewards: Sketch;
-  /** The smallest rewards, the smallest first, and the largest ones, the largest first. */
+  /** Ascending, and descending. */
   readonly smallest: LocatedReward[];
   readonly largest: LocatedReward[];
 }
 
-/** Extremes of nothing. @param maxValues different rewards up to which each is counted */
+/** @param maxValues distinct rewards that are counted exactly */
 export const newExtremes = (maxValues?: number): RewardExtremes => ({
   rewards: newSketch(maxValues),
   smallest: [],
@@ -180,7 +177,6 @@ export const newExtremes = (maxValues?: number): RewardExtremes => ({
 
 const maxExtremes = 16;
 
-/** Adds the finite reward of a trajectory. */
 export const addReward = (extremes: RewardExtremes, reward: number, part: number, trajectory: number): void => {
   const { rewards, smallest, largest } = extremes;
   addToSketch(rewards, reward);
@@ -191,7 +187,7 @@ export const addReward = (extremes: RewardExtremes, reward: number, part: number
   if (!(reward >= least && reward <= most)) insertExtreme(extremes, { reward, part, trajectory });
 };
 
-/** Inserts a reward after equal ones. */
+/** Inserts after equal rewards. */
 const insertExtreme = ({ smallest, largest }: RewardExtremes, placed: LocatedReward): void => {
   for (const [list, sign] of [[smallest, 1] as const, [largest, -1] as const]) {
     const after = list.findIndex(({ reward }) => sign * placed.reward < sign * reward);
@@ -200,7 +196,7 @@ const insertExtreme = ({ smallest, largest }: RewardExtremes, placed: LocatedRew
   }
 };
 
-/** Adds those of a later range, whose first part has a position. */
+/** Adds extremes of a later range that starts at a part. */
 export const mergeExtremes = (into: RewardExtremes, from: RewardExtremes, firstPart: number): void => {
   mergeSketch(into.rewards, from.rewards);
   const kept = new Set([...from.smallest, ...from.largest]);

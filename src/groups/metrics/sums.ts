@@ -1,10 +1,10 @@
-/** Sums and deviations of doubles, of their exact values and rounded once, so that order and parts change nothing. */
+/** Exact sums and deviations of doubles, rounded once, in any order. */
 
-/** Limbs of 32 bits of an exact sum, from 2^-1074 on: one for each bit of a double, and 64 bits for carries. */
+/** 32-bit limbs from 2^-1074 on: one for each bit of a double, and 64 bits for carries. */
 const limbCount = 69;
 const lowestExponent = -1074;
 
-/** Numbers after which limbs are emptied: until then each is a double. */
+/** Additions before the limbs must be carried to stay exact. */
 const maxAdded = 2 ** 20;
 
 /**
@@ -12,19 +12,18 @@ const maxAdded = 2 ** 20;
  * Small and Large Superaccumulators" (2015), 32 bits to a limb. Such sums merge in any order.
  */
 export interface ExactSum {
-  /** In units of 2^-1074, of which every double is a whole number. */
+  /** In units of 2^-1074; every double is an integer of them. */
   units: bigint;
-  /** What was added since, 32 bits to each, the lowest first. */
+  /** Added since, the lowest limb first. */
   readonly limbs: Float64Array;
   added: number;
 }
 
-/** A sum of nothing. */
 export const newSum = (): ExactSum => ({ units: 0n, limbs: new Float64Array(limbCount), added: 0 });
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Adds a finite double; the negative of one that was added takes it away again. */
+/** Adds a finite double; its negative subtracts it. */
 export const addToSum = (sum: ExactSum, value: number): void => {
   if (++sum.added > maxAdded) emptyLimbs(sum);
   double.setFloat64(0, value);
@@ -35,7 +34,7 @@ export const addToSum = (sum: ExactSum, value: number): void => {
   const position = Math.max(0, exponent - 1);
   const shift = position & 31;
   const sign = value < 0 ? -1 : 1;
-  // 53 bits, shifted by 31 at most, go over three limbs; nothing is shifted by 32.
+  // 53 bits, shifted by up to 31, span three limbs; a shift by 32 would do nothing.
   addToLimb(sum, position >>> 5, sign * ((low << shift) >>> 0));
   addToLimb(sum, (position >>> 5) + 1, sign * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
   addToLimb(sum, (position >>> 5) + 2, sign * ((fraction >>> 1) >>> (31 - shift)));
@@ -55,12 +54,12 @@ export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** The sum, rounded once, divided by a count; finite even where the sum is larger than any double. */
+/** Returns the sum, rounded once, divided by a count; finite even if the sum exceeds a double. */
 export const meanOfSum = (of: ExactSum, count: number): number => {
   emptyLimbs(of);
   const { value, exponent } = roundUnits(of.units);
   const sum = value * 2 ** exponent;
-  // A negative zero is a zero.
+  // -0 becomes 0.
   return (Number.isFinite(sum) ? sum / count : (value / count) * 2 ** exponent) + 0;
 };
 
@@ -70,16 +69,16 @@ const toUnits = (limbs: Float64Array): bigint => {
   return units;
 };
 
-/** Bits that are rounded to a double: one more than it has, and more that only say whether anything is below. */
+/** Bits that are rounded: more than a double has, the last one for everything below. */
 const roundedBits = 64;
 
-/** The double nearest to a number of units, ties to even, and its power of two, without another rounding. */
+/** Returns the nearest double, ties to even, and its power of two, without double rounding. */
 const roundUnits = (units: bigint): { readonly value: number; readonly exponent: number } => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
   const top = size >> below;
   const value = Number(top << below === size ? top : top | 1n) * (units < 0n ? -1 : 1);
-  // A power of two that brings the smallest double there is no double: what is that small has nothing below.
+  // 2^-1074 alone is too small a factor, so it is applied in two steps.
   return below === 0n
     ? { value: value * 2 ** -537 * 2 ** -537, exponent: 0 }
     : { value, exponent: Number(below) + lowestExponent };
@@ -87,7 +86,7 @@ const roundUnits = (units: bigint): { readonly value: number; readonly exponent:
 
 type Doubles = ArrayLike<number>;
 
-/** The smallest and the largest of doubles: infinities of none. */
+/** Returns minimum and maximum; infinities if empty. */
 export const findBounds = (values: Doubles): { readonly least: number; readonly most: number } => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
@@ -97,7 +96,7 @@ export const findBounds = (values: Doubles): { readonly least: number; readonly 
   return { least, most };
 };
 
-/** Mean, population standard deviation and bounds of finite doubles; of none, all are 0. */
+/** Returns mean, population standard deviation and bounds of finite doubles; zeros if empty. */
 export const computeMoments = (values: Doubles) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const { least, most } = findBounds(values);
@@ -111,7 +110,7 @@ export const computeMoments = (values: Doubles) => {
   };
 };
 
-/** Magnitudes whose squares, and what their rounding leaves out, are doubles. */
+/** Magnitudes whose squares and rounding errors are doubles. */
 const maxSquarable = 2 ** 400;
 const minSquarable = 2 ** -400;
 
@@ -130,13 +129,13 @@ export const standardDeviation = (values: Doubles): number => {
   }
   if (isEqual) return 0;
   if (isUsual) return directDeviation(values, sum / values.length);
-  // Brought near 1, in two steps: a power of two that brings the smallest double there is no double.
+  // Scaled to about 1 in two steps, since the factor can exceed a double.
   const step = 2 ** Math.round(Math.log2(most) / 2);
   const near = Float64Array.from(values, (value) => value / step / step);
   return directDeviation(near, near.reduce((all, value) => all + value) / near.length) * step * step;
 };
 
-/** √(n·Σd² − (Σd)²) / n, of the distances from about the mean, so that little is taken away from much. */
+/** √(n·Σd² − (Σd)²) / n, with distances from about the mean to avoid cancellation. */
 const directDeviation = (values: Doubles, middle: number): number => {
   let [sum, sumLow] = [0, 0];
   let [squares, squaresLow] = [0, 0];
@@ -162,7 +161,7 @@ const directDeviation = (values: Doubles, middle: number): number => {
   return rootDividedBy({ high: all - taken, low: roundingError(all, -taken) + allLow - takenLow, count });
 };
 
-/** √(high + low) / count in twice the precision of a double, then rounded. */
+/** √(high + low) / count in double-double precision, then rounded. */
 const rootDividedBy = ({ high, low, count }: { high: number; low: number; count: number }): number => {
   const root = Math.sqrt(high);
   product(root, root);
@@ -172,20 +171,20 @@ const rootDividedBy = ({ high, low, count }: { high: number; low: number; count:
   return quotient + (root - pair.high - pair.low + rest) / count;
 };
 
-/** What the rounding of a + b leaves out (Knuth's two-sum). */
+/** Rounding error of a + b (Knuth's two-sum). */
 const roundingError = (a: number, b: number): number => {
   const sum = a + b;
   const part = sum - a;
   return a - (sum - part) + (b - part);
 };
 
-/** The last product in two doubles, the second of which is what the first leaves out. */
+/** Result of `product`: value and rounding error. */
 const pair = { high: 0, low: 0 };
 
-/** Veltkamp's constant: splits a double into two halves whose products are exact. */
+/** Veltkamp's constant: splits a double into halves with exact products. */
 const splitter = 2 ** 27 + 1;
 
-/** a · b, and what its rounding leaves out (Dekker). */
+/** a · b and its rounding error (Dekker). */
 const product = (a: number, b: number): void => {
   const value = a * b;
   const aHigh = splitter * a - (splitter * a - a);

@@ -1,29 +1,28 @@
-/** Columns of numbers that grow and can be changed in place, and digests in such a column, each found by its bytes. */
+/** Growing columns of numbers, and digests in a column, indexed by their bytes. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** Numbers per block, as a power of two: growing copies no block but the first. */
+/** log2 of the numbers per block: growing copies only the first block. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
-/** Numbers that the first block has room for at first, and up to which it doubles. */
+/** Initial length of the first block, and the length up to which it doubles. */
 const minLength = 16;
 const maxGrowing = 512;
 
-/** A column as data: another thread gets this of it. */
+/** A column as sent between threads. */
 export type ColumnData = Pick<Column, "blocks" | "length">;
 
-/** A column of numbers in blocks. A block that contains nothing but the default takes no memory. */
+/** A column in blocks. A block of defaults takes no memory. */
 export class Column {
-  /** Any double, a whole number below 2^32, a whole number below 256. */
   readonly #type: keyof typeof arrays;
   readonly #default: number;
-  /** A block may be shorter than its part of the column: what it lacks is the default. */
+  /** A block can be shorter than its range; the rest is the default. */
   readonly blocks: (Values | undefined)[] = [];
-  /** May be increased: the new numbers are the default. */
+  /** Can be increased; new numbers are the default. */
   length = 0;
 
   constructor(type: keyof typeof arrays, byDefault = 0) {
@@ -41,13 +40,12 @@ export class Column {
     return false;
   }
 
-  /** The number at a position; the default after the end. */
+  /** Returns the number at a position; the default after the end. */
   at(position: number): number {
     const block = this.blocks[position >>> blockBits];
     return block === undefined ? this.#default : (block[position & blockMask] ?? this.#default);
   }
 
-  /** Changes the number at a position before the end. */
   set(position: number, value: number): void {
     const index = position >>> blockBits;
     const at = position & blockMask;
@@ -64,7 +62,7 @@ export class Column {
     for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
-  /** Adds the numbers of another column with the same default. */
+  /** Appends a column with the same default. */
   appendColumn({ blocks, length }: ColumnData): void {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
@@ -78,7 +76,7 @@ export class Column {
     this.blocks.fill(undefined);
   }
 
-  /** A copy of the numbers from one position up to another. */
+  /** Copies a range. */
   values(from = 0, to = this.length): Values {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);
@@ -94,11 +92,11 @@ export class Column {
   }
 }
 
-/** Bytes of a digest: half a SHA-256, which no two of a million parts share by chance. */
+/** Half a SHA-256, unique among a million parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
-/** Digests side by side: a million take 16 MB. */
+/** Digests in one column: a million take 16 MB. */
 export class Digests {
   #words: Column;
   #isBorrowed: boolean;
@@ -112,7 +110,7 @@ export class Digests {
     return this.#words.length / digestWords;
   }
 
-  /** The same digests, to be changed without changing these: copied with the first change. */
+  /** Returns a copy that is made at the first change. */
   borrow(): Digests {
     return new Digests(this.#words, { isBorrowed: true });
   }
@@ -121,7 +119,7 @@ export class Digests {
     this.#words.append(toWords(digests));
   }
 
-  /** Changes the digest at a position; those between the last one and this are zeros. */
+  /** Sets a digest; those between the last one and it are zeros. */
   set(position: number, digest: Uint8Array): void {
     if (this.#isBorrowed) {
       const words = new Column("u32");
@@ -133,39 +131,39 @@ export class Digests {
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
-  /** Adjacent digests from a position on, by default one. */
+  /** Copies adjacent digests. */
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
     const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
     return new Uint8Array(buffer, byteOffset, byteLength);
   }
 
-  /** A word of the digest at a position, in the byte order of this machine. */
+  /** Returns a word of a digest, in the byte order of the machine. */
   wordOf(position: number, word: number): number {
     return this.#words.at(position * digestWords + word);
   }
 }
 
-/** The words of bytes, wherever these begin in memory. */
+/** Views bytes as words; copies unaligned ones. */
 const toWords = (bytes: Uint8Array): Uint32Array => {
   const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** Finds the positions of digests in a list: an open-addressed table, keyed by the first word of each. It grows. */
+/** An open-addressed hash table from digests to their positions, keyed by the first word. */
 export class DigestTable {
   readonly #digests: Digests;
-  /** Positions, from 1; 0 is a free slot. */
+  /** Positions from 1; 0 is a free slot. */
   #slots: Int32Array;
   #count = 0;
 
-  /** @param expected digests that it has room for at first */
+  /** @param expected initial capacity */
   constructor(digests: Digests, expected = 0) {
     this.#digests = digests;
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Adds the digest at a position; gives the position that has it: its own, or one that was added before. */
+  /** Adds the digest at a position; returns the position of the first equal one. */
   add(position: number): number {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));
@@ -176,7 +174,6 @@ export class DigestTable {
     return position;
   }
 
-  /** The position of a digest; undefined if it is not in the table. */
   find(digest: Uint8Array): number | undefined {
     const words = toWords(digest);
     const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
@@ -190,7 +187,7 @@ export class DigestTable {
     for (const slot of before) if (slot > 0) this.add(slot - 1);
   }
 
-  /** The slot of a digest, or the free slot where it belongs. */
+  /** Returns the slot of a digest, or a free slot for it. */
   #slotOf(wordAt: (word: number) => number): number {
     const last = this.#slots.length - 1;
     for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {

@@ -1,23 +1,21 @@
-/** Groups of parts: parts are put into them as they come, they grow, and their numbers never change. */
+/** Groups of parts. They grow, and their numbers never change. */
 import { createHash } from "node:crypto";
 import { Column, Digests, digestBytes } from "./column.ts";
 import type { Parts } from "./parts.ts";
 
-/** `{"trajectories":[` and `]}`, which make a group out of bare trajectories. */
 export const groupOpening = Buffer.from('{"trajectories":[');
 export const groupClosing = Buffer.from("]}");
 
-/** Bits of a group's flags. */
 const rejected = 1;
 const keyed = 2;
 
-/** Groups, in the order of their first parts. Columns are distances: they take no memory if each part is a group. */
+/** Groups in the order of their first parts. Columns store distances, which are 0 if each part is a group. */
 export class Groups {
   readonly #parts: Parts;
-  /** From a part's group to the part; from it to the next part of the group, 0 for the last. */
+  /** Distance of a part from its group, and from it to the group's next part; 0 for the last. */
   readonly #fromGroup = new Column("u32");
   readonly #toNext = new Column("u32");
-  /** From a group to its first part; from that to its last. */
+  /** Distance from a group to its first part, and from that to its last. */
   readonly #toFirst = new Column("u32");
   readonly #toLast = new Column("u32");
   readonly #flags = new Column("u8");
@@ -30,7 +28,7 @@ export class Groups {
     return this.#toFirst.length;
   }
 
-  /** Begins a group with the part at a position; returns its number. */
+  /** Starts a group with a part; returns its number. */
   startGroup(part: number, { isKeyed }: { readonly isKeyed: boolean }): number {
     const group = this.count;
     this.#assignGroup(part, group);
@@ -40,7 +38,7 @@ export class Groups {
     return group;
   }
 
-  /** Adds the part at a position to a group with a key. */
+  /** Adds a part to a group with a key. */
   addPart(group: number, part: number): void {
     const first = this.firstOf(group);
     const last = first + this.#toLast.at(group);
@@ -51,7 +49,7 @@ export class Groups {
   }
 
   #assignGroup(part: number, group: number): void {
-    // Parts on lines that were not taken are in no group.
+    // Parts in between are in no group.
     this.#fromGroup.length = part;
     this.#fromGroup.push(part - group);
     this.#toNext.length = part + 1;
@@ -74,12 +72,12 @@ export class Groups {
     return part - this.#fromGroup.at(part);
   }
 
-  /** True if the trajectories of a group are parts of their own; false for a group on a line, or what can't be read. */
+  /** True if the trajectories are separate parts; false for a group on one line and for unreadable bytes. */
   isBare(group: number): boolean {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
-  /** True if a group has a key, so that it may have several parts. */
+  /** True if a group has a key and can have several parts. */
   isKeyed(group: number): boolean {
     return (this.#flags.at(group) & keyed) !== 0;
   }
@@ -88,7 +86,6 @@ export class Groups {
     return group < this.count && (this.#flags.at(group) & rejected) === 0;
   }
 
-  /** Makes a group invalid whose parts are valid. */
   reject(group: number): void {
     this.#flags.set(group, this.#flags.at(group) | rejected);
   }
@@ -97,12 +94,12 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
-  /** The rewards of a group's parts, in their order: of its trajectories, if these are parts of their own. */
+  /** Returns the rewards of a group's parts, which are its trajectories if it is bare. */
   rewardsOf(group: number): readonly number[] {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Bytes of a group in a request. */
+  /** Returns the bytes of a group in a request. */
   bytesOf(group: number): number {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -119,7 +116,7 @@ export class Groups {
     return sum;
   }
 
-  /** The digest of a group's bytes, or of its trajectories' digests. */
+  /** Returns the digest of the group's bytes, or of its trajectories' digests. */
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
@@ -128,7 +125,7 @@ export class Groups {
     return digest.digest().subarray(0, digestBytes);
   }
 
-  /** The digest of each group, in their order. Not to be changed. */
+  /** The digests of all groups; not to be changed. */
   readonly digests = (): Digests => {
     if (this.count === this.#parts.count && !this.#parts.has("trajectory")) return this.#parts.digests;
     const digests = new Digests();
@@ -137,10 +134,10 @@ export class Groups {
   };
 }
 
-/** Begins the digest of a group of trajectories: the digest of each follows. */
+/** Starts the digest of a group, followed by the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
-/** A part whose group had already ended, and the first part of its group. */
+/** A part whose group had ended, and the group's first part. */
 export interface UnsortedPart {
   readonly part: number;
   readonly first: number;
@@ -150,37 +147,37 @@ export interface UnsortedPart {
 export interface GroupingOptions {
   readonly found: { readonly parts: Parts };
   readonly groups: Groups;
-  /** True if trajectories belong together wherever they are, false if they have to be adjacent. */
+  /** True to group trajectories at any position, false for adjacent ones. */
   readonly byKey: boolean;
 }
 
 export interface GroupedPart {
   readonly part: number;
   readonly group: number;
-  /** Key of the group; undefined for a part that is a group alone. */
+  /** Undefined for a part that is a group. */
   readonly key: string | undefined;
   readonly isNew: boolean;
-  /** True if the part before has the same key, or need not have it. */
+  /** True if the previous part has the same key, or need not have it. */
   readonly isAdjacent: boolean;
 }
 
-/** What is called for each part, before it is grouped and after. */
+/** Called for each part, before and after it is grouped. */
 interface GroupingHooks {
   readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
   readonly onGrouped?: (grouped: GroupedPart) => void;
 }
 
-/** Opens the grouping of one input: of adjacent trajectories with one `group_id`; by a key, that of all inputs. */
+/** Groups the parts of one input by adjacent `group_id`, or of all inputs by a key. */
 export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
-  /** Groups that trajectories may still be added to, by their keys. */
+  /** Open groups by key. */
   const open = new Map<string, number>();
-  /** Parts that are not adjacent to their groups, which are invalid. */
+  /** Parts that make their group invalid. */
   const scattered: UnsortedPart[] = [];
-  /** Key of the part before; undefined for a group alone. */
+  /** Key of the previous part. */
   let before: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
-    // What can't be read may have belonged to the group it is in: it ends none.
+    // An unreadable part can belong to the group around it, so it does not end the group.
     const isUnreadable = parts.kindOf(part) === "unreadable";
     const isAdjacent = byKey || key === before;
     hooks.onPart?.(part, { endsGroups: !isAdjacent && !isUnreadable });
@@ -198,7 +195,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   return {
     open,
     scattered,
-    /** Takes the parts from one on: all of them, or those on lines before one. Their keys are not needed any more. */
+    /** Groups the parts from `first` on, up to a line; their keys are not needed afterwards. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);

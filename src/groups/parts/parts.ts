@@ -1,34 +1,33 @@
-/** The index of all parts: a million of them in some fifty megabytes. */
+/** The index of all parts; a million take 50 MB. */
 import { Column, type ColumnData, Digests, digestBytes } from "./column.ts";
 
-/** The facts about parts, a column each. Each line is a fact that is stored, appended and sent to other threads. */
+/** Facts of parts, a column each. */
 const newColumns = () => ({
-  /** Position of the part's source among the inputs. */
+  /** Index of the source among the inputs. */
   source: new Column("u32"),
-  /** Where its bytes are in the source. */
   start: new Column("f64"),
   length: new Column("u32"),
-  /** Line of its first byte, from 1. */
+  /** From 1. */
   line: new Column("u32"),
-  /** CRC-32 of its bytes: what is sent is compared with it. 0 if parts are not marked. */
+  /** CRC-32 of the bytes, compared before sending. 0 without digests. */
   checksum: new Column("u32"),
-  /** The first `digestBytes` of the SHA-256 of its bytes, as words; none if parts are not marked. */
+  /** The first `digestBytes` of the SHA-256 as words, if there are digests. */
   digest: new Column("u32"),
-  /** Position in `kinds`. */
+  /** Index in `kinds`. */
   kind: new Column("u8"),
   valid: new Column("u8", 1),
-  /** 1 if a group's rewards are all equal; 0 for a trajectory. */
+  /** 1 if a group's rewards are equal; 0 for a trajectory. */
   equal: new Column("u8"),
   trajectories: new Column("u32", 1),
   /** Reward of a trajectory; 0 for a group. */
   reward: new Column("f64"),
-  /** The newest policy version in it; NaN if it names none. */
+  /** Newest policy version; NaN if it has none. */
   version: new Column("f64", Number.NaN),
-  /** What its trajectories have to train on, and what they lack, in bits (metrics/metrics.ts). */
+  /** Bits of training data (metrics/metrics.ts). */
   training: new Column("u8"),
-  /** Position in `keys`, from 1, of its group's key; 0 if it has none. Forgotten when the parts are grouped. */
+  /** Index in `keys`, from 1, of the group key; 0 if it has none. Cleared after grouping. */
   key: new Column("u32"),
-  /** Fingerprints of its trajectories, one for each; 0 if there is none. They are dropped once they were compared. */
+  /** Fingerprint of each trajectory, or 0. Cleared after the search for duplicates. */
   fingerprint: new Column("u32"),
 });
 
@@ -36,7 +35,7 @@ type PartKind = "group" | "trajectory" | "unreadable";
 
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
-/** A part of the input: a group, or a trajectory that becomes part of one. The facts are those of the columns. */
+/** A group, or a trajectory that becomes part of one. */
 export interface Part
   extends Readonly<
     Record<
@@ -49,19 +48,19 @@ export interface Part
   readonly equal: boolean;
 }
 
-/** Parts as data: another thread gets this of them. */
+/** Parts as sent between threads. */
 export interface PartsData {
   readonly columns: Readonly<Record<string, ColumnData>>;
   readonly keys: readonly string[];
 }
 
-/** The memory of parts, which another thread may take over. */
+/** Lists the buffers that a thread can transfer. */
 export const listBuffers = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
   Object.values(columns).flatMap(({ blocks }) => blocks.flatMap((block) => block?.buffer ?? []));
 
 export class Parts {
   readonly columns = newColumns();
-  /** Keys of groups; adjacent parts mostly have the same. */
+  /** Group keys; adjacent parts often share one. */
   readonly keys: string[] = [];
   /**
    * True if parts have checksums and digests. To send, choose or compare with other inputs needs them; what is only
@@ -69,7 +68,7 @@ export class Parts {
    */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
-  /** The fingerprint of each trajectory; those of a part are adjacent. */
+  /** Fingerprints of trajectories; those of a part are adjacent. */
   readonly fingerprints = this.columns.fingerprint;
 
   constructor(isMarked = true) {
@@ -80,10 +79,10 @@ export class Parts {
     return this.columns.start.length;
   }
 
-  /** Adds a part. `hash` is the SHA-256 of its bytes; empty if parts are not marked. */
+  /** Adds a part. `hash` is the SHA-256 of its bytes; empty without digests. */
   push(part: Part, hash: Uint8Array): void {
     const { columns } = this;
-    // One by one: a loop over the columns takes ten times as long.
+    // Not in a loop, which takes ten times as long.
     columns.source.push(part.source);
     columns.start.push(part.start);
     columns.length.push(part.length);
@@ -100,7 +99,7 @@ export class Parts {
     if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
-  /** Adds later parts, whose lines are counted from the last of `lines` lines on. */
+  /** Adds the parts of a later range, with lines moved down by `lines`. */
   append({ columns, keys }: PartsData, lines = 0): void {
     const before = this.count;
     const keysBefore = this.keys.length;
@@ -116,13 +115,13 @@ export class Parts {
     }
   }
 
-  /** Sets the key of the group that the last part belongs to. */
+  /** Sets the group key of the last part. */
   setKey(key: string): void {
     if (this.keys.at(-1) !== key) this.keys.push(key);
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** The key of the group of the part at a position; undefined if the part is a group alone, or grouped. */
+  /** Returns the group key of a part; undefined if it is a group, or after grouping. */
   keyOf(position: number): string | undefined {
     return this.keys[this.columns.key.at(position) - 1];
   }

@@ -1,4 +1,4 @@
-/** What was found in a range of a source, and how it is added to what was found before it. */
+/** Results of scanning a range of a source, and how they are merged. */
 
 import { type ProblemLocation, Problems, type ProblemsData, shiftLine } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
@@ -8,10 +8,10 @@ import { Parts, type PartsData } from "./parts.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
-/** What was found in a range of a source: the index, the metrics, the problems. */
+/** Index, metrics and problems of a range. */
 export interface ScanResult {
   readonly parts: Parts;
-  /** Metrics and distributions of the valid trajectories. */
+  /** Of the valid trajectories. */
   readonly tally: Tally;
   readonly problems: Problems;
   readonly requests: Requests;
@@ -19,7 +19,7 @@ export interface ScanResult {
   readonly extremes: RewardExtremes;
 }
 
-/** The same as data, which can be handed to another thread. */
+/** A scan result as sent between threads. */
 export interface ScanResultData extends Pick<ScanResult, "extremes"> {
   readonly parts: PartsData;
   readonly tally: TallyData;
@@ -28,11 +28,10 @@ export interface ScanResultData extends Pick<ScanResult, "extremes"> {
   readonly shapes: ReadonlySet<InputShape>;
 }
 
-/** What is kept of what is found. */
 interface ScanResultOptions {
-  /** Rules of which no problem needs to be kept. */
+  /** Rules that store no further problem. */
   readonly fullRules?: ReadonlySet<string>;
-  /** True if parts are marked (parts.ts). Default: true. */
+  /** Default: true (parts.ts). */
   readonly hasDigests?: boolean | undefined;
 }
 
@@ -53,7 +52,7 @@ export const toScanResultData = (found: ScanResult): ScanResultData => ({
   problems: found.problems.toData(),
 });
 
-/** Adds what was found in a later range, whose lines are counted from the last of `lines` lines on. */
+/** Adds the result of a later range, with lines moved down by `lines`. */
 export const mergeScanResult = (into: ScanResult, later: ScanResultData, lines = 0): void => {
   mergeExtremes(into.extremes, later.extremes, into.parts.count);
   into.parts.append(later.parts, lines);
@@ -63,25 +62,24 @@ export const mergeScanResult = (into: ScanResult, later: ScanResultData, lines =
   for (const shape of later.shapes) into.shapes.add(shape);
 };
 
-/** Keys of a request that the interface does not name, by their decoded names, each as it is spelled. */
+/** Keys of a request outside of the interface, by decoded name, with the original JSON. */
 export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
 
-/** What one request says in addition to its groups, and where. */
+/** A request without its groups. */
 export interface RequestFacts {
   readonly split: string | undefined;
   readonly keys: OwnKeys;
   readonly location: ProblemLocation;
-  /** Where the split is, if it has one. */
   readonly splitLocation: ProblemLocation;
   readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
-/** Different requests that are kept: more are not needed to say that they differ. */
+/** Different requests that are stored; enough to show that they differ. */
 const maxRequests = 100;
 
-/** The different things that requests say; a million that say the same are one. */
+/** Requests that differ, and the number of all. */
 export class Requests {
-  /** By what they say, in the order they came. */
+  /** By content, in order. */
   readonly kept = new Map<string, RequestFacts>();
   count = 0;
 
@@ -89,7 +87,7 @@ export class Requests {
     return [...this.kept.values()];
   }
 
-  /** Adds what a request says; its positions are only asked for if it says something new. */
+  /** Adds a request; positions are computed only for a new one. */
   add({
     split,
     keys,
@@ -106,7 +104,6 @@ export class Requests {
     this.kept.set(says, { split, keys, location: spotOf(), splitLocation: spotOf("split"), keyLocations: keySpots });
   }
 
-  /** Adds those of a later range, whose lines are counted from the last of `lines` lines on. */
   merge(later: Pick<Requests, "kept" | "count">, lines: number): void {
     this.count += later.count;
     for (const [says, facts] of later.kept) {
@@ -121,8 +118,7 @@ export class Requests {
   }
 }
 
-/** True if two values are spelled the same, except for white space between their tokens. */
+/** True if two values are equal except for white space between tokens. */
 export const hasSameSpelling = (a: string, b: string): boolean => a === b || stripWhiteSpace(a) === stripWhiteSpace(b);
 
-/** JSON without the white space between its tokens. */
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");

@@ -1,4 +1,4 @@
-/** Decides which groups and trajectories are kept: by CEL, rewards, chance or shard. Finds groups for a page. */
+/** Selects groups and trajectories by CEL, reward, sample or shard, and searches groups. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { createContext, Script } from "node:vm";
@@ -15,33 +15,33 @@ import { computeMoments } from "../metrics/sums.ts";
 import { type IndexedGroups, locateGroup } from "../positions.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
-/** What is wanted of an input; all of it if nothing is given. */
+/** Filters; everything by default. */
 export interface Selection {
-  /** An expression that is true of the trajectories that are wanted. */
+  /** CEL expression over a trajectory. */
   readonly where?: string | undefined;
-  /** How many trajectories of each group, those with the highest rewards. */
+  /** Trajectories per group with the highest rewards. */
   readonly best?: number | undefined;
-  /** How many groups; the seed decides which. */
+  /** Number of random groups, by seed. */
   readonly sample?: number | undefined;
   readonly seed: string;
-  /** One of how many parts, from 1, that groups fall into by their digests: each group is in exactly one. */
+  /** Shard of a group, from 1, by its digest. */
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
-/** What is kept of the groups of a reading. */
+/** The selected groups and trajectories. */
 export interface SelectedGroups {
-  /** Numbers of the groups that are kept. Invalid groups are kept, and stay invalid. */
+  /** Includes invalid groups, which stay invalid. */
   readonly kept: readonly number[];
-  /** Positions of the trajectories that are kept of each group that loses some. */
+  /** Selected trajectories of each group that loses some. */
   readonly partial: ReadonlyMap<number, readonly number[]>;
-  /** What is left out, by the option that does it. */
+  /** By option. */
   readonly filteredOut: FilteredOut;
 }
 
-/** Bytes of a digest that decide the shard of its group: as many as a number holds exactly. */
+/** Bytes of a digest that decide its shard; a number holds them exactly. */
 const shardHashBytes = 6;
 
-/** Selects groups. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectGroups = async (
   reading: Dataset,
   choosing: Selection,
@@ -85,7 +85,7 @@ export const selectGroups = async (
   return { kept, partial: cut, filteredOut: leftOut };
 };
 
-/** Groups that chance chooses: those whose digests come first with the seed, at any position. */
+/** Draws the groups with the first digests under the seed, independent of their order. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlySet<number> | undefined => {
   if (sample === undefined) return undefined;
   const drawn = Array.from({ length: groups.count }, (_, group) => group)
@@ -98,26 +98,26 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlyS
   return new Set(first.map(({ group }) => group));
 };
 
-/** What is looked for: a case-sensitive substring, or CEL that is true for one of a group's trajectories. */
+/** A case-sensitive substring, or CEL that matches a trajectory of a group. */
 export interface SearchQuery {
   readonly text?: string | undefined;
   readonly where?: string | undefined;
 }
 
-/** How a search reports: each group that was found, in their order, and a share from 0 to 1. */
+/** Callbacks of a search, for each match in order and the progress from 0 to 1. */
 interface SearchOptions {
   readonly signal: AbortSignal;
   readonly knownRewards: KnownRewards;
-  /** May be called more than once for a group with several parts. */
+  /** Can be called again for a group of several parts. */
   onFound(group: number): void;
   onProgress(share: number): void;
 }
 
-/** Trajectories, and bytes, that are searched before others get their turn. */
+/** Trajectories and bytes that are searched before yielding to other tasks. */
 const trajectoriesAtOnce = 100;
 const bytesAtOnce = 2 ** 22;
 
-/** Searches all groups. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups = async (
   reading: IndexedGroups,
   { text = "", where }: SearchQuery,
@@ -143,13 +143,12 @@ export const searchGroups = async (
       signal.throwIfAborted();
     }
     const group = groups.groupOf(at);
-    // A text is looked for in each part, and an expression is about all of them.
+    // A substring is searched in each part, an expression needs all parts.
     const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
     if (isCandidate && (await isWanted(group))) found(group);
   }
 };
 
-/** Opens the search for a text in parts, one after the other. */
 const openTextSearch = (reading: IndexedGroups, text: string): ((part: number) => Promise<boolean>) => {
   const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
   const window = new ReadWindow();
@@ -162,39 +161,39 @@ const openTextSearch = (reading: IndexedGroups, text: string): ((part: number) =
   };
 };
 
-/** Facts about a group that an expression sees; its number is from 1. */
+/** Facts of a group in expressions; `number` starts at 1. */
 type GroupFacts = Readonly<
   Record<"number" | "size" | "exceptions" | "reward_mean" | "reward_std_dev" | "reward_min" | "reward_max", number>
 >;
 
-/** Fields of a trajectory that an expression sees: those that are empty if absent, and those that are null. */
+/** Fields of a trajectory in expressions: absent ones are empty, or null. */
 const listFields = ["tools", "metrics", "metadata", "logs"] as const;
 const plainFields = ["start_time", "initial_policy_version", "final_policy_version"] as const;
 
-/** An expression over one trajectory; asks for its place to report an error. @throws Failure `invalid-filter` */
+/** @throws Failure `invalid-filter`, at `place` */
 type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
-/** Runs something for an expression. @throws Failure `invalid-filter` instead of any other error */
+/** @throws Failure `invalid-filter` for any error */
 const tried = <Result>(text: string, run: () => Result, place?: () => string): Result => {
   try {
     return run();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    const [wrong = ""] = (thrown instanceof Error ? thrown.message : "it can't be evaluated").split("\n", 1);
+    const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
     throw invalidFilter(text, wrong, place?.());
   }
 };
 
-/** Matches expressions whose time can grow faster than the trajectory: regular expressions and nested macros. */
+/** Matches expressions that can be slow: regular expressions and nested macros. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
-/** Longest evaluation for a group, in addition to a millisecond for each trajectory. */
+/** Limit for a group, plus a millisecond per trajectory. */
 const maxEvaluationMs = 2000;
 
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Runs a function that V8 stops after a time, because nothing else ends a regular expression. It costs 70 µs. */
+/** Runs a function with a time limit of V8, because only that ends a regular expression. Costs 70 µs. */
 const runBounded = (run: () => void, timeout: number): void => {
   sandbox.run = run;
   try {
@@ -202,11 +201,11 @@ const runBounded = (run: () => void, timeout: number): void => {
   } catch (thrown) {
     throw thrown instanceof Failure
       ? thrown
-      : new EvaluationError(`it takes longer than ${Math.floor(timeout / 1000)} s`);
+      : new EvaluationError(`evaluation takes longer than ${Math.floor(timeout / 1000)} s`);
   }
 };
 
-/** Parses an expression. @throws Failure `invalid-filter` */
+/** @throws Failure `invalid-filter` */
 export const parseFilter = (text: string): TrajectoryFilter => {
   const environment = new Environment({ limits: { maxDepth: 100 } });
   for (const name of ["reward", "messages", "group", ...listFields, ...plainFields]) {
@@ -224,7 +223,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
       () => {
         const value: unknown = expression(toVariables(trajectory, group));
         if (typeof value === "boolean") return value;
-        throw new EvaluationError("it gives no true or false");
+        throw new EvaluationError("the result is not true or false");
       },
       place,
     );
@@ -234,7 +233,7 @@ const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
   const turns = getMember(trajectory, "messages_and_choices");
   return {
     reward: trajectory.reward,
-    // A choice is seen as the message that was sampled.
+    // A choice counts as its message.
     messages: Array.isArray(turns) ? turns.map((one) => (isObject(getMember(one, "message")) ? one.message : one)) : [],
     tools: trajectory.tools ?? [],
     metrics: trajectory.metrics ?? {},
@@ -245,17 +244,17 @@ const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
   };
 };
 
-/** The rewards of a group if they are known already. */
+/** Rewards of a group that are in memory. */
 export type KnownRewards = (group: number) => Float64Array | undefined;
 
-/** What is seen of a group: of its trajectories the members that the expression names. */
+/** A group with the members that an expression names. */
 interface FilteredGroup {
   readonly trajectories: readonly JsonObject[];
   /** Positions of the trajectories that the expression is true of. */
   readonly wanted: readonly number[];
 }
 
-/** Matches what an expression says of a group if it may be about its exceptions. */
+/** Matches an expression that can use a group's exceptions. */
 const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 
 /**
@@ -312,7 +311,7 @@ const openFilter = (
   };
 };
 
-/** A trajectory's reward; less than all others if it has none. */
+/** Returns a trajectory's reward; minus infinity if it has none. */
 const getReward = (trajectory: JsonObject | undefined): number => {
   const reward = trajectory?.reward;
   return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Makes a reading of what is kept: sources whose lines are composed of parts of the inputs when they are read. */
+/** Builds the dataset of a selection: its lines are composed from parts of the inputs. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
@@ -12,7 +12,6 @@ import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
 import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
-/** How a reading is made of what is wanted. */
 export interface SelectOptions extends Pick<ReadOptions, "judgement" | "onProgress"> {
   readonly host: Pick<Host, "signal">;
   readonly choosing: Selection;
@@ -43,7 +42,7 @@ export const selectDataset = async (
   problems.merge(errors.toData(), 0);
   const [firstCut = 0] = cut.keys();
   if (cut.size > 0) problems.report("baseline-changed", { groups: cut.size }, () => locateGroup(reading, firstCut));
-  // A machine that has no group of a small file has nothing to do, which is no fault of the choice.
+  // A machine without a group of a small file has nothing to do.
   if (kept.length === 0 && reading.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...more] = reading.sources;
     const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
@@ -60,7 +59,7 @@ export const selectDataset = async (
   };
 };
 
-/** @throws Failure `input-changed` if groups are not what they were: they were read again since */
+/** @throws Failure `input-changed` if groups changed since they were read */
 const requireGroupsUnchanged = async (reading: Dataset, kept: SelectedGroups["kept"]): Promise<void> => {
   const window = new ReadWindow();
   for (const group of kept) {
@@ -68,23 +67,23 @@ const requireGroupsUnchanged = async (reading: Dataset, kept: SelectedGroups["ke
   }
 };
 
-/** Bytes of a line: of our own, or a range of a source, whose line ends become blanks. */
+/** Bytes, or a range of a source whose line ends become blanks. */
 type Piece = Buffer | { readonly source: Source; readonly start: number; readonly length: number };
 
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Stands for an invalid group, which is not read again. */
+/** Line of an invalid group, which is not read again. */
 const invalidLine = [Buffer.from("!"), lineEnd];
 
-/** The lines of a source: the group of each, in ascending order, and its offset. */
+/** Lines of a source: the group of each, ascending, and its offset. */
 interface ComposedLines {
   readonly groups: Column;
   readonly starts: Column;
   size: number;
 }
 
-/** Makes a source of each one in which groups begin that are kept: a line for each of them. */
+/** Composes a source of each input: a line for each selected group that starts there. */
 const composeSources = async (reading: Dataset, { kept, partial: cut }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = reading;
   const all = reading.sources.map((source) => {
@@ -97,7 +96,7 @@ const composeSources = async (reading: Dataset, { kept, partial: cut }: Selected
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
-    // What has to be read for its pieces is read here, so that others get their turn.
+    // Read here asynchronously, so that the pieces are in memory.
     for (const part of cut.has(group) ? listParts(reading, group) : []) await window.readPart(part);
     lines?.groups.push(group);
     lines?.starts.push(lines.size);
@@ -108,7 +107,6 @@ const composeSources = async (reading: Dataset, { kept, partial: cut }: Selected
       if (lines.size === 0) return [];
       return [{ ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(reading, { source, lines, cut }) }];
     }),
-    /** The line of a group. */
     lineOf: (group: number): string => {
       const { source, lines } = composedOf(group) ?? {};
       return `${source?.name}:${lines === undefined ? 0 : findLastUpTo(lines.groups, group) + 1}`;
@@ -119,7 +117,7 @@ const composeSources = async (reading: Dataset, { kept, partial: cut }: Selected
 const readPiece = (piece: Piece, window: ReadWindow): Buffer =>
   Buffer.isBuffer(piece) ? piece : window.readNow(piece.source, piece.start, piece.length);
 
-/** Opens what gives the pieces of a group's line. A line that loses trajectories is read for it. */
+/** Opens a reader of the pieces of a group's line. A line that loses trajectories is read for it. */
 const openPieceReader = (reading: Dataset, cut: SelectedGroups["partial"], window: ReadWindow) => {
   const { groups } = reading;
   const joined = (pieces: readonly Piece[]): readonly Piece[] =>
@@ -146,7 +144,6 @@ const openPieceReader = (reading: Dataset, cut: SelectedGroups["partial"], windo
   };
 };
 
-/** The bytes of lines, which are read piece by piece from where they are. */
 const openLines = ({ groups, starts, size }: ComposedLines, piecesOf: (group: number) => readonly Piece[]): Bytes => {
   const window = new ReadWindow();
   const readNow = (into: Buffer, at: number): number => {
@@ -170,14 +167,14 @@ const openLines = ({ groups, starts, size }: ComposedLines, piecesOf: (group: nu
     return filled;
   };
   const read = async (into: Buffer, at: number): Promise<number> => {
-    // Others get their turn.
+    // Yields to other tasks.
     await setImmediate();
     return readNow(into, at);
   };
   return { size, read, readSync: readNow, close: async () => undefined };
 };
 
-/** Position of the last number of a column in ascending order that is at most another one. */
+/** Returns the index of the last number up to `max` in an ascending column. */
 const findLastUpTo = (column: Column, most: number): number => {
   let [low, high] = [0, column.length];
   while (low + 1 < high) {
@@ -188,7 +185,7 @@ const findLastUpTo = (column: Column, most: number): number => {
   return low;
 };
 
-/** Where composed lines come from: for positions, and for what is written if the service refuses their groups. */
+/** Maps composed lines to their inputs, for positions and rejects. */
 const createOrigin = (
   reading: Dataset,
   {
@@ -208,7 +205,7 @@ const createOrigin = (
       const positions = cut.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // Of what it was made of, and what is left.
+      // The digest of the original, and the selected positions.
       const own = findPart(reading, groups.firstOf(group));
       const made = own?.source.origin?.digestOf(own.part.line, positions);
       return made ?? createHash("sha256").update(digest).update(positions.join(" ")).digest();

@@ -9,8 +9,8 @@ import {
   dedupKeyBytes,
   finalizeGroup,
   findRewardOutliers,
+  invalidInput,
   reportDatasetProblems,
-  toInvalidInputFailure,
 } from "../../groups/index.ts";
 import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
 import { openRunLedger, PriorOutcomes, type RunLedger } from "../../ledger/index.ts";
@@ -252,7 +252,7 @@ class FollowRun {
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
     return isNothingValid && isFailure(result.failure, "log-rejected")
-      ? { ...result, failure: toInvalidInputFailure(problems, [file]) }
+      ? { ...result, failure: invalidInput(problems, [file]) }
       : result;
   }
 

@@ -12,9 +12,9 @@ import {
   type DedupKeys,
   type GroupAssembler,
   Groups,
+  invalidInput,
   newScanResult,
   openGroupAssembler,
-  toInvalidInputFailure,
 } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
 import {
@@ -189,7 +189,7 @@ export class FollowedFiles {
   /** Returns the failure for a file with errors. @param about `valid` if valid groups could be sent */
   toInvalidInput(about: { readonly valid?: "some" } = {}): Failure {
     const names = this.#sources.map(({ name }) => name);
-    return toInvalidInputFailure(this.reading.problems, names, about);
+    return invalidInput(this.reading.problems, names, about);
   }
 
   /** Returns the failure for a file that cannot be read. @throws any other error */
@@ -202,6 +202,6 @@ export class FollowedFiles {
       problems.report("file-is-folder", undefined, () => ({ file }));
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;
-    return toInvalidInputFailure(problems, [file]);
+    return invalidInput(problems, [file]);
   }
 }

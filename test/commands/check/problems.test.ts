@@ -23,7 +23,10 @@ const onTerminal = async (args: readonly string[], columns: number, env: Readonl
 describe("rollcall check --strict", () => {
   it("reports warnings as errors, so log sends nothing", async () => {
     const files = filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1))}\n`);
-    expect(await check(...files)).toMatchObject({ code: 0, stderr: expect.stringContaining("warning: the role bot") });
+    expect(await check(...files)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("warning: unknown role bot"),
+    });
     const strict = await check("--strict", "--json", ...files);
     expect(strict.code).toBe(3);
     expect(JSON.parse(strict.stdout)).toMatchObject({
@@ -108,7 +111,7 @@ describe("rollcall check --report", () => {
       `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string%0Areward is one number for the whole trajectory: "reward": 1`,
     );
     expect(stdout).toMatch(/^::warning file=.*,line=3,col=\d+,title=/m);
-    expect(stdout).toContain("the role a%25%0A::b is unknown%0A");
+    expect(stdout).toContain("unknown role a%25%0A::b%0A");
     expect(stderr).toContain("[wrong-type]");
     const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
     expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-not-found::");
@@ -133,7 +136,7 @@ describe("rollcall check --report", () => {
     expect(xml.match(/<testsuite /g)).toHaveLength(2);
     expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
     expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
-    expect(xml).toContain('the role &lt;"&amp; is unknown');
+    expect(xml).toContain('unknown role &lt;"&amp;');
     // Every tag that is opened is closed, and no bare character is left.
     const open: string[] = [];
     for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
@@ -177,7 +180,7 @@ describe("rollcall check on a terminal", () => {
     const roles = ["human", "human", "bot", "human", "bot"];
     const of = (role: string) => `{"messages_and_choices":[{"role":"${role}","content":""}],"reward":1}`;
     const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")), 100);
-    const told = (role: string) => lines.filter((line) => line.includes(`the role ${role}`));
+    const told = (role: string) => lines.filter((line) => line.includes(`unknown role ${role}`));
     expect([told("human"), told("bot")].map((all) => all.length)).toEqual([1, 1]);
     const at = lines.findIndex((line) => line.includes("and 2 more: :2, :4"));
     expect(lines[at + 1]).toMatch(/^ +=/);

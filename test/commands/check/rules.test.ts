@@ -26,7 +26,7 @@ describe("rollcall check", () => {
         advice: string;
       }[];
     const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "missing-utc-offset")?.advice ?? "";
-    const better = /add one: (.*) is UTC/.exec(advice)?.[1] ?? "";
+    const better = /add an offset: (.*) is UTC/.exec(advice)?.[1] ?? "";
     expect((await asked(better)).filter(({ rule }) => rule.startsWith("start-time"))).toEqual([]);
     expect(better).toBe("2025-11-01 09:30Z");
   });
@@ -45,11 +45,11 @@ describe("rollcall check", () => {
   const one = line(1);
   it("suggests how to fix wrong nesting", async () => {
     const cases = [
-      [`{"split":"a","trajectory_groups":[${one}]}`, "a trajectory stands where a group should"],
+      [`{"split":"a","trajectory_groups":[${one}]}`, "wrap the trajectory in a group"],
       [`{"trajectories":${one}}`, '"trajectories": [{…}]'],
       [`{"split":"a","trajectory_groups":{"trajectories":[${one}]}}`, '"trajectory_groups": [{…}]'],
-      [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "one array too many"],
-      [`[[{"trajectories":[${one}]}]]`, "one array too many"],
+      [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "remove one of the arrays"],
+      [`[[{"trajectories":[${one}]}]]`, "remove one of the arrays"],
     ] as const;
     const files = filesOf(...cases.map(([text]) => text));
     const problems = (await document(files)).document.problems as readonly {
@@ -80,8 +80,8 @@ describe("rollcall check", () => {
           expect.objectContaining({
             line: before + 1,
             rule: "json-trailing-data",
-            message: expect.stringContaining("the { before it is missing"),
-            advice: expect.stringContaining("put the { back"),
+            message: expect.stringContaining("expected {"),
+            advice: expect.stringContaining("add the {"),
           }),
         ),
       );

@@ -55,13 +55,13 @@ describe("a failing run of rollcall log", () => {
   });
 
   it("advises --on-invalid skip if some groups are valid", async () => {
-    const skip = "--on-invalid skip sends what is valid (1 group) and sets the rest aside";
+    const skip = "send 1 valid group with --on-invalid skip, which writes the others to the rejects file";
     const hintOf = async (text: string) => {
       const { stderr } = await log([...filesOf(text), "--split", "t"], []);
       return /^hint: (.*)$/m.exec(stderr)?.[1];
     };
     expect(await hintOf(`${group(1)}\n{"trajectories":[{"reward":NaN}]}\n`)).toMatch(
-      /\S; or --on-invalid skip sends what is valid \(1 group\) and sets the rest aside$/,
+      /\S; or send 1 valid group with --on-invalid skip, which writes the others to the rejects file$/,
     );
     expect(await hintOf(`${group(1)}\n{"trajectories":{}}\n{"trajectories":1}\n`)).toBe(skip);
     expect(await hintOf('{"trajectories":{}}\n{"trajectories":1}\n')).toBeUndefined();
@@ -81,7 +81,7 @@ describe("a failing run of rollcall log", () => {
     const [file = ""] = filesOf(rows.map((row) => JSON.stringify({ ...row, reward: 1 })).join("\n"));
     const { stderr } = await log([file, "--split", "t", "--dry-run", "--max-request-size", "250"], []);
     expect(stderr.match(/^.*\[group-over-limit\]\n.*$/gm)).toEqual([
-      expect.stringMatching(/:1: warning: the group alone makes a request of \d+ bytes.*\n {2}and 2 more: :2, :3$/),
+      expect.stringMatching(/:1: warning: the group alone needs a request of \d+ bytes.*\n {2}and 2 more: :2, :3$/),
     ]);
     expect(stderr).toContain(`${file}:1: warning: the group alone`);
     expect(stderr).not.toContain("(as groups)");
@@ -91,8 +91,8 @@ describe("a failing run of rollcall log", () => {
     const [file = ""] = filesOf('{"split":"a","trajectory_groups":[]}\n{"split":"b","trajectory_groups":[]}\n');
     const { code, stderr } = await log([file], []);
     expect(code).toBe(2);
-    expect(stderr).toContain("the requests are for different splits: a, b\n");
-    expect(stderr).toContain("hint: a run has one split: keep the requests of one in a file of their own\n");
+    expect(stderr).toContain("the requests have different splits: a, b\n");
+    expect(stderr).toContain("hint: put the requests of each split into a separate file, and log them separately\n");
   });
 
   it("lists at most 20 problems, and counts all of them", async () => {

@@ -125,7 +125,7 @@ describe("rollcall log --follow", () => {
   });
 
   it.each([
-    ["a folder", () => newFolder(), 3, "this is a folder"],
+    ["a folder", () => newFolder(), 3, "expected a file, found a folder"],
     ["a pipe", pipe, 2, "is not a file"],
     ["a compressed file", () => fileOf(gzipSync(line(1))), 2, "is compressed"],
     ["another kind of file", () => fileOf(Buffer.from("PAR1....")), 3, "a Parquet file"],

@@ -111,19 +111,19 @@ describe("rollcall log --follow", () => {
       `{"reward": 1}\n`,
       3,
       /^\S+:1:1: messages_and_choices is missing \[missing-field\]$/,
-      /\S; or --on-invalid skip sends what is valid and sets the rest aside$/,
+      /\S; or send the valid groups with --on-invalid skip, which writes the others to the rejects file$/,
     ],
     [
       `${line(1)}{"reward": NaN}\n`,
       7,
       /^1 group logged, 1 not sent: the input has errors: \S+:2:12: NaN/,
-      /^a reward can't be left out.*; or --on-invalid skip sends .* aside, then rerun the same command to send only what is left/,
+      /^write a finite reward.*; or send .* with --on-invalid skip.*, then rerun the same command to send only what is left/,
     ],
     [
       `${line(1)}{"reward": NaN}\n{\n`,
       7,
       /the input has errors, for 2 reasons$/,
-      /^fix the reported problems; or --on-invalid skip/,
+      /^fix the reported problems; or send the valid groups with --on-invalid skip/,
     ],
     [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-mismatch/, /^(?!.*--on-invalid)/],
   ])("advises how to continue after %j", async (text, code, message, hint) => {
@@ -264,6 +264,6 @@ describe("rollcall log --follow", () => {
 
   it("exits with 2 without a split", async () => {
     const { code, stderr } = await runRollcall(["log", "m", "a", "--follow"]);
-    expect([code, stderr.includes("no split is named")]).toEqual([2, true]);
+    expect([code, stderr.includes("missing --split")]).toEqual([2, true]);
   });
 });
