@@ -45,7 +45,7 @@ const list = command({
         name: { heading: "setting", rank: 0 },
         value: {
           rank: 0,
-          mark: ({ problem }) => (problem === null ? undefined : { text: "unusable", tone: "bad" }),
+          tag: ({ problem }) => (problem === null ? undefined : { text: "unusable", tone: "bad" }),
         },
         source: 2,
         from: 3,

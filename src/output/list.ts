@@ -59,7 +59,7 @@ const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly S
   const { shown: rows, all } = view.wire === undefined ? {} : openWire(view.wire);
   if (fields === undefined) {
     return columns
-      .filter(({ name, onlyWhereSome = false }) => !onlyWhereSome || hasAnyValue(rows, name))
+      .filter(({ name, isHiddenIfEmpty = false }) => !isHiddenIfEmpty || hasAnyValue(rows, name))
       .map((column) => toShownColumn(column, rows));
   }
   return fields.map((name) => {
@@ -75,9 +75,9 @@ const hasAnyValue = (rows: WireRows | undefined, name: string): boolean =>
   Array.from({ length: rows?.count ?? 0 }, (_, position) => wireText(rows, position, name)).some(Boolean);
 
 const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): ShownColumn<Row> => {
-  const { name, freeForm = false } = column;
+  const { name, isFreeForm = false } = column;
   const text = (row: Row, position: number) =>
-    wireText(rows, position, name, freeForm ? formatValuesAsJson : formatValues) ??
+    wireText(rows, position, name, isFreeForm ? formatValuesAsJson : formatValues) ??
     ownText(column.value(row), position);
   /** The text of a value that is missing on the wire under its name. A value in place of the object around it has priority. */
   const ownText = (value: unknown, position: number): string => {
@@ -136,7 +136,7 @@ function* rowPieces<Row>(
 }
 
 /** A JSON document. Without `member`, the document itself is the only object. */
-type JsonView = Pick<WireObjects, "bytes" | "kept"> & { readonly member?: string | undefined };
+type JsonView = Pick<WireObjects, "bytes" | "shownPositions"> & { readonly member?: string | undefined };
 
 /**
  * Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to.
@@ -153,9 +153,10 @@ const printObjects = async (screen: Screen, view: JsonView, columns: readonly Na
   await screen.print(jsonPieces(screen, view, columns), { kind: "json" });
 
 function* jsonPieces(screen: Screen, view: JsonView, columns: readonly NamedColumn[]): Generator<string, void> {
-  const { bytes, member, kept } = view;
+  const { bytes, member, shownPositions } = view;
   const { format, fields, host } = screen;
-  const wire = member === undefined ? undefined : openWire({ bytes, member, ...(kept && { kept }) });
+  const wire =
+    member === undefined ? undefined : openWire({ bytes, member, ...(shownPositions && { shownPositions }) });
   const rows = wire?.shown ?? openRows(bytes, [rootSpan(bytes)]);
   const picked = fields?.map((name) => resolveField(name, columns, wire?.all ?? rows));
   const textOfObject = (object: RawJson): string =>

@@ -145,18 +145,18 @@ const maxLayoutLength = 64 * 1024;
 
 /** The lines of a block, in portions, because a block may have 50 MB. */
 function* blockLines(
-  { block = "", quoted = false, maxBlockLines = defaultBlockLines }: Section,
+  { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
   { clean, fold, paint, rail, isBounded }: Layout,
 ): Generator<readonly string[], void> {
-  const taken = indent.length + (quoted ? 2 : 0);
+  const taken = indent.length + (isQuoted ? 2 : 0);
   const linesOf = (text: string): readonly string[] =>
     text.split("\n").flatMap((line) => {
       const spaces = leadingSpaces(line);
       return fold(line.slice(spaces.length), taken + spaces.length).map((part) => formatLine(spaces + part));
     });
   const formatLine = (line: string): string => {
-    if (quoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
+    if (isQuoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
   const text = block.replace(/\n$/, "");

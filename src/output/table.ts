@@ -84,14 +84,14 @@ const fitColumns = <Row>(view: TableView<Row>): readonly MeasuredColumn<Row>[] =
   const isWide = sumWidths(measured.map(({ full }) => full)) > view.width;
   const all = isWide ? widenNames(view, measured) : measured;
   const shown = dropColumns(all, view.width);
-  const tagged = all.find((one) => one.hasTags && !shown.includes(one))?.column.mark;
+  const tagged = all.find((one) => one.hasTags && !shown.includes(one))?.column.tag;
   const [first, ...others] = shown;
   if (tagged === undefined || first === undefined) return shown;
-  const mark = (row: Row): CellTag | undefined => {
+  const movedTag = (row: Row): CellTag | undefined => {
     const tag = tagged(row);
     return tag?.textInFirstColumn === undefined ? undefined : { ...tag, text: tag.textInFirstColumn };
   };
-  const remeasured = measureColumns(view, [{ ...first.column, mark }]).map((one) => {
+  const remeasured = measureColumns(view, [{ ...first.column, tag: movedTag }]).map((one) => {
     const min = Math.min(first.min + one.full - first.full, one.full);
     return { ...one, min: Math.max(one.min, min) };
   });
@@ -128,7 +128,7 @@ const shrinkWidths = <Row>(columns: readonly MeasuredColumn<Row>[], width: numbe
 
 /** Widens the first column and the column of names, so that rows differ visibly and names can be typed. */
 const widenNames = <Row>(view: TableView<Row>, columns: readonly MeasuredColumn<Row>[]) => {
-  const names = columns.find(({ column }) => column.isName === true) ?? columns[0];
+  const names = columns.find(({ column }) => column.hasNames === true) ?? columns[0];
   return columns.map((one) => {
     if (one.isNumber || (one !== names && one !== columns[0])) return one;
     const least = Math.max(distinctWidth(view, one.column), one === names ? Math.min(one.full, minNameWidth) : 0);
@@ -161,7 +161,7 @@ const measureColumns = <Row>(
   for (const [row, position] of enumerateRows(rows)) {
     for (const own of all) {
       const cell = clean(own.column.cell(row, position));
-      const tag = tagWidth(own.column.mark?.(row));
+      const tag = tagWidth(own.column.tag?.(row));
       own.isEmpty &&= cell === "";
       own.hasTags ||= tag > 0;
       const fraction = own.column.align === "decimal" ? fractionLength(cell) : undefined;
@@ -196,7 +196,7 @@ const cellText = <Row>(
 ): string => {
   const text = clean(column.cell(row, position));
   const cell = column.align === "decimal" ? text + " ".repeat(fraction - (fractionLength(text) ?? fraction)) : text;
-  const tag = column.mark?.(row);
+  const tag = column.tag?.(row);
   if (tag === undefined) return truncate(cell, width);
   // The end of the cell is truncated before the tag.
   const left = width - tagWidth(tag);
@@ -250,7 +250,7 @@ function* recordPieces<Row>({ columns, rows, width, paint, clean }: TableView<Ro
   const labelWidth = Math.max(...headings.slice(1).map(measureWidth), 0);
   for (const [row, position] of enumerateRows(rows)) {
     const lines = columns.flatMap((column, at) => {
-      const [cell, tag] = [truncate(clean(column.cell(row, position)), maxCellWidth), column.mark?.(row)];
+      const [cell, tag] = [truncate(clean(column.cell(row, position)), maxCellWidth), column.tag?.(row)];
       const text = tag === undefined ? cell : `${cell} ${tag.text}`;
       if (at > 0 && text === "") return [];
       const heading = headings[at] ?? "";

@@ -18,23 +18,23 @@ export interface Column<Row> {
   /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
   readonly name: string;
   /** Other names that `--fields` and `--sort` accept. */
-  readonly otherNames?: readonly string[];
+  readonly aliases?: readonly string[];
   /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
   /** Columns of a high rank are omitted first if the terminal is narrow; 0 is never omitted. */
   readonly rank: number;
   /** True if its cells are names that people type. Default: true for the first column. */
-  readonly isName?: boolean;
+  readonly hasNames?: boolean;
   /** The text for a person, not yet safe. `spelled` returns the value as on the wire, which a double may not represent. */
   readonly cell: (row: Row, spelled: () => string) => string;
   /** The value on the wire; undefined if absent. */
   readonly value: (row: Row) => unknown;
   /** True if CSV has the value's JSON. */
-  readonly freeForm?: boolean;
+  readonly isFreeForm?: boolean;
   /** True if the column is omitted when no object has a value for it, unless `--fields` names it. */
-  readonly onlyWhereSome?: boolean;
-  readonly mark?: (row: Row) => CellTag | undefined;
+  readonly isHiddenIfEmpty?: boolean;
+  readonly tag?: (row: Row) => CellTag | undefined;
 }
 
 /** A column of rollcall's own texts. Default for the value: the text. */
@@ -61,7 +61,7 @@ export interface WireObjects {
   /** The objects of the array, if their positions are known. */
   readonly elements?: readonly Span[];
   /** Positions of the printed objects, in their order. Default: all. */
-  readonly kept?: readonly number[];
+  readonly shownPositions?: readonly number[];
 }
 
 /** An array, or a sequence that makes each row on request. */
@@ -78,7 +78,8 @@ export interface ListView<Row> {
 }
 
 /** A column whose texts depend on the position of the row. */
-export interface ShownColumn<Row> extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "isName" | "mark"> {
+export interface ShownColumn<Row>
+  extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "hasNames" | "tag"> {
   readonly cell: (row: Row, position: number) => string;
   readonly text: (row: Row, position: number) => string;
 }
@@ -120,7 +121,7 @@ export interface Section {
   /** Text whose line ends are kept. Folded on a terminal. */
   readonly block?: string;
   /** True if the block is text from outside. Each line gets a rail, so that no text looks like rollcall's own. */
-  readonly quoted?: boolean;
+  readonly isQuoted?: boolean;
   /** Maximum lines of the block on a terminal if the page is not full. */
   readonly maxBlockLines?: number;
   /** rollcall's own sentence in place of omitted content. */

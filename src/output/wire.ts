@@ -28,7 +28,7 @@ export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows =>
 };
 
 /** Opens the objects of a reply. If a key is repeated, its last member counts. */
-export const openWire = ({ bytes, member, elements, kept }: WireObjects) => {
+export const openWire = ({ bytes, member, elements, shownPositions }: WireObjects) => {
   const own = [...walkMembers(bytes, skipWhite(bytes, 0))];
   const objectsMember = own.findLast(({ key }) => key === member);
   const isList = objectsMember === undefined || bytes[objectsMember.value.start] === openBracket;
@@ -44,7 +44,10 @@ export const openWire = ({ bytes, member, elements, kept }: WireObjects) => {
     isList,
     /** All objects, also those not printed, for the names of fields. */
     all: openRows(bytes, all),
-    shown: openRows(bytes, kept === undefined ? all : kept.flatMap((position) => all[position] ?? [])),
+    shown: openRows(
+      bytes,
+      shownPositions === undefined ? all : shownPositions.flatMap((position) => all[position] ?? []),
+    ),
   };
 };
 
@@ -149,7 +152,7 @@ export const compactJson = (json: string): string => {
   return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
-export type NamedColumn = Pick<Column<never>, "name" | "heading" | "otherNames">;
+export type NamedColumn = Pick<Column<never>, "name" | "heading" | "aliases">;
 
 /**
  * Finds a column by its name, its heading with or without the second line, or the last part of its name. Ignores case,
@@ -162,7 +165,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
       .toLowerCase()
       .replaceAll(/[\s_-]+/g, "_");
   const ways: readonly ((column: One) => readonly (string | undefined)[])[] = [
-    ({ name, otherNames = [] }) => [name, ...otherNames],
+    ({ name, aliases = [] }) => [name, ...aliases],
     ({ heading }) => [heading],
     ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
     ({ heading }) => [heading.split("\n")[0]],

@@ -7,7 +7,7 @@ import type { GroupDetail, TrajectorySummary } from "./answers.ts";
 import { findUntrainableReason } from "./measures.ts";
 
 export interface ViewInput {
-  readonly reading: Dataset;
+  readonly dataset: Dataset;
   /** The arguments of the command that logs a group. */
   readonly inputOptions: {
     readonly files: readonly string[];
@@ -32,19 +32,19 @@ export const readGroupDetail = async (
   shown: ViewInput,
   group: number,
 ): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after">> => {
-  const { reading, logged: all } = shown;
+  const { dataset, logged: all } = shown;
   const logged = all?.[group];
-  const { file, line } = locateGroup(reading, group);
-  const found = await readGroupTrajectories(reading, group);
+  const { file, line } = locateGroup(dataset, group);
+  const found = await readGroupTrajectories(dataset, group);
   const trajectories = found.map((one) => ({ ...one, root: readRoot(one.bytes) }));
   return {
     group,
-    of: reading.groups.count,
+    of: dataset.groups.count,
     place: all === undefined ? { file, line } : null,
     logged: logged === undefined ? null : { ...logged, at: new Date(logged.loggedAt).toISOString() },
-    valid: reading.groups.isValid(group),
-    isReadable: reading.found.parts.kindOf(reading.groups.firstOf(group)) !== "unreadable",
-    untrainable: findUntrainableReason(reading, group) ?? null,
+    valid: dataset.groups.isValid(group),
+    isReadable: dataset.found.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
+    untrainable: findUntrainableReason(dataset, group) ?? null,
     members: trajectories.map(({ bytes, place: own, root }, at): TrajectorySummary => {
       const place = all === undefined ? own : null;
       return { place, call: logged?.callIds[at] ?? null, bytes: bytes.length, ...measuresOf(root) };
@@ -85,15 +85,15 @@ const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: JsonVal
 };
 
 /** Returns the command that logs a group alone; null for standard input, which cannot be read again. */
-const commandOf = ({ reading, inputOptions: asked, logged }: ViewInput, group: number): string | null => {
+const commandOf = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   }
-  const { files, options, where } = asked;
+  const { files, options, where } = inputOptions;
   if (files.includes("-")) return null;
-  const isIt = `group.number == ${(reading.originalGroup?.(group) ?? group) + 1}`;
+  const isIt = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
   // The user replaces the model, and the split if the input has none.
-  const split = reading.split ?? "train";
+  const split = dataset.split ?? "train";
   return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
 };

@@ -73,7 +73,7 @@ export const buildPage = async (session: ViewSession, { at, safe, signal }: Expo
   let bytes = 0;
   for await (const row of rowsOf(session)) {
     signal.throwIfAborted();
-    const size = session.reading.groups.bytesOf(row.group);
+    const size = session.dataset.groups.bytesOf(row.group);
     if (bytes + size > exportLimits.bytes) continue;
     const detail = await session.group({ ...allGroups, group: row.group + 1 });
     if (detail === undefined) continue;

@@ -67,13 +67,13 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     /** Shows an input and closes the previous one. Resolves when all groups are measured. @throws Failure `input-changed` */
     async show(shown: ViewInput): Promise<void> {
       // The server may have ended while the input was read.
-      if (ending.signal.aborted) return await shown.reading.close();
+      if (ending.signal.aborted) return await shown.dataset.close();
       const before = session;
       session = openSession(shown);
       measured = session.measure(ending.signal);
       progress = undefined;
       before?.end();
-      await before?.reading.close();
+      await before?.dataset.close();
       await measured.catch((thrown: unknown) => {
         if (!ending.signal.aborted) throw thrown;
       });
@@ -94,7 +94,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
       session?.end();
       await server.close();
       await measured.catch(() => undefined);
-      await session?.reading.close();
+      await session?.dataset.close();
     },
   };
 };

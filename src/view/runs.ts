@@ -9,11 +9,11 @@ const maxRuns = 1000;
 /** The file of each group. */
 export type GroupFiles = ReturnType<typeof indexFiles>;
 
-export const indexFiles = (reading: Dataset) => {
+export const indexFiles = (dataset: Dataset) => {
   const known = new Map<string, number>();
-  const files = new Uint32Array(reading.groups.count);
+  const files = new Uint32Array(dataset.groups.count);
   for (let group = 0; group < files.length; group++) {
-    const { file } = locateGroup(reading, group);
+    const { file } = locateGroup(dataset, group);
     if (!known.has(file)) known.set(file, known.size);
     files[group] = known.get(file) ?? 0;
   }
@@ -23,7 +23,7 @@ export const indexFiles = (reading: Dataset) => {
 
 /** Summarizes files by run and step, `step-9` before `step-10`. Empty for a single file. */
 export const summarizeFiles = (
-  reading: Dataset,
+  dataset: Dataset,
   { names, of }: GroupFiles,
   { mean, count }: Measures,
 ): readonly FileSummary[] => {
@@ -34,7 +34,7 @@ export const summarizeFiles = (
     const own = summaries.get(of(group));
     if (own === undefined) continue;
     own.groups++;
-    if (findUntrainableReason(reading, group) === undefined) own.withSignal++;
+    if (findUntrainableReason(dataset, group) === undefined) own.withSignal++;
     const value = mean[group] ?? Number.NaN;
     if (Number.isFinite(value)) own.means.push(value);
   }

@@ -29,20 +29,20 @@ const maxFindings = 500;
 export type ViewSession = ReturnType<typeof openSession>;
 
 export const openSession = (shown: ViewInput) => {
-  const { reading, logged } = shown;
-  const measures = createMeasures(reading);
-  const findings = indexFindings(reading);
-  const files = indexFiles(reading);
+  const { dataset, logged } = shown;
+  const measures = createMeasures(dataset);
+  const findings = indexFindings(dataset);
+  const files = indexFiles(dataset);
   const { count } = measures;
   const rewardsKnown = (group: number) => (measures.isMeasured(group) ? measures.rewardsOf(group) : undefined);
-  const searches = openSearches(reading, rewardsKnown);
-  const summary = summaryOf(reading, files);
+  const searches = openSearches(dataset, rewardsKnown);
+  const summary = summaryOf(dataset, files);
   const columns: GroupColumns = {
     count,
     value: (key, group) => {
-      if (key === "size") return reading.groups.trajectoriesOf(group);
+      if (key === "size") return dataset.groups.trajectoriesOf(group);
       if (key === "problems") return findings.of(group).length;
-      if (key === "trainable") return findUntrainableReason(reading, group) === undefined ? 1 : 0;
+      if (key === "trainable") return findUntrainableReason(dataset, group) === undefined ? 1 : 0;
       return measures[key][group] ?? Number.NaN;
     },
     rewardsOf: measures.rewardsOf,
@@ -70,13 +70,13 @@ export const openSession = (shown: ViewInput) => {
     const { mean, spread, least, most, tokens, cost } = measures;
     return {
       group,
-      words: await readPromptStart(reading, group),
-      size: reading.groups.trajectoriesOf(group),
+      words: await readPromptStart(dataset, group),
+      size: dataset.groups.trajectoriesOf(group),
       mean: number(mean),
       spread: number(spread),
       least: number(least),
       most: number(most),
-      untrainable: findUntrainableReason(reading, group) ?? null,
+      untrainable: findUntrainableReason(dataset, group) ?? null,
       problems: findings.of(group).length,
       tokens: number(tokens),
       cost: number(cost),
@@ -97,7 +97,7 @@ export const openSession = (shown: ViewInput) => {
       };
     },
     charts: async () => ({
-      runs: summarizeFiles(reading, files, measures),
+      runs: summarizeFiles(dataset, files, measures),
       rewards: computeBars(measures.rewards),
       dots: computeDots(measures),
     }),
@@ -127,12 +127,12 @@ export const openSession = (shown: ViewInput) => {
     async trajectory(query) {
       const group = groupOf(query);
       if (group === undefined || query.trajectory === undefined) return undefined;
-      return (await readGroupTrajectories(reading, group))[query.trajectory - 1]?.bytes.toString("utf8");
+      return (await readGroupTrajectories(dataset, group))[query.trajectory - 1]?.bytes.toString("utf8");
     },
   };
   return {
     ...answers,
-    reading,
+    dataset,
     findings: (max: number): Findings => findings.list(undefined, max),
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
@@ -143,13 +143,13 @@ export const openSession = (shown: ViewInput) => {
   };
 };
 
-const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summary => {
-  const { groups, trajectories } = checkResult(reading);
-  const { mean, spread, least, most } = collectDistributions(reading).rewards;
-  const read = reading.sources.map(({ name, origin }) => origin?.files[0] ?? name);
+const summaryOf = (dataset: Dataset, { names }: GroupFiles): Summary => {
+  const { groups, trajectories } = checkResult(dataset);
+  const { mean, spread, least, most } = collectDistributions(dataset).rewards;
+  const read = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   let withSignal = 0;
-  for (let group = 0; group < reading.groups.count; group++) {
-    if (findUntrainableReason(reading, group) === undefined) withSignal++;
+  for (let group = 0; group < dataset.groups.count; group++) {
+    if (findUntrainableReason(dataset, group) === undefined) withSignal++;
   }
   return {
     // Several files of another tool are one source.
@@ -157,19 +157,19 @@ const summaryOf = (reading: ViewInput["reading"], { names }: GroupFiles): Summar
     runs: names.length < 2 ? 0 : names.length,
     groups,
     trajectories,
-    rules: reading.problems.counts,
+    rules: dataset.problems.counts,
     withSignal,
     reward: { mean, spread, least, most },
-    leftOut: Object.entries(reading.leftOut ?? {}).flatMap(([by, left]) =>
+    leftOut: Object.entries(dataset.leftOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
     ),
   };
 };
 
 /** Indexes problems by group. */
-const indexFindings = (reading: Dataset) => {
-  const { problems, sources } = reading;
-  const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(reading, problem));
+const indexFindings = (dataset: Dataset) => {
+  const { problems, sources } = dataset;
+  const all = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(dataset, problem));
   const unlisted = problems.counts.reduce((sum, { count }) => sum + count, 0) - all.length;
   const byGroup = new Map<number | null, Finding[]>();
   for (const finding of all) {
@@ -187,10 +187,10 @@ const indexFindings = (reading: Dataset) => {
   };
 };
 
-const toFinding = (reading: Dataset, problem: Problem): Finding => {
+const toFinding = (dataset: Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1 } = problem;
   const place = file === undefined ? null : { file, line };
-  const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(reading, problem) ?? {};
+  const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(dataset, problem) ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
 };
 
@@ -201,10 +201,10 @@ const beginningBytes = 2 ** 16;
 const maxCharacters = 200;
 
 /** Reads the start of a group's prompt. @throws Failure `input-changed` */
-const readPromptStart = async (reading: Dataset, group: number): Promise<string> => {
-  const early = parsePromptStart(await readGroupStart(reading, group, beginningBytes));
-  if (early !== undefined || !reading.groups.isValid(group)) return early ?? "";
-  const [first] = await readGroupTrajectories(reading, group);
+const readPromptStart = async (dataset: Dataset, group: number): Promise<string> => {
+  const early = parsePromptStart(await readGroupStart(dataset, group, beginningBytes));
+  if (early !== undefined || !dataset.groups.isValid(group)) return early ?? "";
+  const [first] = await readGroupTrajectories(dataset, group);
   return first === undefined ? "" : (parsePromptStart(first.bytes) ?? "");
 };
 
@@ -249,7 +249,7 @@ const maxSearches = 4;
 const searchTimeoutMs = 2000;
 
 /** Searches in the background. The page polls their progress. */
-const openSearches = (reading: Dataset, rewardsKnown: KnownRewards) => {
+const openSearches = (dataset: Dataset, rewardsKnown: KnownRewards) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
     /** Returns a search, which starts at the first call; undefined if the query has none. */
@@ -258,7 +258,7 @@ const openSearches = (reading: Dataset, rewardsKnown: KnownRewards) => {
       const key = JSON.stringify([text, where]);
       const known = searches.get(key);
       const isRunning = known?.ending.signal.aborted === false;
-      const search = isRunning ? known : startSearch(reading, { text, where }, rewardsKnown);
+      const search = isRunning ? known : startSearch(dataset, { text, where }, rewardsKnown);
       // The most recent search is last in the map.
       searches.delete(key);
       searches.set(key, search);
@@ -275,7 +275,7 @@ const openSearches = (reading: Dataset, rewardsKnown: KnownRewards) => {
   };
 };
 
-const startSearch = (reading: Dataset, sought: SearchQuery, rewardsKnown: KnownRewards) => {
+const startSearch = (dataset: Dataset, sought: SearchQuery, rewardsKnown: KnownRewards) => {
   const ending = new AbortController();
   const groups = new Set<number>();
   let share = 0;
@@ -288,7 +288,7 @@ const startSearch = (reading: Dataset, sought: SearchQuery, rewardsKnown: KnownR
       share = Math.min(done, 0.999);
     };
     try {
-      await searchGroups(reading, sought, {
+      await searchGroups(dataset, sought, {
         signal: ending.signal,
         onFound: found,
         onProgress: progress,

@@ -76,11 +76,15 @@ const columns: readonly Column<number>[] = [
 
 const printed = async (
   bytes: Uint8Array,
-  { kept, rows, ...typed }: TypedScreenOptions & { readonly kept?: readonly number[]; readonly rows?: number },
+  {
+    shownPositions,
+    rows,
+    ...typed
+  }: TypedScreenOptions & { readonly shownPositions?: readonly number[]; readonly rows?: number },
 ): Promise<string> => {
   const host = testHost();
-  const wire = { bytes, member: "data", ...(kept === undefined ? {} : { kept }) };
-  const shown = kept ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
+  const wire = { bytes, member: "data", ...(shownPositions === undefined ? {} : { shownPositions }) };
+  const shown = shownPositions ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
   await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows: shown, wire });
   return host.printed();
 };
@@ -123,9 +127,11 @@ describe("the service's own JSON", () => {
 
   it("contains only the selected entries, in their order", async () => {
     const bytes = Buffer.from('{"data":[{"n":1.0},{"n":2.0},{"n":3.0}],"next":1e2}');
-    expect(await printed(bytes, { json: true, kept: [2, 0] })).toBe('{"data":[{"n":3.0},{"n":1.0}],"next":1e2}\n');
-    expect(await printed(bytes, { json: true, kept: [] })).toBe('{"data":[],"next":1e2}\n');
-    expect(await printed(bytes, { output: "jsonl", kept: [] })).toBe("");
+    expect(await printed(bytes, { json: true, shownPositions: [2, 0] })).toBe(
+      '{"data":[{"n":3.0},{"n":1.0}],"next":1e2}\n',
+    );
+    expect(await printed(bytes, { json: true, shownPositions: [] })).toBe('{"data":[],"next":1e2}\n');
+    expect(await printed(bytes, { output: "jsonl", shownPositions: [] })).toBe("");
   });
 
   it("takes the last of two members with the same name", async () => {

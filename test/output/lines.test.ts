@@ -129,7 +129,7 @@ describe("tsv", () => {
 
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
-    const marked = { ...column("id"), mark: () => ({ text: "past", tone: "bad" as const }) };
+    const marked = { ...column("id"), tag: () => ({ text: "past", tone: "bad" as const }) };
     await printList(openScreen({ host, options: parseScreenOptions({}) }), { columns: [marked], rows: [{ id: "a" }] });
     expect(host.printed()).toBe("<a>\n");
   });

@@ -47,7 +47,7 @@ describe("a table", () => {
         fc.boolean(),
         async (width, rows, aligns, fields) => {
           const columns = aligns.map((align, at) =>
-            columnAt(at, { align, mark: () => ({ text: "past", tone: "bad" }) }),
+            columnAt(at, { align, tag: () => ({ text: "past", tone: "bad" }) }),
           );
           const lines = await drawn(columns, rows, { width, ...(fields ? { fields: "c4,c0,c1,c2,c3" } : {}) });
           expect(lines.length).toBeGreaterThan(rows.length - 1);
@@ -107,7 +107,7 @@ describe("a table", () => {
   it("cuts other cells before names that people type", async () => {
     const named = [
       columnAt(0, { heading: "op" }),
-      columnAt(1, { heading: "model", rank: 0, isName: true }),
+      columnAt(1, { heading: "model", rank: 0, hasNames: true }),
       columnAt(2, { heading: "n", rank: 0, align: "right" }),
     ];
     const calls = ["405b", "70b"].map((size) => ["an.operation.with.a.name", `llama-v3p1-${size}`, "1"]);
@@ -134,7 +134,7 @@ describe("a table", () => {
 
   it("marks a cell with a word and a color", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
-    const marked = columnAt(0, { mark: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
+    const marked = columnAt(0, { tag: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
     await printList(openScreen({ host, options: parseScreenOptions({ pager: false }) }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
@@ -143,9 +143,9 @@ describe("a table", () => {
   });
 
   it("puts a mark next to the first column if its own does not fit, and cuts the text before the mark", async () => {
-    const mark = ([, date]: readonly string[]) =>
+    const tag = ([, date]: readonly string[]) =>
       date === "2020" ? { text: "past", textInFirstColumn: "gone", tone: "bad" as const } : undefined;
-    const columns = [columnAt(0), columnAt(1, { rank: 1, mark })];
+    const columns = [columnAt(0), columnAt(1, { rank: 1, tag })];
     const rows = [
       ["a-name-of-20-letters", "2020"],
       ["another-of-20-letter", "2999"],

@@ -28,10 +28,10 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
   const [id, ...others] = [...catalogFields, ...prices.map((name) => priceField(name))].map(
     (field): Column<CatalogRow> => ({
       ...field,
-      otherNames: [`entry.${field.name}`],
+      aliases: [`entry.${field.name}`],
       cell: ({ listed }, spelled) => (listed === undefined ? "" : field.cell(listed.entry, spelled)),
       value: ({ listed }) => (listed === undefined ? undefined : field.value(listed.entry)),
-      mark: ({ listed }) =>
+      tag: ({ listed }) =>
         listed === undefined || field.name !== "deprecation_date" ? undefined : mark?.(deprecationDay(listed.entry)),
     }),
   );
@@ -62,7 +62,7 @@ export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly C
   columns.map((column) =>
     column.name === "catalog" || column.name.startsWith("model.")
       ? column
-      : { ...column, name: `entry.${column.name}`, otherNames: [column.name] },
+      : { ...column, name: `entry.${column.name}`, aliases: [column.name] },
   );
 
 /** Days before its end that a model's deprecation is pointed out. */

@@ -141,7 +141,7 @@ const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<
       heading: "total\n$",
       align: "decimal",
       rank: 0,
-      mark: ({ total }) => (total === null ? { text: "not known", tone: "warning" } : undefined),
+      tag: ({ total }) => (total === null ? { text: "not known", tone: "warning" } : undefined),
     },
     not_stated: { heading: "price\nnot stated", rank: 1 },
   }),
@@ -153,7 +153,7 @@ const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<
   ...keyColumns<CostRow>({
     ...(several ? { catalog: 0 } : {}),
     name: 9,
-    deprecation_date: { heading: "deprecation", rank: 5, mark: ({ deprecation_date }) => mark?.(deprecation_date) },
+    deprecation_date: { heading: "deprecation", rank: 5, tag: ({ deprecation_date }) => mark?.(deprecation_date) },
   }),
 ];
 

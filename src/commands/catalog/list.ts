@@ -75,7 +75,7 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
       typed.pattern === undefined && !hasFilters(typed) && typed.sort.length === 0 && typed.limit === undefined;
     // A program gets the whole reply as it came: no entry has to be decoded.
     if (screen.isForProgram && isAll) {
-      const wire = { bytes, member: "data", elements, ...(nulls === 0 ? {} : { kept: positions }) };
+      const wire = { bytes, member: "data", elements, ...(nulls === 0 ? {} : { shownPositions: positions }) };
       return await printList(screen, { columns: rowColumns(), rows, wire });
     }
     const { columns, selection } = selectRows(context, typed, {
@@ -84,8 +84,12 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
       listed,
       emptyText: "the catalog is empty",
     });
-    const kept = selection.positions.map((at) => positions[at] ?? at);
-    await printList(screen, { columns, rows: selection.rows, wire: { bytes, member: "data", elements, kept } });
+    const shownPositions = selection.positions.map((at) => positions[at] ?? at);
+    await printList(screen, {
+      columns,
+      rows: selection.rows,
+      wire: { bytes, member: "data", elements, shownPositions },
+    });
   }
 };
 
@@ -247,8 +251,8 @@ const entrySections = (listed: CatalogEntry, title: string, mark: DeprecationMar
   const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null;
   const prices = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [name] : []));
   const columns = rowColumns({ prices, mark });
-  const lines = columns.slice(1).map(({ name, heading, cell, mark: markOf }): Line => {
-    const word = markOf?.({ listed });
+  const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
+    const word = tagOf?.({ listed });
     const text = cell({ listed }, () => spelled.text(name));
     const label = heading.replace("\n", " ");
     return word === undefined ? { label, text } : { label, text: `${text} ${word.text}`, tone: word.tone };

@@ -192,7 +192,7 @@ const printEntries = async (
       state: {
         rank: 0,
         text: ({ state }) => state.replace("_", " "),
-        mark: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
+        tag: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
       },
       groups: { rank: 1, align: "right" },
       last_tried: {

@@ -9,7 +9,7 @@ interface KeyDisplay<Row> {
   readonly align?: "right" | "decimal";
   /** Default: the value, a list with commas. */
   readonly text?: (row: Row) => string | null | undefined;
-  readonly mark?: ((row: Row) => CellTag | undefined) | undefined;
+  readonly tag?: ((row: Row) => CellTag | undefined) | undefined;
 }
 
 /** The columns of some keys; a number is the rank of one that needs nothing else. */
@@ -22,10 +22,10 @@ const textOf = (value: unknown): string =>
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
   Object.entries<number | KeyDisplay<Row> | undefined>(keys).flatMap(([name, shown]) => {
     if (shown === undefined) return [];
-    const { text, heading = name, mark, ...own } = typeof shown === "number" ? { rank: shown } : shown;
+    const { text, heading = name, tag, ...own } = typeof shown === "number" ? { rank: shown } : shown;
     const value = (row: Row): unknown => Reflect.get(row, name);
     const cell = (row: Row): string => (text === undefined ? textOf(value(row)) : (text(row) ?? ""));
-    return [{ name, heading, ...own, ...(mark === undefined ? {} : { mark }), cell, value }];
+    return [{ name, heading, ...own, ...(tag === undefined ? {} : { tag }), cell, value }];
   });
 
 /** Prints rows: in JSON, they are under `member`, after the other keys of the document. */

@@ -40,11 +40,11 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
     filtered: false,
     none: "the service lists no models",
   });
-  const kept = selection.positions.map((at) => models.positions[at] ?? at);
+  const shownPositions = selection.positions.map((at) => models.positions[at] ?? at);
   await printList(screen, {
     columns: keepRequestedColumns(modelFields, { order }),
     rows: selection.rows,
-    wire: { bytes: models.bytes, member: "data", elements: models.elements, kept },
+    wire: { bytes: models.bytes, member: "data", elements: models.elements, shownPositions },
   });
 };
 

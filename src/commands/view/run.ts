@@ -34,7 +34,7 @@ const writePage = async (
   const { host, screen } = context;
   const onRead = (bytes: number, of: number) => show(formatPercent("reading", { bytes, of }));
   const shown = await (await openSource(context, typed, { onRead, onOpened: () => undefined })).read();
-  const { reading, logged } = shown;
+  const { dataset: reading, logged } = shown;
   await useReading(context, reading, async () => {
     const { groups, trajectories, failure } = checkResult(reading);
     if (failure !== undefined && groups.read === groups.rejected) throw failure;
@@ -155,7 +155,7 @@ const openSource = async (context: Context, typed: ViewOptions, listener: ReadLi
     read: async () => {
       const reading = await read();
       printConversion(context, reading);
-      return { reading, inputOptions: toShownOptions(typed) };
+      return { dataset: reading, inputOptions: toShownOptions(typed) };
     },
   };
 };
@@ -224,7 +224,7 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, told: Read
         onProgress: ({ bytes: done, of }) => told.onRead(done, of),
       });
       const reading = { ...read, close: async () => await bytes.close() };
-      return { reading, inputOptions: { files: [name], options: [], where: undefined }, logged };
+      return { dataset: reading, inputOptions: { files: [name], options: [], where: undefined }, logged };
     },
   };
 };

@@ -79,7 +79,7 @@ function* conversationSections(
 const maxExceptionLines = 120;
 
 const treeSection = (title: string, value: RawJson | undefined, options: Section = {}): readonly Section[] =>
-  value === undefined ? [] : [{ title, block: formatTree(value), quoted: true, ...options }];
+  value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
 
 const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
@@ -265,7 +265,7 @@ const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.tes
 
 const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
 
-const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, quoted: true });
+const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
 
 const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   const all: Section[] = [];
@@ -294,8 +294,10 @@ const partSections = (part: Part): Section[] => {
   // The result repeats the tool's name only if it is another tool.
   const of = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
   return [
-    text === "{}" || text === "" ? call : { ...call, block: text, quoted: true },
-    ...(result === undefined ? [] : [{ ...titled(`← result${of}`), block: flattenParts(result.parts), quoted: true }]),
+    text === "{}" || text === "" ? call : { ...call, block: text, isQuoted: true },
+    ...(result === undefined
+      ? []
+      : [{ ...titled(`← result${of}`), block: flattenParts(result.parts), isQuoted: true }]),
   ];
 };
 

@@ -152,7 +152,7 @@ const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOpti
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => {
       const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      const about = { freeForm: freeForm.has(name), onlyWhereSome: name === rewardField };
+      const about = { isFreeForm: freeForm.has(name), isHiddenIfEmpty: name === rewardField };
       return { name, heading: name, rank: 0, ...about, cell: () => "", value: () => undefined };
     });
 
@@ -209,7 +209,7 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView): P
   await printList(screen, { columns, rows: screen.format === "csv" ? groups : [...groups, total] });
 };
 
-type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "isName" | "value"> & { readonly heading?: string };
+type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "hasNames" | "value"> & { readonly heading?: string };
 
 const right = { align: "right" } as const;
 const decimal = { align: "decimal" } as const;
@@ -217,7 +217,7 @@ const decimal = { align: "decimal" } as const;
 /** The order of the columns is a promise (output.md). */
 const summaryColumns = Object.entries<SummaryColumn>({
   op: { rank: 0, value: ({ op }) => op },
-  model: { rank: 0, isName: true, value: ({ model }) => model },
+  model: { rank: 0, hasNames: true, value: ({ model }) => model },
   calls: { ...right, rank: 0, value: ({ calls }) => calls },
   failed: { ...right, rank: 2, value: ({ states }) => states.failed },
   running: { ...right, rank: 8, value: ({ states }) => states.running },

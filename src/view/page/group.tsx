@@ -29,7 +29,7 @@ const rankTrajectories = (members: readonly TrajectorySummary[]): readonly Ranke
 
 export const Group = ({ query }: { readonly query: Query }) => {
   const { group = 1 } = query;
-  const { value, error: trouble } = useAnswer("group", query);
+  const { value, error } = useAnswer("group", query);
   rememberGroup(group);
   /** Steps by keys that were pressed before the previous group was read. */
   const pendingSteps = useRef(0);
@@ -47,7 +47,7 @@ export const Group = ({ query }: { readonly query: Query }) => {
     go();
   };
   useKeys({ n: step(1), p: step(-1) });
-  if (value === undefined) return <PendingAnswer trouble={trouble} />;
+  if (value === undefined) return <PendingAnswer error={error} />;
   return <GroupView key={group} detail={value} query={query} />;
 };
 
@@ -154,7 +154,7 @@ const TrajectoryColumn = ({
 }) => {
   const [isRequested, setAsked] = useState(isShown);
   const own = { ...query, trajectory: at + 1 };
-  const { value, error: trouble } = useAnswer("trajectory", isRequested ? own : undefined);
+  const { value, error } = useAnswer("trajectory", isRequested ? own : undefined);
   const trajectory = value === undefined ? undefined : parseTrajectory(value);
   return (
     <section class="column" aria-label={`trajectory ${at + 1}`}>
@@ -166,7 +166,7 @@ const TrajectoryColumn = ({
           show
         </button>
       )}
-      {trouble !== undefined && <p role="alert">{trouble}</p>}
+      {error !== undefined && <p role="alert">{error}</p>}
       {value !== undefined && trajectory === undefined && <p>cannot show this trajectory</p>}
       {trajectory !== undefined && common > 0 && (
         <p class="parts">{common === messages ? "ends here" : "differs from here on"}</p>

@@ -80,11 +80,11 @@ export const rememberGroup = (group: number): void => {
 
 const GroupTable = ({ state, query }: { readonly state: PageState; readonly query: Query }) => {
   const isMeasured = state.progress.phase === "read";
-  const { latest: last, error: trouble } = useAnswer("rows", query, {
+  const { latest, error } = useAnswer("rows", query, {
     isComplete: ({ searched }) => searched === null || searched.share === 1,
     edition: isMeasured,
   });
-  const found = trouble === undefined ? last : undefined;
+  const found = error === undefined ? latest : undefined;
   const { selected = 0, searched = null, rows = [] } = found ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
@@ -119,9 +119,9 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
     <section aria-label="groups">
       <p class="count" role="status">
         {found !== undefined && `${formatCount(selected)} of ${formatCount(found.of)} groups`}
-        {found === undefined && (trouble === undefined ? "reading…" : "no groups:")}
+        {found === undefined && (error === undefined ? "reading…" : "no groups:")}
         {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
-        {trouble !== undefined && <b class="trouble"> {trouble}</b>}
+        {error !== undefined && <b class="trouble"> {error}</b>}
       </p>
       <div class="rows" ref={box}>
         <Table

@@ -18,7 +18,7 @@ const isRead = ({ progress }: PageState): boolean => progress.phase === "read";
 const App = () => {
   const query = useQuery();
   const view = selectView(query);
-  const { value: state, error: trouble } = useAnswer("state", allGroups, { isComplete: isRead });
+  const { value: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useKeys({
@@ -37,19 +37,19 @@ const App = () => {
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {trouble === undefined && <ReadingProgress state={state} />}
+        {error === undefined && <ReadingProgress state={state} />}
         <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
       </header>
       {isHelpOpen && <KeyHelp view={view} onClose={() => setHelpOpen(false)} />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
-        {trouble !== undefined && (
+        {error !== undefined && (
           <p role="alert" class="trouble">
-            {trouble}
+            {error}
           </p>
         )}
-        {trouble === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
+        {error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && <View query={query} state={state} />}
       </main>
     </>

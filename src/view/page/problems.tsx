@@ -24,14 +24,14 @@ export const ProblemList = ({ findings, query }: { readonly findings: readonly F
 );
 
 /** Replaces a missing answer. */
-export const PendingAnswer = ({ trouble }: { trouble: string | undefined }) =>
-  trouble === undefined ? <p class="quiet">reading…</p> : <p role="alert">{trouble}</p>;
+export const PendingAnswer = ({ error }: { error: string | undefined }) =>
+  error === undefined ? <p class="quiet">reading…</p> : <p role="alert">{error}</p>;
 
 /** The view of the problems of one rule, or of all rules. */
 export const ProblemsView = ({ query }: { readonly query: Query }) => {
   const { problems: rule } = query;
-  const { value, error: trouble } = useAnswer("problems", query);
-  if (value === undefined) return <PendingAnswer trouble={trouble} />;
+  const { value, error } = useAnswer("problems", query);
+  if (value === undefined) return <PendingAnswer error={error} />;
   const { findings, others } = value;
   return (
     <section>

@@ -27,7 +27,7 @@ export const Trajectory = ({ query }: { readonly query: Query }) => {
   };
   useKeys({ n: step(1), p: step(-1) });
   if (detail.value === undefined || json.value === undefined) {
-    return <PendingAnswer trouble={detail.error ?? json.error} />;
+    return <PendingAnswer error={detail.error ?? json.error} />;
   }
   return <TrajectoryView detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
 };

@@ -61,7 +61,7 @@ export const useAnswer = <Of extends Name>(
   { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: unknown } = {},
 ): AnswerState<AnswerTypes[Of]> => {
   const key = query === undefined ? undefined : `${formatQuery(query)} ${edition}`;
-  const [answer, setAnswer] = useState<{ key?: string; value?: AnswerTypes[Of]; trouble?: string }>({});
+  const [answer, setAnswer] = useState<{ key?: string; value?: AnswerTypes[Of]; error?: string }>({});
   useEffect(() => {
     if (query === undefined || key === undefined) return undefined;
     const aborting = new AbortController();
@@ -73,8 +73,8 @@ export const useAnswer = <Of extends Name>(
         setAnswer({ key, value });
         if (!isComplete(value)) timer = setTimeout(() => void update(), pollIntervalMs);
       } catch (thrown) {
-        const trouble = thrown instanceof Error ? thrown.message : String(thrown);
-        if (!aborting.signal.aborted) setAnswer({ key, trouble });
+        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        if (!aborting.signal.aborted) setAnswer({ key, error });
       }
     };
     void update();
@@ -84,5 +84,5 @@ export const useAnswer = <Of extends Name>(
     };
   }, [key]);
   const own = answer.key === key ? answer : {};
-  return { value: own.value, latest: answer.value, error: own.trouble };
+  return { value: own.value, latest: answer.value, error: own.error };
 };
