@@ -30,13 +30,11 @@ import {
 export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
   const { format, safe, width } = screen;
   const { columns, rows } = view;
-  if (format === "json" || format === "jsonl")
-    return await printObjects(screen, view.wire ?? makeWireObjects(view), columns);
-  const shown = selectColumns(screen, view);
-  if (format !== "table") {
-    const pieces = format === "csv" ? csvPieces(shown, rows, safe.text) : tsvPieces(shown, rows, screen);
-    return await screen.print(pieces, { kind: "lines" });
+  if (format === "json" || format === "jsonl") {
+    return await screen.print(jsonPieces(screen, view.wire ?? makeWireObjects(view), columns), { kind: "json" });
   }
+  const shown = selectColumns(screen, view);
+  if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
   // Loaded for tables only, because a pipe needs no measuring of text.
   const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
@@ -105,33 +103,25 @@ const formatCsvValue = (value: unknown): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-function* csvPieces<Row>(
+/** The lines of CSV (RFC 4180) or TSV. */
+function* linePieces<Row>(
+  { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
   rows: RowSequence<Row>,
-  clean: (text: string) => string,
 ): Generator<string, void> {
-  const quote = (value: string): string => (/[",\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const line = (values: readonly string[]): string => `${values.map((value) => quote(clean(value))).join(",")}\r\n`;
-  yield line(columns.map(({ name }) => name));
-  yield* rowPieces(rows, (row, position) => line(columns.map(({ text }) => text(row, position))));
-}
-
-function* tsvPieces<Row>(
-  columns: readonly ShownColumn<Row>[],
-  rows: RowSequence<Row>,
-  { safe, options }: Screen,
-): Generator<string, void> {
-  const line = (cells: readonly string[]): string => `${cells.map(safe.line).join("\t")}\n`;
-  if (options.header) yield line(columns.map(({ heading }) => heading));
-  yield* rowPieces(rows, (row, position) => line(columns.map(({ cell }) => cell(row, position))));
-}
-
-function* rowPieces<Row>(
-  rows: RowSequence<Row>,
-  line: (row: Row, position: number) => string,
-): Generator<string, void> {
+  const quote = (text: string): string => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const csvLine = (cells: readonly string[]) => `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n`;
+  const tsvLine = (cells: readonly string[]) => `${cells.map(safe.line).join("\t")}\n`;
+  const isCsv = format === "csv";
+  if (isCsv) yield csvLine(columns.map(({ name }) => name));
+  else if (options.header) yield tsvLine(columns.map(({ heading }) => heading));
   for (let from = 0; from < rows.length; from += rowsPerPiece) {
-    yield Array.from(enumerateRows(rows, from, from + rowsPerPiece), ([row, position]) => line(row, position)).join("");
+    const lines = Array.from(enumerateRows(rows, from, from + rowsPerPiece), ([row, position]) =>
+      isCsv
+        ? csvLine(columns.map(({ text }) => text(row, position)))
+        : tsvLine(columns.map(({ cell }) => cell(row, position))),
+    );
+    yield lines.join("");
   }
 }
 
@@ -147,10 +137,7 @@ export const printDocument = async (screen: Screen, value: unknown, member?: str
 
 /** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
-  await printObjects(screen, { bytes, member });
-
-const printObjects = async (screen: Screen, view: JsonView, columns: readonly NamedColumn[] = []): Promise<void> =>
-  await screen.print(jsonPieces(screen, view, columns), { kind: "json" });
+  await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
 function* jsonPieces(screen: Screen, view: JsonView, columns: readonly NamedColumn[]): Generator<string, void> {
   const { bytes, member, shownPositions } = view;

@@ -71,7 +71,7 @@ function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generat
 }
 
 function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
-  const { title, level = 1, lines = [], block, note } = section;
+  const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
   // Content is indented below its title, so that it cannot imitate a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
@@ -79,7 +79,6 @@ function* sectionLines(section: Section, layout: Layout): Generator<readonly str
   yield labelledLines(lines, indent, layout);
   if (block !== undefined && title !== undefined && lines.length > 0) yield [""];
   if (block !== undefined) yield* blockLines(section, indent, layout);
-  if (note !== undefined) yield [indent + layout.paint("faint", `… ${note}`)];
 }
 
 const indentStep = "  ";

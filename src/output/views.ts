@@ -112,7 +112,7 @@ export interface Line {
   readonly tone?: Tone | undefined;
 }
 
-/** A part of a page: a title, then labelled lines, then a block, then a note. */
+/** A part of a page: a title, then labelled lines, then a block. */
 export interface Section {
   readonly title?: string;
   /** Level of the title: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
@@ -124,6 +124,4 @@ export interface Section {
   readonly isQuoted?: boolean;
   /** Maximum lines of the block on a terminal if the page is not full. */
   readonly maxBlockLines?: number;
-  /** rollcall's own sentence in place of omitted content. */
-  readonly note?: string;
 }

@@ -59,7 +59,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,
     /** Resolves at the first request with the token, when the page is open. */
-    asked: firstRequest,
+    firstRequest,
     /** Shows progress in bytes. */
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };

@@ -119,11 +119,11 @@ describe("a conversation", () => {
       "text",
       "  │ x",
       "",
-      "also",
+      "other fields",
       "  │ annotations:",
       "  │   - a: 1",
       "",
-      "also",
+      "other fields",
       "  │ logprobs:",
       "  │   content: []",
     ]);

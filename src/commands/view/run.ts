@@ -110,11 +110,11 @@ const showInputs = async (
 };
 
 /** Opens a page, and prints if nobody sees it. */
-const openInBrowser = ({ screen, host }: Context, { url, asked }: pages.Viewer): OpenedBrowser | undefined => {
+const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer): OpenedBrowser | undefined => {
   const browser = openBrowser(host, url);
   if (browser === undefined) screen.notice("there is no display to open it on: open the address in a browser");
   let isPageRequested = false;
-  void asked.then(() => {
+  void firstRequest.then(() => {
     isPageRequested = true;
     browser?.close();
   });

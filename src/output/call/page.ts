@@ -284,7 +284,7 @@ const partSections = (part: Part): Section[] => {
   if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(mediaText(part))];
   if (part.kind === "no call") return [titled("→ not a call", formatTree(part.value))];
-  if (part.kind === "also") return [titled("also", formatTree(composeObject(part.members)))];
+  if (part.kind === "also") return [titled("other fields", formatTree(composeObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments, result } = part;
   const parsed =

@@ -33,39 +33,35 @@ interface CallPrinterOptions {
 }
 
 export const openCallPrinter = (printing: CallPrinterOptions): CallPrinter => {
-  const { format, canPage: paged } = printing.screen;
+  const { format } = printing.screen;
   if (printing.markdown === true) return markdownPrinter(printing);
   if (format === "table" || format === "tsv") return pagePrinter(printing);
-  const printer = format === "jsonl" && !paged ? linePrinter(printing) : documentPrinter(printing);
+  const printer = documentPrinter(printing);
   const { content, vendorPrefix } = printing.options;
   if (content !== false) return printer;
   return { ...printer, print: async (call) => await printer.print(omitContent(call, vendorPrefix)) };
 };
 
+/** Prints JSON lines immediately, and one document of all calls at the end. */
 const documentPrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
+  const isImmediate = screen.format === "jsonl" && !screen.canPage;
   const calls: RawJson[] = [];
   let only: Uint8Array | undefined;
+  const printCalls = async (rows: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> =>
+    await printList(screen, { columns: columnsOf(options), rows, wire: { bytes, member } });
   return {
-    print: async (call, reply) => {
-      only = reply ?? replyOf(call);
+    print: async (call, reply = Buffer.from(`{"call":${call.json}}`)) => {
+      if (isImmediate) return await printCalls([call], "call", reply);
+      only = reply;
       calls.push(call);
     },
-    end: async ({ hasSeveral: several, canBeEmpty: mayBeEmpty = false }) => {
-      if (calls.length === 0 && !mayBeEmpty) return;
-      const all = () => Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`);
-      const wire = several || only === undefined ? { bytes: all(), member: "calls" } : { bytes: only, member: "call" };
-      await printList(screen, { columns: columnsOf(options), rows: calls, wire });
+    end: async ({ hasSeveral, canBeEmpty = false }) => {
+      if (isImmediate || (calls.length === 0 && !canBeEmpty)) return;
+      if (only !== undefined && !hasSeveral) return await printCalls(calls, "call", only);
+      await printCalls(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
     },
   };
 };
-
-const replyOf = ({ json }: RawJson): Uint8Array => Buffer.from(`{"call":${json}}`);
-
-const linePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => ({
-  print: async (call, reply = replyOf(call)) =>
-    await printList(screen, { columns: columnsOf(options), rows: [call], wire: { bytes: reply, member: "call" } }),
-  end: async () => undefined,
-});
 
 /** Prints a page for each call immediately. On a terminal, all pages share one pager. */
 const pagePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
@@ -74,11 +70,8 @@ const pagePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
   const end = async () => await pager?.end();
   return {
     print: async (call) => {
-      const page = {
-        sections: sectionsOf(call, screen.fields, options),
-        isFull: options.full === true,
-        isNext: printed++ > 0,
-      };
+      const sections = sectionsOf(call, screen.fields, options);
+      const page = { sections, isFull: options.full === true, isNext: printed++ > 0 };
       if (!screen.canPage) return await printPage(screen, page);
       pager ??= openPagedCalls(screen);
       await pager.show(page);
@@ -170,7 +163,7 @@ function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => str
 }
 
 function* sectionMarkdown(section: Section, clean: (text: string) => string): Generator<readonly string[], void> {
-  const { title, level = 1, lines = [], block, note } = section;
+  const { title, level = 1, lines = [], block } = section;
   const oneEscaped = (text: string) => escapeMarkdown(toOneLine(clean(text)));
   if (title !== undefined) yield [`${"#".repeat(level)} ${oneEscaped(title)}`];
   const items = lines.map(
@@ -178,7 +171,6 @@ function* sectionMarkdown(section: Section, clean: (text: string) => string): Ge
   );
   if (items.length > 0) yield [items.join("\n")];
   if (block !== undefined) yield fenceText(clean(block));
-  if (note !== undefined) yield [escapeMarkdown(note)];
 }
 
 /** Escapes characters with a meaning in Markdown or HTML. */
