@@ -71,7 +71,7 @@ describe("a folder as input", () => {
     expect(code).toBe(0);
   });
 
-  it("gives one note that names the files without rollouts", async () => {
+  it("gives one note that names files without rollouts", async () => {
     const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
     const { code, stdout, stderr } = await runRollcall(["convert", "r"], { cwd });
@@ -85,7 +85,7 @@ describe("a folder as input", () => {
     expect(checked.code).toBe(0);
   });
 
-  it("gives an error that names the expected files if it has no rollouts", async () => {
+  it("gives an error with the expected extensions if it has no rollouts", async () => {
     const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
     expect(stderr).toContain("empty: error: no file in this folder has a name that rollcall reads");
@@ -96,7 +96,7 @@ describe("a folder as input", () => {
     expect(code).toBe(3);
   });
 
-  it("gives an error if all its files are empty or without rollouts, and nothing counts as logged", async () => {
+  it("gives an error, and logs nothing, if all its files are empty or without rollouts", async () => {
     const cwd = folderOf({ "bare/a.jsonl": "", "mixed/a.jsonl": "", "mixed/b.json": "{}" });
     for (const [folder, named] of [
       ["bare", "bare/a.jsonl"],
@@ -110,7 +110,7 @@ describe("a folder as input", () => {
     }
   });
 
-  it("gives an error that names both formats if one of its files is in rollcall's format", async () => {
+  it("gives an error with both formats if one of its files is in rollcall's format", async () => {
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/groups.jsonl": group });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
@@ -157,7 +157,7 @@ describe("a folder as input", () => {
     });
   });
 
-  it("gives an error instead of a skip if a broken file has a name of its format", async () => {
+  it("gives an error if a broken file has a file name of its format", async () => {
     const cwd = folderOf({ "r/a/results.jsonl": row(1), "r/b/results.jsonl": '{"example_id":1,"prom' });
     const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr).toContain("r/b/results.jsonl:1:");

@@ -31,7 +31,7 @@ const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly
 const pieces = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 });
 
 describe("the elements of an array", () => {
-  it("are found, however the array is cut into pieces", () => {
+  it("are the same in pieces of any length", () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -53,7 +53,7 @@ describe("the elements of an array", () => {
     ['1, {"a": NaN, "b": ["]"]} , 2]', ["1", '{"a": NaN, "b": ["]"]} ', "2"]],
     ['1 2, [3 "],"], "\\x, "]', ["1 2", '[3 "],"]', '"\\x, "']],
     ['{"a": 1]}, 2]', ['{"a": 1]}', "2"]],
-  ])("include those that are not JSON in %j, if they are asked for", (text, elements) => {
+  ])("include invalid elements of %j if isTolerant is set", (text, elements) => {
     for (const length of [1, 2, 100]) {
       expect(readInPieces(text, { lengths: [length], isTolerant: true })).toMatchObject({ elements, isEnd: true });
     }
@@ -71,7 +71,7 @@ describe("the elements of an array", () => {
     }
   });
 
-  it("have the lines that they begin on", async () => {
+  it("have the lines on which they begin", async () => {
     const text = `[1,\n2, "${"é".repeat(2 ** 20)}",\r\n\n{"a":\n3}, 4\n]`;
     const source = memoryBytes([Buffer.from(text)]);
     const found: unknown[] = [];
@@ -97,8 +97,8 @@ describe("the elements of an array", () => {
   });
 });
 
-describe("the lines of a source", () => {
-  it("come in whole lines, and a line longer than a block as a range", async () => {
+describe("the blocks of a source", () => {
+  it("contain complete lines, or the range of a line that is longer than a block", async () => {
     const long = "x".repeat(3 * 2 ** 20);
     const source = memoryBytes([Buffer.from(`a\nb\n${long}\nc`)]);
     const found: unknown[] = [];

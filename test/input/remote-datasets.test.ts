@@ -1,4 +1,4 @@
-/** Inputs in datasets of the Hub, and addresses of buckets. */
+/** Inputs in datasets of the Hub, and bucket URLs. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ const checked = async (args: readonly string[], env: Env) => {
   return { code, document: stdout === "" ? undefined : JSON.parse(stdout), error };
 };
 
-/** A hub with one dataset, private or not; its files are given by another origin, which must not see the token. */
+/** A hub with one dataset, private or not. Another origin has its files, and must not get the token. */
 const hub = async ({
   token,
   files: contents = { "data/step 1.jsonl": large, "data/deep/2.jsonl": group("b") },
@@ -73,14 +73,14 @@ const hub = async ({
 };
 
 describe("a dataset on the Hub as input", () => {
-  it("is read after a redirect, which gets no token", async () => {
+  it("is read through a redirect that gets no token", async () => {
     const { env, asked } = await hub({ token: "hf_secret_token" });
     const names = ["hf://datasets/o/n/data/step 1.jsonl"];
     const { code, document } = await checked(names, { ...env, HF_TOKEN: "hf_secret_token" });
     expect([code, document.groups.read, asked.length]).toEqual([0, 200, 1]);
   });
 
-  it("gives its token to no other origin, also to none that begins like the Hub's", async () => {
+  it("sends its token to no other origin, even if that begins like the Hub's", async () => {
     const asked: (readonly [origin: string, hasToken: boolean])[] = [];
     const next = "https://huggingface.co.evil.example/next";
     const downloads: Downloads = {
@@ -115,7 +115,7 @@ describe("a dataset on the Hub as input", () => {
     ]);
   });
 
-  it("is read with the token of the Hub's login", async () => {
+  it("is read with the saved token of the Hub's client", async () => {
     const { env } = await hub({ token: "hf_saved_token" });
     mkdirSync(join(env.HOME, ".cache/huggingface"), { recursive: true });
     writeFileSync(join(env.HOME, ".cache/huggingface/token"), "hf_saved_token\n");
@@ -130,7 +130,7 @@ describe("a dataset on the Hub as input", () => {
   });
 
   it.each(["hf://datasets/o/n/", "hf://datasets/o/n/data/"])(
-    "is listed page by page if the address is a folder: %s",
+    "is listed page by page if the URL is a folder: %s",
     async (name) => {
       const { env } = await hub();
       const { code, document } = await checked([name], env);
@@ -155,7 +155,7 @@ describe("a dataset on the Hub as input", () => {
     });
   });
 
-  it("may have more files than a run keeps open, all cached in one file", async () => {
+  it("can have more files than a run keeps open", async () => {
     const steps = Array.from({ length: 100 }, (_, at) => [
       `data/${String(at).padStart(3, "0")}.jsonl`,
       group(`step ${at}`),
@@ -169,27 +169,27 @@ describe("a dataset on the Hub as input", () => {
     expect(JSON.parse(ran.stdout).groups.logged).toBe(100);
   });
 
-  it("is reported as private or missing if no token may read it", async () => {
+  it("exits with 4 and names HF_TOKEN if the Hub asks for a token", async () => {
     const { env } = await hub({ token: "hf_secret_token" });
     const { code, error } = await checked(["hf://datasets/o/n/data/step 1.jsonl"], env);
     expect([code, error.message]).toEqual([4, expect.stringContaining("without a credential (401): Invalid username")]);
     expect(error.hint).toContain("HF_TOKEN");
   });
 
-  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("is refused if its address is invalid: %s", async (name) => {
+  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("exits with 2 if its URL is invalid: %s", async (name) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code]).toEqual([2, "usage"]);
   });
 });
 
-describe("the address of a bucket", () => {
+describe("a bucket URL", () => {
   it.each([
     ["s3://runs/step 1.jsonl", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
     ["s3://runs/step-1.jsonl", "aws s3 cp s3://runs/step-1.jsonl - | rollcall log <model-id> --split train"],
     ["s3://runs/", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
     ["s3://", "aws s3 cp s3://bucket/key - | rollcall log <model-id> --split train"],
     ["gs://runs/x.jsonl", "gcloud storage cat gs://runs/x.jsonl | rollcall log <model-id> --split train"],
-  ])("exits with 2 and gives the pipe that reads the file: %s", async (name, pipe) => {
+  ])("exits with 2 and the pipe that reads the file: %s", async (name, pipe) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
     expect(error.hint).toContain(pipe);

@@ -1,4 +1,4 @@
-/** Inputs that are named by their addresses. */
+/** Inputs at https:// URLs. */
 import { readdirSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ const trajectory = (reward: number, text = "4") =>
 const group = (text = "4") => `{"trajectories":[${trajectory(0, text)},${trajectory(1, text)}]}`;
 const two = `${group("a")}\n${group("b")}\n`;
 
-/** More than two of the ranges that are asked for at once. */
+/** More than two ranges. */
 const large = `${Array.from({ length: 200 }, (_, at) => group(`${at} ${"x".repeat(50_000)}`)).join("\n")}\n`;
 
-/** What `check --json` says of inputs. */
+/** Runs `check --json`. */
 const checked = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   const { code, stdout, stderr } = await runRollcall(["check", "--json", ...args], { env });
   return {
@@ -26,8 +26,8 @@ const checked = async (args: readonly string[], env: Readonly<Record<string, str
   };
 };
 
-describe("a file at an https address", () => {
-  it("is read in ranges that ask for the ETag of the first reply", async () => {
+describe("a remote file", () => {
+  it("is read in ranges on condition of the ETag of the first reply", async () => {
     const { url, asked } = await fileServer({ files: { "/step.jsonl": large } });
     const { code, document } = await checked([`${url}/step.jsonl`]);
     expect([code, document.groups.read]).toEqual([0, 200]);
@@ -39,7 +39,7 @@ describe("a file at an https address", () => {
     expect(asked.slice(1).map(({ headers }) => headers["if-match"])).not.toContain(undefined);
   });
 
-  it("is logged byte for byte, with the dedup keys of the same file on the disk", async () => {
+  it("is logged with the dedup keys of the same local file", async () => {
     const { url } = await fileServer({ files: { "/runs/step.jsonl": two } });
     const [file = ""] = filesOf(two);
     const env = newHome();
@@ -52,14 +52,14 @@ describe("a file at an https address", () => {
     expect(JSON.parse(standing.stdout).status).toBe("verified");
   });
 
-  it("is read from the position of the cut if a connection breaks off", async () => {
+  it("continues at the same byte after a broken connection", async () => {
     const { url, asked } = await fileServer({
       files: { "/step.jsonl": large },
       cut: (at) => (at % 2 === 0 ? 1_000_000 : undefined),
     });
     const { code, document } = await checked([`${url}/step.jsonl`]);
     expect([code, document.groups.read]).toEqual([0, 200]);
-    // How much of what was written before the cut arrives is the network's business.
+    // The network decides how many bytes arrive before the cut.
     expect(asked.some(({ headers }) => /^bytes=[1-9]\d*-8388607$/.test(headers.range ?? ""))).toBe(true);
   });
 
@@ -86,14 +86,14 @@ describe("a file at an https address", () => {
     expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed" }]]);
   });
 
-  it("is read as one stream if the server gives no ranges, and again from its beginning after a cut", async () => {
+  it("is read in one stream, again from the start after a cut, if the server has no ranges", async () => {
     const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
     const { url, asked } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, cut });
     const { code, document } = await checked([`${url}/step.jsonl`]);
     expect([code, document.groups.read, asked.length]).toEqual([0, 200, 2]);
   });
 
-  it("is not read further after a cut if the server sends no ETag", async () => {
+  it("exits with 5 after a cut if the server sends no ETag", async () => {
     const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
     const { url } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, tags: false, cut });
     const { code, error } = await checked([`${url}/step.jsonl`]);
@@ -101,12 +101,12 @@ describe("a file at an https address", () => {
     expect(error.message).toMatch(/was cut off after \d\.\d MiB, and the server sent no ETag or date/);
   });
 
-  it("is decompressed if it is compressed", async () => {
+  it("is decompressed", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl.gz": gzipSync(large) } });
     expect((await checked([`${url}/step.jsonl.gz`])).document.groups.read).toBe(200);
   });
 
-  it("is recognized as another tool's, with the positions of its problems", async () => {
+  it("is converted, with the positions of its problems", async () => {
     const row = (reward: string) =>
       `{"example_id":1,"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}],"reward":${reward},"metrics":{},"is_completed":true}`;
     const { url } = await fileServer({ files: { "/run/results.jsonl": `${row("1")}\n${row('"x"')}\n` } });
@@ -114,7 +114,7 @@ describe("a file at an https address", () => {
     expect([code, error.problems[0]]).toMatchObject([3, { file: `${url}/run/results.jsonl`, line: 2 }]);
   });
 
-  it("is found by a redirect, which is followed again if its target has expired", async () => {
+  it("follows a redirect again if its target has expired", async () => {
     const [path, expired] = ["/signed/step.jsonl", "/signed/step.jsonl?X-Amz-Signature=1"];
     let count = 0;
     const { url, asked } = await fileServer({
@@ -131,7 +131,7 @@ describe("a file at an https address", () => {
     expect(asked.filter((one) => one.path === "/step.jsonl").length).toBeGreaterThan(1);
   });
 
-  it("is named without the secrets in its address", async () => {
+  it("is named without the secrets in its URL", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": "{}\n" } });
     const address = `${url}/step.jsonl?X-Amz-Signature=0123456789abcdef&X-Amz-Security-Token=hush-hush-hush`;
     const ran = await runRollcall(["check", "--debug", address], {});
@@ -139,7 +139,7 @@ describe("a file at an https address", () => {
     expect(ran.stderr).toContain(`${url}/step.jsonl:1`);
   });
 
-  it("gives progress in bytes while it is fetched", async () => {
+  it("reports its progress in bytes", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": large } });
     const words = ["log", "m", "--split", "train", "--local", "--dry-run", "--progress", "json"];
     const { stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
@@ -147,13 +147,13 @@ describe("a file at an https address", () => {
     expect(first).toEqual({ event: "fetching", bytes: 8_388_608, of_bytes: large.length, groups: null });
   });
 
-  it("is requested while the file before it has not arrived", async () => {
+  it("is requested before the previous file has arrived", async () => {
     const waiting: (() => void)[] = [];
     const { url } = await fileServer({
       files: {},
       instead: (_, response) => {
         waiting.push(() => void response.end(two));
-        // None is answered before both were asked for.
+        // Answers when both were requested.
         if (waiting.length === 2) for (const answer of waiting) answer();
         return true;
       },
@@ -177,7 +177,7 @@ describe("a file at an https address", () => {
   });
 });
 
-describe("an address without a file", () => {
+describe("a URL without a file", () => {
   const answering = async (status: number, headers: Readonly<Record<string, string>> = {}, body = "") =>
     await fileServer({
       files: {},
@@ -193,20 +193,20 @@ describe("an address without a file", () => {
     [404, 3, "invalid_input"],
     [400, 6, "refused"],
     [503, 5, "unavailable"],
-  ])("with status %i gives exit %i and code %s", async (status, exit, name) => {
+  ])("answers %i: exits with %i and code %s", async (status, exit, name) => {
     const { url } = await answering(status);
     const { code, error } = await checked(["--max-wait", "1ms", `${url}/step.jsonl`]);
     expect([code, error.code]).toEqual([exit, name]);
     expect(JSON.stringify(error)).toContain(`${url}/step.jsonl`);
   });
 
-  it("is requested once if its server asks for a longer wait than --max-wait", async () => {
+  it("is requested once if the server asks for a longer wait than --max-wait", async () => {
     const { url, asked } = await answering(503, { "retry-after": "60" });
     const { code, error } = await checked(["--max-wait", "1s", `${url}/step.jsonl`]);
     expect([code, error.code, asked.length]).toEqual([5, "unavailable", 1]);
   });
 
-  it("is reported as a web page if it gives HTML", async () => {
+  it("is reported as a web page if it contains HTML", async () => {
     const { url } = await answering(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>");
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.problems[0]]).toMatchObject([
@@ -215,12 +215,12 @@ describe("an address without a file", () => {
     ]);
   });
 
-  it("is reported as an empty file if it gives no bytes", async () => {
+  it("is reported as empty if it has no bytes", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": "" } });
     expect((await checked([`${url}/step.jsonl`])).error.problems[0].rule).toBe("input-empty");
   });
 
-  it("gives exit 5 if nothing listens at its address", async () => {
+  it("exits with 5 if the connection is refused", async () => {
     const { code, error } = await checked(["http://127.0.0.1:9/step.jsonl"]);
     expect([code, error.code, error.message]).toEqual([
       5,
@@ -233,19 +233,19 @@ describe("an address without a file", () => {
     ["http://data.example/step.jsonl", "is plain http"],
     ["https://user:hush-hush@data.example/step.jsonl", "contains a user or password"],
     ["https://", "is not a valid file URL"],
-  ])("is refused before any request: %s", async (address, says) => {
+  ])("exits with 2 before any request: %s", async (address, says) => {
     const { code, error } = await checked([address]);
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(says)]);
     expect(JSON.stringify(error)).not.toContain("hush");
   });
 
-  it("is refused if it redirects to plain http of another host", async () => {
+  it("exits with 6 if it redirects to plain http of another host", async () => {
     const { url } = await answering(302, { location: "http://data.example/step.jsonl" });
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.message]).toEqual([6, expect.stringContaining("plain http")]);
   });
 
-  it("is refused by log --follow", async () => {
+  it("exits with 2 in log --follow", async () => {
     const words = ["log", "m", "--split", "train", "--local", "--json", "--follow"];
     const { code, stderr } = await runRollcall([...words, "https://data.example/step.jsonl?sig=hush-hush"]);
     expect([code, JSON.parse(stderr).error.message]).toEqual([
@@ -254,7 +254,7 @@ describe("an address without a file", () => {
     ]);
   });
 
-  it("does not prevent the other inputs from being read", async () => {
+  it("does not prevent rollcall from reading other inputs", async () => {
     const { url } = await fileServer({ files: { "/one.jsonl": two } });
     const { code, document } = await checked([`${url}/one.jsonl`, `${url}/two.jsonl`]);
     expect([code, document.groups.read, document.problems.at(-1).rule]).toEqual([3, 2, "remote-not-found"]);

@@ -4,11 +4,11 @@ import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, hasZstd, read, refusal } from "../support/inputs.ts";
 
-/** Two groups, a frame each; the second frame has a checksum. */
+/** Two frames with a group each. The second frame has a checksum. */
 const two = readFileSync("test/input/two-groups.jsonl.zst");
 const firstFrame = two.subarray(0, two.indexOf(two.subarray(0, 4), 4));
 const secondFrame = two.subarray(firstFrame.length);
-/** A frame that holds no data, and one of data that is empty. */
+/** A skippable frame, and a frame of empty data. */
 const nothing = Buffer.from("502a4d18030000006162632".concat("8b52ffd2000010000"), "hex");
 
 const problemsOf = async (bytes: Uint8Array) => {
@@ -33,20 +33,20 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
   });
 
   it.each([
-    ["that is cut in its first frame header", two.subarray(0, 5), "ends before"],
-    ["that is cut in the data of a frame", two.subarray(0, firstFrame.length - 1), "ends before"],
-    ["that is cut before its checksum", two.subarray(0, -2), "ends before"],
-    ["with other bytes at its end", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
-    ["with other bytes after padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
-    ["with another checksum", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is damaged"],
-  ])("is refused if it is one %s", async (_, bytes, says) => {
+    ["if it ends in its first frame header", two.subarray(0, 5), "ends before"],
+    ["if it ends in the data of a frame", two.subarray(0, firstFrame.length - 1), "ends before"],
+    ["if it ends before its checksum", two.subarray(0, -2), "ends before"],
+    ["if other bytes follow", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
+    ["if other bytes follow padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
+    ["if its checksum is wrong", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is damaged"],
+  ])("is corrupt %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
     expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-corrupt", true]);
   });
 });
 
 describe.skipIf(hasZstd)("a zstd file without zstd in Node (skipped if Node has zstd)", () => {
-  it("gives the command that decompresses it", async () => {
+  it("is reported with the command that decompresses it", async () => {
     const [problem] = await problemsOf(two);
     expect(problem?.rule).toBe("zstd-unsupported");
     expect(problem?.advice).toMatch(/zstd -dc \S+1\.jsonl \| rollcall log …/);

@@ -21,9 +21,9 @@ import { itHolds } from "../support/property.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-describe("the elements and members of JSON bytes", () => {
+describe("walkElements and walkMembers", () => {
   itHolds(
-    "contain every element of an array",
+    "yield every element of an array",
     fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
       const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
       const found = Array.from(walkElements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(sliceText(bytes, span)));
@@ -33,7 +33,7 @@ describe("the elements and members of JSON bytes", () => {
   );
 
   itHolds(
-    "contain every member of an object",
+    "yield every member of an object",
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
       const bytes = bytesOf(text);
@@ -57,7 +57,7 @@ describe("the elements and members of JSON bytes", () => {
     ]);
   });
 
-  it("give the last value of a repeated key", () => {
+  it("find the last value of a repeated key at a path", () => {
     const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
     expect([...listMemberSpans(bytes, rootSpan(bytes)).keys()]).toEqual(["a"]);
     expect(sliceText(bytes, findSpan(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
@@ -73,7 +73,7 @@ describe("the elements and members of JSON bytes", () => {
     ['{"a" 1}', []],
     ['{"\\x":1}', []],
     ['{"a', []],
-  ])("end at the first wrong character of %s", (text, values) => {
+  ])("stop at the first invalid character of %s", (text, values) => {
     const bytes = bytesOf(text);
     const spans = text.startsWith("[")
       ? [...walkElements(bytes, 0)]
@@ -82,7 +82,7 @@ describe("the elements and members of JSON bytes", () => {
   });
 });
 
-describe("a position in JSON bytes", () => {
+describe("locateOffset", () => {
   it("counts lines and columns from 1, and columns in UTF-16 units", () => {
     const bytes = bytesOf('{\n "😀": x');
     expect(locateOffset(bytes, bytes.indexOf("x".charCodeAt(0)))).toEqual({ line: 2, column: 8 });
@@ -94,7 +94,7 @@ describe("a position in JSON bytes", () => {
   });
 });
 
-/** JSON with a character changed, taken away or put in. */
+/** JSON with a changed, deleted or inserted character. */
 const mutated = fc
   .tuple(
     fc.json({ maxDepth: 4 }),
@@ -107,7 +107,6 @@ const tabled = (text: string): JsonTable | undefined => readTable(Buffer.from(te
 
 const nodeCount = (table: JsonTable | undefined): number | undefined => table && nodeAfter(table, 0) / nodeSize;
 
-/** The value of a node, built from the table. */
 const valueAt = (text: JsonTable, node: number): unknown => {
   const [start, end, after] = [startOf(text, node), endOf(text, node), nodeAfter(text, node)];
   const opening = text.bytes[start];
@@ -129,7 +128,7 @@ const numbersAt = (text: JsonTable, node: number): readonly unknown[] => {
   return Array.from({ length: own.words.length / nodeSize - 1 }, (_, at) => valueAt(own, (at + 1) * nodeSize));
 };
 
-/** JSON as documents have it: with arrays of numbers, which are one node. */
+/** JSON with arrays of numbers, which are one node. */
 const documents = fc
   .tuple(
     fc.jsonValue({ maxDepth: 4 }),
@@ -140,9 +139,9 @@ const documents = fc
     JSON.stringify({ value, numbers, more: [numbers, [...numbers, value]] }, null, indent),
   );
 
-describe("the table of JSON", () => {
+describe("readTable", () => {
   itHolds(
-    "exists for exactly the texts that JSON.parse takes, with the same value",
+    "reads exactly the texts that JSON.parse accepts, with the same values",
     fc.property(fc.oneof(mutated, documents, fc.json({ stringUnit: "grapheme" }), fc.string()), (json) => {
       const text = tabled(json);
       const parsed = parseJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytesOf(json)));
@@ -153,7 +152,7 @@ describe("the table of JSON", () => {
   );
 
   itHolds(
-    "has a root for each line of a block, and the fault of a line that is not JSON",
+    "has a root for each line of a block, with the fault of a line that is not JSON",
     fc.property(
       fc.array(fc.oneof(mutated, fc.json(), documents, fc.constantFrom("", " ", "\t\r"))),
       fc.boolean(),
@@ -188,7 +187,7 @@ describe("the table of JSON", () => {
   );
 
   itHolds(
-    "finds the last value of a key, with an id or without",
+    "finds the last value of a key, with or without an id",
     fc.property(
       fc.array(
         fc.tuple(fc.oneof(fc.constantFrom("role", "content", "tool_calls", "é", 'a"b', ""), fc.string()), fc.nat()),
@@ -247,11 +246,11 @@ describe("the table of JSON", () => {
     "]",
     "",
     "1 2",
-  ])("does not exist for %j", (text) => {
+  ])("returns undefined for %j", (text) => {
     expect(readTable(bytesOf(text))).toBeUndefined();
   });
 
-  it("outgrows the memory without a loss, and leaves earlier tables alone", () => {
+  it("keeps earlier tables when it outgrows the memory", () => {
     const small = tabled('{"a":[1]}');
     const json = JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ at })));
     const large = tabled(json);
@@ -261,9 +260,9 @@ describe("the table of JSON", () => {
   });
 });
 
-describe("the first fault of a text", () => {
+describe("findFault", () => {
   itHolds(
-    "exists in exactly the texts that JSON.parse refuses",
+    "finds a fault in exactly the texts that JSON.parse refuses",
     fc.property(fc.oneof(mutated, fc.json(), fc.string()), (text) => {
       const bytes = bytesOf(text);
       const fault = findFault(bytes);
@@ -278,7 +277,7 @@ describe("the first fault of a text", () => {
 
   const list = fc.array(fc.oneof(mutated, fc.json()), { minLength: 1 }).map((texts) => texts.join(","));
   itHolds(
-    "has the same position in an array that comes in pieces",
+    "finds the same position in an array that is read in pieces",
     fc.property(list, fc.array(fc.nat(300), { maxLength: 20 }), (text, sizes) => {
       const bytes = bytesOf(`[${text}`);
       const reader = new JsonReader();
@@ -324,17 +323,17 @@ describe("the first fault of a text", () => {
     ["{} {}", { at: 3, fault: "more", token: 3 }],
     ["{} # end", { at: 3, fault: "comment", token: 3 }],
     ["", { at: 0, fault: "end", token: 0 }],
-  ])("has a kind and a position in %j", (text, fault) => {
+  ])("gives the kind and position in %j", (text, fault) => {
     expect(findFault(bytesOf(text))).toEqual(fault);
   });
 });
 
-describe("JSON with its spelling", () => {
-  it("requires a whole text", () => {
+describe("raw JSON", () => {
+  it("is undefined for a truncated text", () => {
     expect(tryParseRawJson('{"a":1')).toBeUndefined();
   });
 
-  it("prints with its digits, its order and its repeated keys", () => {
+  it("keeps its digits, its order and its repeated keys", () => {
     const read = tryParseRawJson('{"b":12345678901234567890,"1":1.0,"b":[1e2,{}],"c":[],"d":{"e":null}}');
     expect(read === undefined ? undefined : formatIndented(read)).toBe(
       '{\n  "b": 12345678901234567890,\n  "1": 1.0,\n  "b": [\n    1e2,\n    {}\n  ],\n  "c": [],\n  "d": {\n    "e": null\n  }\n}',
@@ -342,7 +341,7 @@ describe("JSON with its spelling", () => {
   });
 
   itHolds(
-    "prints as JSON.stringify does, on lines or on one line",
+    "is formatted like JSON.stringify, indented and on one line",
     fc.property(fc.object(), (value) => {
       const text = JSON.stringify(value, null, 2);
       const spelled = tryParseRawJson(text);
