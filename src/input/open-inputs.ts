@@ -8,7 +8,6 @@ import { type InputOptions, openInput } from "./open-input.ts";
 import type { RemoteAccess } from "./remote.ts";
 import { isRemote } from "./remote-urls.ts";
 import type { Source } from "./source.ts";
-import { openSharedSpool } from "./spool.ts";
 
 /** Open inputs, converted if they are in another tool's format. */
 export interface ConvertedInputs<Conversion> {
@@ -43,11 +42,11 @@ interface OpenOptions<Conversion> extends Pick<InputOptions, "host" | "maxUnpack
   readonly remote?: RemoteAccess | undefined;
 }
 
-/** With more files, each is opened when it is read, because descriptors are limited. */
+/** With more inputs, uncompressed files are opened when they are read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
- * Opens inputs in the order given, or standard input if none is given. The caller closes the sources.
+ * Opens inputs in the given order. Default: standard input. The caller closes the sources.
  * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `interrupted`, `remote-…`
  */
 export const openInputs = async <Conversion>({
@@ -78,8 +77,7 @@ const openNames = async <Conversion>(
   const sources: Source[] = [];
   const emptyFiles: string[] = [];
   const isReopened = names.length > maxOpenFiles;
-  const openSpool = isReopened && remotes !== undefined ? openSharedSpool(host) : undefined;
-  const opening = { host, isReopened, maxUnpackedBytes, takesContainers, remotes, openSpool };
+  const opening = { host, isReopened, maxUnpackedBytes, takesContainers, remotes };
   try {
     for (const name of names) {
       const opened = await openInput(name, opening);

@@ -29,8 +29,6 @@ export interface SpoolOptions {
   readonly maxUnpackedBytes: number;
   /** True if archives and Parquet files can be inputs. */
   readonly takesContainers: boolean;
-  /** Default: a new spool. */
-  readonly openSpool?: (() => Promise<Spool>) | undefined;
 }
 
 /**
@@ -40,7 +38,7 @@ export interface SpoolOptions {
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
-  const spool = await (options.openSpool ?? openSpool)(host);
+  const spool = await openSpool(host);
   try {
     const store = async (chunks: AsyncIterable<Uint8Array>) => {
       for await (const chunk of decodeChunks(chunks, options)) await spool.write(chunk);
@@ -147,44 +145,5 @@ const memorySpool = (folder: string): Spool => {
     },
     bytes: () => memoryBytes(chunks),
     discard: async () => undefined,
-  };
-};
-
-/** Returns a function that opens parts of one spool, because descriptors are limited. Each part is written before the next. */
-export const openSharedSpool = (host: Host): (() => Promise<Spool>) => {
-  let shared: Promise<Spool> | undefined;
-  let [size, users] = [0, 0];
-  return async () => {
-    users++;
-    shared ??= openSpool(host);
-    const spool = await shared;
-    const start = size;
-    let isOpen = true;
-    const close = async (): Promise<void> => {
-      if (!isOpen) return;
-      isOpen = false;
-      if (--users > 0) return;
-      shared = undefined;
-      size = 0;
-      await spool.discard();
-    };
-    return {
-      async write(chunk) {
-        await spool.write(chunk);
-        size += chunk.length;
-      },
-      bytes: () => ({ ...sliceBytes(spool.bytes(), start, size - start), close }),
-      discard: close,
-    };
-  };
-};
-
-/** Returns a part of bytes, without a descriptor, because other threads would read from the start of the file. */
-const sliceBytes = (bytes: Bytes, start: number, size: number): Omit<Bytes, "close"> => {
-  const within = (into: Buffer, at: number) => into.subarray(0, Math.max(0, size - at));
-  return {
-    size,
-    read: async (into, at) => await bytes.read(within(into, at), start + at),
-    readSync: (into, at) => bytes.readSync(within(into, at), start + at),
   };
 };
