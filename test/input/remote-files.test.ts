@@ -173,7 +173,7 @@ describe("a remote file", () => {
     const { url } = await fileServer({ files: { "/step.jsonl": `${two}{}\n` } });
     const words = ["log", "m", "--split", "train", "--local", "--json", "--on-invalid", "skip"];
     const { code, stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
-    expect([code, JSON.parse(stderr).error.message]).toEqual([2, expect.stringContaining("an input at an address")]);
+    expect([code, JSON.parse(stderr).error]).toMatchObject([2, { hint: expect.stringContaining("--rejects <file>") }]);
   });
 });
 
@@ -222,11 +222,8 @@ describe("a URL without a file", () => {
 
   it("exits with 5 if the connection is refused", async () => {
     const { code, error } = await checked(["http://127.0.0.1:9/step.jsonl"]);
-    expect([code, error.code, error.message]).toEqual([
-      5,
-      "unavailable",
-      expect.stringContaining("nothing listens there"),
-    ]);
+    expect([code, error.code]).toEqual([5, "unavailable"]);
+    expect(error.message).toContain("127.0.0.1:9");
   });
 
   it.each([
