@@ -1,4 +1,4 @@
-/** Reads argv, with commander: where its words lead in the tree of commands, and what was typed for each option. Then does what was typed. */
+/** Parses argv with commander, and runs the command. */
 import { Argument, CommanderError, Option, Command as Parser } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
@@ -19,24 +19,22 @@ import { type GlobalValues, globalOptions } from "./globals.ts";
 import { fullHelp, shortHelp } from "./help.ts";
 import { type Kinds, parseKinds } from "./kinds.ts";
 
-/** What was typed. */
 export interface ParsedArgv {
-  /** The command that the words lead to, and those above it, the program first. */
+  /** The command and its ancestors, the program first. */
   readonly command: Command;
   readonly above: readonly Command[];
-  /** The words of each option of these commands, by its name without dashes; those of a flag are empty. */
+  /** Values of options by name, without dashes; empty texts for a flag. */
   readonly given: ReadonlyMap<string, readonly string[]>;
-  /** Arguments of the command. */
   readonly operands: readonly string[];
-  /** The first word that is no option of these commands, and what follows it. */
+  /** The first unknown option, and everything after it. */
   readonly unknown: readonly string[];
-  /** The help that is asked for: `-h` for one screen of it, `--help` or the word `help` for all of it. */
+  /** `screen` for `-h`, `whole` for `--help` or the word `help`. */
   readonly help: "screen" | "whole" | undefined;
-  /** Refuses what the command does not take. @throws Failure `invalid-arguments`, `subcommand-missing` */
+  /** Validates argv. @throws Failure `invalid-arguments`, `subcommand-missing` */
   check(): void;
 }
 
-/** Reads the words after the program's name. Never throws for what was typed: `check` does. */
+/** Parses argv. Never throws for invalid input; `check` does. */
 export const parseArgv = async (program: Program, argv: readonly string[]): Promise<ParsedArgv> => {
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
@@ -76,18 +74,18 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
   return { ...place, check: () => validateWords(place, parser, parseError) };
 };
 
-/** The program with the noun that a word names; with all of them if it names none. */
+/** Loads the noun of a word, or all nouns. */
 const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
   const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
   return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
-/** The parser of a command and those below it. What its options are given goes into `given`. */
+/** Creates the parser of a command and its verbs. It collects option values in `given`. */
 const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
   const parser = new Parser(lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
   for (const [name, kind] of Object.entries(command.options)) {
-    // Which of both was typed makes a difference.
+    // -h and --help differ.
     const flags = name === "help" ? ["-h", "--help"] : [formatFlags(name, kind)];
     for (const option of flags.map((one) => new Option(one, kind.about).hideHelp(one === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
@@ -130,7 +128,7 @@ const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError
   } catch (thrown) {
     throw thrown instanceof CommanderError ? toArgumentsFailure(place, thrown) : thrown;
   }
-  // Options of a command above may have no effect on this one.
+  // The parser also accepts options of the parent command.
   const own = { ...command.options, ...command.above };
   for (const parent of above.slice(1)) {
     const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(own, name));
@@ -138,7 +136,7 @@ const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError
   }
 };
 
-/** The options that a command takes: its own, those of the command above it, and the global ones but `--version`. */
+/** Lists the options of a command, including inherited and global ones without `--version`. */
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
   const { version: _, help, ...others } = root.options;
@@ -150,11 +148,10 @@ export const listOptions = (command: Command, root: Command): Kinds => {
 const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
   invalidArguments({ text, suggestion, command: formatInvocation(command) });
 
-/** What commander ended with, as a failure. */
 const toArgumentsFailure = (place: ParsedWords, reason: CommanderError): Failure => {
   const { command, above, unknown } = place;
   if (reason.code === "commander.unknownOption") {
-    // What follows `--with-token=` may be a key, and is not printed.
+    // The text after `--with-token=` may be a key, so it is not printed.
     const options = [...above, command].flatMap((one) => Object.entries(one.options));
     const flags = options.flatMap(([name, { placeholder: value }]) => (value === undefined ? [`--${name}`] : []));
     const valued = flags.find((name) => unknown.some((word) => word.startsWith(`${name}=`)));
@@ -165,14 +162,14 @@ const toArgumentsFailure = (place: ParsedWords, reason: CommanderError): Failure
   return argumentsFailure(command, text, elsewhere ?? near);
 };
 
-/** What people look for under another noun. */
+/** Commands under the names that people try. */
 const commandAliases: ReadonlyMap<string, string> = new Map([
   ...["calls", "call list", "call ls", "call calls"].map((words) => [words, "ledger calls"] as const),
   ...["signin", "init"].map((words) => [words, "auth login"] as const),
   ["whoami", "auth status"],
 ]);
 
-/** The command that a word without its noun was meant for: `auth login` for `login`. */
+/** Suggests the command of a verb without its noun: `auth login` for `login`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => lastWord(verb) === word);
   const only = below.length === 1 ? below[0]?.words : undefined;
@@ -181,9 +178,9 @@ const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): stri
 };
 
 /**
- * Does what was typed. Resolves with the text that was asked for, laid out for so many columns, if it is a help or the version.
- * @param start opens the context of the run, once the global options are known
- * @throws Failure what the command ends with; `invalid-arguments`, `subcommand-missing`, `invalid-option-value`, `required-option-missing`
+ * Runs the command. Resolves with a function that formats the text for --help or --version, if requested.
+ * @param start opens the context of the run
+ * @throws Failure of the command; `invalid-arguments`, `subcommand-missing`, `invalid-option-value`, `required-option-missing`
  */
 export const runCommand = async (
   program: Program,

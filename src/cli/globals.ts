@@ -1,4 +1,4 @@
-/** The global options, and what they mean for the screen and for the settings. */
+/** The global options, and their meaning for screen and settings. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
 import { choice, flag, text, type Values, withExtra } from "./kinds.ts";
@@ -8,33 +8,33 @@ export const globalOptions = {
   ...withExtra(
     { group: "service" },
     {
-      profile: text("the saved profile to use", "name"),
-      local: flag("use the service inside this program: nothing leaves the machine"),
-      project: text("the project that calls and usage belong to", "team/project"),
-      "base-url": text("the service's main address", "url"),
-      "inference-base-url": text("the address of the models", "url"),
-      "log-base-url": text("the address that trajectories are logged to", "url"),
+      profile: text("saved profile to use", "name"),
+      local: flag("built-in local service; nothing leaves the machine"),
+      project: text("project of the calls and the usage", "team/project"),
+      "base-url": text("URL of the service", "url"),
+      "inference-base-url": text("URL of the models", "url"),
+      "log-base-url": text("URL that trajectories are logged to", "url"),
     },
   ),
   ...withExtra(
     { group: "results" },
     {
-      json: flag("print one JSON document, and errors as JSON"),
+      json: flag("one JSON document; errors are JSON too"),
       output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
-      fields: text("only these columns or keys, separated by commas", "names"),
-      header: flag("a header line in tsv"),
+      fields: text("columns or JSON keys, separated by commas", "names"),
+      header: flag("header line in tsv"),
       quiet: { ...flag("no notices and no progress"), short: "q" },
       color: choice("auto, always or never", colorModes, "when"),
-      "no-color": flag("no colour"),
+      "no-color": flag("no color"),
       "no-pager": flag("no pager"),
-      debug: flag("show requests and replies, without bodies or secrets"),
+      debug: flag("requests and replies, without bodies or secrets"),
     },
   ),
   ...withExtra(
     { group: "network" },
     {
-      timeout: text("longest silence of the service, such as 30s", "duration"),
-      "max-wait": text("bound of all retries together, such as 5m", "duration"),
+      timeout: text("fail after this long without data from the service, such as 30s", "duration"),
+      "max-wait": text("total time for all retries, such as 5m", "duration"),
       "insecure-http": flag("send credentials over plain http"),
     },
   ),
@@ -42,19 +42,19 @@ export const globalOptions = {
     { group: "help" },
     {
       version: { ...flag("print the version"), short: "V" },
-      help: { ...flag("print the help of a command: -h one screen, --help all of it"), short: "h" },
+      help: { ...flag("help of a command; -h prints one screen, --help prints everything"), short: "h" },
     },
   ),
 };
 
 export type GlobalValues = Values<typeof globalOptions>;
 
-/** The words of options, by their names without dashes. */
+/** The values of options by their names, without dashes. */
 interface OptionValues {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The global options that choose settings, under the settings' own names. */
+/** The global options that are settings, by the names of the settings. */
 export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   local: typed.local,
   debug: typed.debug,
@@ -68,7 +68,7 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp ? true : undefined,
 });
 
-/** What the global options mean for the screen. @throws Failure `invalid-option-value`, `conflicting-options` */
+/** @throws Failure `invalid-option-value`, `conflicting-options` */
 export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenOptions => ({
   ...parseScreenOptions({
     ...globals,
@@ -78,7 +78,7 @@ export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues):
   hasJsonEvents: isEventOutput(given),
 });
 
-/** The screen for words that may be wrong: a usage error with --json is JSON too. */
+/** The screen for possibly invalid options, so that usage errors respect --json, too. */
 export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions => {
   const requestedFormats = given.get("output") ?? [];
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
@@ -89,6 +89,6 @@ export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions =>
   };
 };
 
-/** True if everything on standard error is to be an event, a usage error too. */
+/** True if standard error has only events. */
 const isEventOutput = (given: OptionValues["given"]): boolean =>
   [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

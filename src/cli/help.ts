@@ -1,4 +1,4 @@
-/** The help of a command: `-h` is one screen with what people need most, `--help` is all of it. */
+/** The help of a command: `-h` is one screen, `--help` is complete. */
 import { Help } from "commander";
 import {
   type Command,
@@ -14,17 +14,16 @@ import {
 } from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
-/** Columns of a screen that every terminal has, and its lines without the prompt's. */
+/** Size of the smallest terminal, without the line of the prompt. */
 const screenColumns = 80;
 const screenLines = 23;
 
 /** Minimum width of a description next to its term, in columns. */
 const minDescriptionWidth = 30;
 
-/** Maximum length of a noun's verbs that are shown next to it. */
+/** Maximum length of the verbs shown next to a noun. */
 const maxVerbsLength = 20;
 
-/** What is listed: how it is typed, and what it means. */
 interface Item {
   readonly term: string;
   readonly description: string;
@@ -38,7 +37,7 @@ const createLayout = (terminalColumns: number) => {
   return {
     columns,
     wrapped: (text: string): string => helper.boxWrap(text, columns),
-    /** Items below each other, their descriptions next to them, or below them if there is no room. */
+    /** Descriptions are next to the terms, or below them in a narrow terminal. */
     list(items: readonly Item[]): readonly string[] {
       const width = Math.max(0, ...items.map(({ term }) => term.length));
       if (columns - width - 4 >= minDescriptionWidth)
@@ -50,7 +49,7 @@ const createLayout = (terminalColumns: number) => {
   };
 };
 
-/** What `-h` prints, for a terminal of so many columns, of which at most 80 are used. */
+/** Returns the text of `-h`. Uses at most 80 columns. */
 export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
   const { columns, wrapped, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
@@ -66,7 +65,7 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
     const airy = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
-    // A screen has few lines: a heading needs no empty line before it.
+    // Omits empty lines before headings if the screen is too small.
     return countLines(airy) <= screenLines ? airy : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
   while (groups.length > 0 && countLines(laidOut()) > screenLines) groups.pop();
@@ -80,7 +79,7 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 const formatArguments = ({ args }: Command): readonly string[] =>
   Object.entries(args).map(([name, kind]) => formatArgument(name, kind, "…"));
 
-/** The verbs of a command with their descriptions; those of a group are only named, next to its heading. */
+/** The verbs with descriptions. Verbs of a group are only named. */
 const verbItems = (command: Command): readonly Item[] => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
@@ -92,12 +91,12 @@ const verbItems = (command: Command): readonly Item[] => {
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
 
-/** How a command is typed after the one above: with its verbs or its arguments. */
+/** A command with its verbs or arguments. */
 const verbTerm = (command: Command): string => {
   const { verbs } = command;
   const [only] = verbs;
   if (only === undefined) return [lastWord(command), ...formatArguments(command)].join(" ");
-  // A command of its own, with verbs below another word.
+  // It runs itself, and its verbs have verbs.
   if (verbs.every((verb) => verb.verbs.length > 0)) return lastWord(command);
   if (verbs.length === 1) return [lastWord(command), lastWord(only), ...formatArguments(only)].join(" ");
   const listed = verbs.map(lastWord).join("|");
@@ -109,18 +108,17 @@ const ownItems = ({ args, options }: Command): readonly Item[] => [
   ...argumentItems(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
     term: formatFlags(name, kind),
-    description: kind.default === undefined ? kind.about : `${kind.about} (${kind.default})`,
+    description: kind.default === undefined ? kind.about : `${kind.about} (default: ${kind.default})`,
   })),
 ];
 
-/** Arguments: what they are, and which values there are. */
 const argumentItems = (args: Kinds): readonly Item[] =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
   }));
 
-/** Options by their groups, those without one first. */
+/** Options by group; without a group first. */
 const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly NamedKind[]> => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {
@@ -130,7 +128,7 @@ const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly 
   return groups;
 };
 
-/** The options in groups, a line or two for each group, so that many of them fit the screen: no term is broken. */
+/** Lists the options of each group without descriptions, so that they fit the screen. */
 const groupLines = ({ options }: Command, columns: number): string[] => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name === undefined ? [] : [{ name, kinds }]));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
@@ -149,7 +147,7 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
 const exampleLines = ({ examples }: Command): readonly string[] =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-/** What `--help` prints, for a terminal of so many columns, of which at most 80 are used. */
+/** Returns the text of `--help`. Uses at most 80 columns. */
 export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
   const { wrapped, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]): string =>
@@ -173,21 +171,19 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-/** What an option means, which values there are, and what holds without it. */
+/** An option with its choices, default and repeatability. */
 const optionItem = ([name, kind]: NamedKind): Item => {
-  const { about, placeholder: value = "", choices = [], default: defaultValue, repeatable } = kind;
-  // Most descriptions, and some placeholders, name the choices already.
-  const hasChoices = choices.every((choice) => `${about} ${value}`.includes(choice));
-  const texts = [
-    about,
-    ...(hasChoices ? [] : [`one of ${choices.join(", ")}`]),
-    ...(defaultValue === undefined ? [] : [`without it: ${defaultValue}`]),
-    ...(repeatable === true && !/several|again/.test(about) ? ["may be given again"] : []),
-  ];
-  return { term: formatFlags(name, kind), description: texts.join("; ") };
+  const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
+  const hasChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
+  const description = [
+    `${about}${hasChoices ? "" : `: ${choices.join(", ")}`}`,
+    ...(defaultValue === undefined ? [] : [`(default: ${defaultValue})`]),
+    ...(repeatable === true ? ["(repeatable)"] : []),
+  ].join(" ");
+  return { term: formatFlags(name, kind), description };
 };
 
-/** Types of values, by the placeholders that stand for them; others are text. */
+/** Types of values by their placeholders. Default: text. */
 const valueTypes: Readonly<Record<string, string>> = {
   ...{ file: "file", dir: "folder", folder: "folder", duration: "duration", size: "size" },
   ...{ n: "number", number: "number", url: "url" },
@@ -199,7 +195,7 @@ const describeValue = (name: string, { choices }: Kind<unknown>) => ({
   choices: choices ?? null,
 });
 
-/** A command as data: what `rollcall commands --json` prints. */
+/** A command in `rollcall commands --json`. */
 const describeCommand = (command: Command) => ({
   name: command.words,
   about: command.about,
@@ -223,6 +219,5 @@ const describeCommand = (command: Command) => ({
   examples: command.examples,
 });
 
-/** All commands as data, the program first, and a noun before its verbs. */
 export const describeCommands = async (program: Program): Promise<readonly ReturnType<typeof describeCommand>[]> =>
   listCommands(await loadTree(program)).map(describeCommand);

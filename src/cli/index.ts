@@ -1,4 +1,4 @@
-/** A command's definition, and what is made from it: the parser of argv, help, and data about commands. */
+/** Definitions of commands, and what derives from them: the parser of argv, help, and data. */
 
 export {
   listOptions,

@@ -1,34 +1,31 @@
-/** The kinds of options and arguments: how the words of each are read, how it is shown, and which values there are. */
+/** Kinds of options and arguments: parsing, help and choices. */
 
 import type { Failure } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
-/** What an option or an argument takes. */
+/** An option or argument. */
 export interface Kind<Value> {
   /** A noun phrase for the help. */
   readonly about: string;
-  /** The placeholder of the value; undefined for an option that takes none. */
+  /** The placeholder of the value; undefined for a flag. */
   readonly placeholder?: string;
-  /** The only values there are. */
   readonly choices?: readonly string[];
-  /** True if it takes several values, one each time. */
   readonly repeatable?: boolean;
-  /** The value without it, as the help shows it. */
+  /** The default in the help. */
   readonly default?: string;
-  /** True for an argument that must be given. */
   readonly required?: boolean;
   /** One letter, without its dash. */
   readonly short?: string;
-  /** Heading in the help, which names an option of a group without its text. */
+  /** Heading in the help. `-h` only names the options of a group. */
   readonly group?: string;
-  /** The option, without its dashes, that it has no effect without. */
+  /** The required other option, without dashes. */
   readonly needs?: string;
-  /** Reads what was typed, nothing if it was not; `name` is for a failure. @throws Failure */
+  /** Parses the typed values; none if it was not typed. @param name used in failures @throws Failure */
   readonly parse: (words: readonly string[], name: string) => Value;
 }
 
-/** Kinds by their names: kebab-case, as typed. */
+/** Kinds by their names in kebab case. */
 export type Kinds = Readonly<Record<string, Kind<unknown>>>;
 
 type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
@@ -40,18 +37,15 @@ export type Values<Of extends Kinds> = {
   readonly [Name in keyof Of & string as Camel<Name>]: Of[Name] extends Kind<infer Value> ? Value : never;
 };
 
-/** The failure for a value that an option does not take. */
 export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string): Failure =>
   invalidOptionValue({ option, value, wanted, suggestion });
 
-/** The failure for two options that exclude each other. */
 export const contradiction = (first: string, second: string, why: string): Failure =>
   conflictingOptions({ first, second, why });
 
-/** An option that takes no value. */
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
-/** One value, parsed; the last one, if it was typed more than once. */
+/** A parsed value. If typed more than once, the last one counts. */
 export const custom = <Value>(
   about: string,
   value: string,
@@ -65,10 +59,8 @@ export const custom = <Value>(
   },
 });
 
-/** Any text. */
 export const text = (about: string, value = "text"): Kind<string | undefined> => custom(about, value, (word) => word);
 
-/** A kind with a value for an option that was not typed. */
 export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<Exclude<Value, undefined>> => ({
   ...required(kind),
   required: false,
@@ -76,7 +68,6 @@ export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kin
   parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
 
-/** An argument that must be given. */
 export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefined>> => ({
   ...kind,
   required: true,
@@ -89,7 +80,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefine
 
 const isDefined = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
 
-/** A whole number between two bounds. `wanted` describes it in a failure. */
+/** A whole number. @param wanted its description in failures */
 export const count = (
   about: string,
   { value = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},
@@ -100,11 +91,9 @@ export const count = (
     throw wrongValue(name, word, wanted || `a number from ${min} ${max === 999_999_999 ? "on" : `to ${max}`}`);
   });
 
-/** A port to listen on. */
 export const port = (usual: string): Kind<number> =>
-  withDefault(count("the port to listen on; 0 is any free one", { value: "number", least: 0, most: 65_535 }), usual);
+  withDefault(count("port to listen on; 0 picks a free one", { value: "number", least: 0, most: 65_535 }), usual);
 
-/** One of some words. */
 export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
@@ -121,7 +110,7 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw wrongValue(name, word, wanted, findNearest(word, choices));
 };
 
-/** Any number of values, one each time. */
+/** A repeatable value. */
 export const repeated = (about: string, value = ""): Kind<readonly string[]> => ({
   about,
   placeholder: value,
@@ -129,7 +118,7 @@ export const repeated = (about: string, value = ""): Kind<readonly string[]> => 
   parse: (words) => words,
 });
 
-/** Any number of some words, one each time. */
+/** A repeatable choice. */
 export const choices = <const Word extends string>(
   about: string,
   words: readonly Word[],
@@ -140,17 +129,17 @@ export const choices = <const Word extends string>(
   parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
 });
 
-/** Any number of values, one each time or separated by commas. */
+/** Repeatable values, also separated by commas. */
 export const list = (about: string, value: string): Kind<readonly string[]> => ({
   ...repeated(about, value),
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
-/** Kinds with the same `extra`, such as a group or the option that they need. */
+/** Adds a group or a required option to several kinds. */
 export const withExtra = <Of extends Kinds>(extra: Pick<Kind<unknown>, "group" | "needs">, kinds: Of): Of =>
   Object.fromEntries(Object.entries(kinds).map((entry): readonly unknown[] => [entry[0], { ...entry[1], ...extra }]));
 
-/** Reads kinds from what was typed, by their names. @throws Failure `invalid-option-value`, `required-option-missing` */
+/** Parses the values of kinds. @throws Failure `invalid-option-value`, `required-option-missing` */
 export const parseKinds = <Of extends Kinds>(
   kinds: Of,
   { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },
@@ -165,7 +154,7 @@ export const parseKinds = <Of extends Kinds>(
     }),
   );
 
-/** The option whose value has a name in camel case. */
+/** Returns the option of a name in camel case. */
 export const toOptionName = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 

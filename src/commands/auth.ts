@@ -15,7 +15,6 @@ import {
   readSettings,
   type Settings,
   saveLogin,
-  settingTable,
 } from "../settings/index.ts";
 import { credentialsMissing, loginRefused } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -24,16 +23,16 @@ const useOption = (about: string) => choice(`${about}: log, inference or calls`,
 
 const exampleOption = "--base-url https://api.example.com";
 
-/** Saves a key, and names the command to try. @throws Failure `login-refused`, and as `planLogin` */
+/** @throws Failure `login-refused`, and the failures of `planLogin` */
 const login = command({
   words: "auth login",
-  about: "save a key in the profile, and the addresses, project and providers given with it",
+  about: "save a key in the profile, with the URLs, project and providers in the options",
   options: {
-    for: useOption("save it for one use only"),
-    username: text("the user name for call read, where it is not api", "name"),
-    "analysis-provider": text("save the provider's name of catalog analysis", "name"),
-    "router-provider": text("save the provider's name of catalog router", "name"),
-    "with-token": flag("read the key from standard input"),
+    for: useOption("save it for one use"),
+    username: text("user name for call read (default: api)", "name"),
+    "analysis-provider": text("save the provider of catalog analysis", "name"),
+    "router-provider": text("save the provider of catalog router", "name"),
+    "with-token": flag("read the key from stdin"),
     "no-check": flag("do not try the key"),
   },
   examples: [`rollcall auth login ${exampleOption}`, "rollcall auth login --profile work --with-token < key.txt"],
@@ -51,20 +50,16 @@ const login = command({
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log);
     screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
     if (plan.without.length > 0) {
-      screen.notice(`not saved for ${plan.without.join(", ")}, which has no address yet: give it, and log in again`);
+      screen.notice(`not saved for ${plan.without.join(", ")}: no URL is set; set it and log in again`);
     }
-    for (const variable of plan.overriding) screen.notice(`${variable} is set, and goes before what is saved`);
-    for (const name of plan.lacking) {
-      const { about, example = "…" } = settingTable[name];
-      screen.notice(`no ${name} is set, ${about}: ${inProfile(`rollcall config set ${name} ${example}`)}`);
-    }
+    for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
     screen.notice(`next: ${next}`);
     if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
   },
 });
 
 /**
- * Tries a key with a read, if there is one; false if the read decided nothing.
+ * Tests a key with a read. Returns false if no read can test it, or if the service gave no usable answer.
  * @throws Failure `login-refused`, and `usage` if the key may not be sent
  */
 const isKeyAccepted = async (context: Context, { settings, targets }: LoginPlan): Promise<boolean> => {
@@ -90,34 +85,34 @@ const isKeyAccepted = async (context: Context, { settings, targets }: LoginPlan)
 const untriedKeyProblem = (why: string, advice: string): Problem => ({
   rule: "key-not-verified",
   severity: "warning",
-  message: `the key was not tried: ${why}`,
+  message: `the key was not tested: ${why}`,
   advice,
 });
 
-/** The problem of a key that a service gave no answer to. */
+/** The warning if the service gave no usable answer. */
 export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
-  const why = isDown ? "can't be reached now" : "did not answer as the service does";
-  return untriedKeyProblem(`${origin} ${why}`, "rollcall auth status --check asks again");
+  const why = isDown ? "is unreachable" : "did not answer like the service";
+  return untriedKeyProblem(`${origin} ${why}`, "try it later: `rollcall auth status --check`");
 };
 
-/** Why there is no read that takes the key of some uses, and what to do. */
+/** Why no read can test a key for some uses, and what to do. */
 const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
   uses.includes("calls")
-    ? ["only a call read takes it, and that needs a project", "give a --project"]
-    : ["nothing but logging takes it", "the first log says whether the service takes it"];
+    ? ["only call read accepts it, and needs a project", "set --project and log in again"]
+    : ["only log accepts it", "the first `rollcall log` tries it"];
 
-/** The answer of a read to a credential; `untried` if there is no read that takes it. */
+/** The result of a read with a credential; `untried` if no read accepts it. */
 type CredentialTest =
   | { readonly state: "taken" }
   | { readonly state: "untried" }
   | { readonly state: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure };
 
-/** The id of no call: the answer to it shows if the credential was accepted. */
+/** The id of a call that does not exist: its answer shows if the credential was accepted. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Reads with the credential of the first use that has a read: the models, or with a project a call that does not exist.
- * Only logging takes the credential for log.
+ * Tests the credential of the first use with a read: reads the models, or with a project a missing call.
+ * The credential for log has no read.
  * @throws Failure `usage` if the credential may not be sent
  */
 export const testCredential = async (
@@ -146,20 +141,20 @@ export const testCredential = async (
 
 const logOut = command({
   words: "auth logout",
-  about: "forget the saved keys of the profile",
-  options: { for: useOption("forget that of one use only") },
+  about: "delete the saved keys of the profile",
+  options: { for: useOption("only the key for one use") },
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
   run: async (context, { for: only }) => {
     const { screen } = context;
     const { profile, removed, left } = await logout(toSettingsSources(context), { only });
-    const what = removed.length === 0 ? "nothing was saved" : `the key for ${removed.join(", ")} is forgotten`;
+    const what = removed.length === 0 ? "no saved key" : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
-    if (left.length > 0) screen.notice(`still in the environment: ${left.join(", ")}`);
+    if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
   },
 });
 
-/** The credential of one use; its origin is null if the use has no address, and `check` if the service was not asked. */
+/** The credential of one use. `origin` is null without a URL, and `check` without `--check`. */
 interface StatusRow {
   readonly use: CredentialUse;
   readonly origin: string | null;
@@ -171,8 +166,8 @@ interface StatusRow {
 
 const status = command({
   words: "auth status",
-  about: "which credential goes with which use, from where, to which origin",
-  options: { for: useOption("look at one use only"), check: flag("ask the service whether it takes them") },
+  about: "show the credential, source and origin for each use",
+  options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check }) => {
     const { screen } = context;
@@ -184,7 +179,7 @@ const status = command({
       const tried = check && isUsable(row) ? await testCredential(context, settings, [use]) : undefined;
       if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
       if (tried?.state === "untried") {
-        screen.notice(`the credential for ${use} was not tried: ${untriedReason([use]).join("; ")}`);
+        screen.notice(`the credential for ${use} was not tested: ${untriedReason([use]).join("; ")}`);
       }
       rows.push({ ...row, check: tried?.state ?? null });
     }
@@ -192,8 +187,7 @@ const status = command({
     if (!rows.some(isUsable)) {
       const uses = rows.map(({ use, state }) => `${use} (${state})`);
       failed ??= credentialsMissing(profile, uses);
-    } else if (!check && !local) screen.notice("the credentials were not tried: --check asks the service");
-    // If something is wrong, the use without a credential matters most.
+    } else if (!check && !local) screen.notice("the credentials were not tested; --check tests them");
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(check ? { check: 0 } : {}) };
     await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
     if (failed !== undefined) throw failed;
@@ -217,7 +211,7 @@ const credentialStatus = async (settings: Settings, use: CredentialUse): Promise
 /** `auth` and its verbs. */
 export const auth = command({
   words: "auth",
-  about: "save, forget and look at the keys of a profile",
+  about: "save, show and delete the keys of a profile",
   examples: [`rollcall auth login ${exampleOption}`, "rollcall auth status"],
   verbs: [login, logOut, status],
 });

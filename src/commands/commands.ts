@@ -3,10 +3,9 @@ import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
 import { printObjects } from "./lists/object-list.ts";
 
-/** `commands`. A command's `schema` is the name that `rollcall schema` knows its output by. */
 export const commands = command({
   words: "commands",
-  about: "list every command; with --json, its arguments, options, values and examples too",
+  about: "list every command; --json adds arguments, options, values and examples",
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
     const { codeTopics } = await import("./explain/topics.ts");
@@ -18,7 +17,7 @@ export const commands = command({
       about: root?.about ?? "",
       options: root?.options ?? [],
       exit_codes: [
-        { exit_code: 0, code: null, when: "All of it is done, or nothing was left to do." },
+        { exit_code: 0, code: null, when: "Everything is done, or nothing is left to do." },
         ...codeTopics.flatMap(({ about, code, exit_codes }) =>
           exit_codes.map((exit) => ({ exit_code: exit, code, when: about })),
         ),
@@ -28,7 +27,7 @@ export const commands = command({
       others: documentKeys,
       member: "commands",
       rows: rows.map((row) => ({ ...row, schema: outputs.some(({ name }) => name === row.name) ? row.name : null })),
-      columns: { name: { heading: "command", rank: 0 }, about: { heading: "what it does", rank: 0 }, usage: 2 },
+      columns: { name: { heading: "command", rank: 0 }, about: { heading: "description", rank: 0 }, usage: 2 },
     });
   },
 });

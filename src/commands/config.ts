@@ -1,18 +1,14 @@
 /** `rollcall config`: the settings of a profile, never secrets. */
 import { command, flag, repeated, required, text } from "../cli/index.ts";
-import { effectiveSettings, toSettingsSources } from "../connect.ts";
+import { toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import {
   canAsk,
-  credentialUses,
   exportSettings,
   findMissingProfile,
-  findOrigin,
   findSettingsFile,
   importSettings,
-  listProfiles,
   listSettings,
   type SettingRow,
   type SettingsChange,
@@ -20,9 +16,7 @@ import {
   settingMissing,
   showSetting,
   unsetSettings,
-  urlSettingNames,
 } from "../settings/index.ts";
-import { formatCommandLine } from "../shell-words.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { printObjects } from "./lists/object-list.ts";
 
@@ -30,13 +24,13 @@ const toDocument = ({ problem, ...row }: SettingRow) => ({ ...row, problem: prob
 
 const list = command({
   words: "config list",
-  about: "every setting: its value, and where that comes from",
+  about: "list the settings with their values and sources",
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
     const { profile, rows, unknown } = listSettings(toSettingsSources(context));
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
-    if (unknown.length > 0) screen.notice(`not settings of this version, and kept: ${unknown.join(", ")}`);
+    if (unknown.length > 0) screen.notice(`unknown to this version, but kept: ${unknown.join(", ")}`);
     await printObjects(screen, {
       others: { profile },
       member: "settings",
@@ -54,14 +48,13 @@ const list = command({
   },
 });
 
-/** Prints a document for a program, and a line for a person. */
 const printValue = async ({ screen }: Context, document: unknown, line: string): Promise<void> =>
   screen.isForProgram ? await printDocument(screen, document) : await screen.printText(`${line}\n`);
 
 const get = command({
   words: "config get",
   about: "print the value of one setting",
-  args: { name: required(text("a setting, such as base_url")) },
+  args: { name: required(text("setting, such as base_url")) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
     const { row, profile } = showSetting(toSettingsSources(context), name);
@@ -70,14 +63,14 @@ const get = command({
   },
 });
 
-const create = flag("make the profile where it is not there");
+const create = flag("create the profile if it does not exist");
 const exampleUrl = "https://api.example.com";
 
 const set = command({
   words: "config set",
   about: "save one setting in the profile",
   args: {
-    name: required(text("a setting, such as base_url; config list lists them")),
+    name: required(text("setting, such as base_url; config list shows all")),
     value: required(text("its value")),
   },
   options: { create },
@@ -87,7 +80,7 @@ const set = command({
 });
 
 /**
- * Saves settings, and says what overrides them. A profile is made only if it is confirmed: its name may be mistyped.
+ * Saves settings. A new profile needs confirmation, because its name may be mistyped.
  * @throws Failure `unknown-profile`, `not-confirmed`
  */
 const saveChange = async (
@@ -99,62 +92,33 @@ const saveChange = async (
   const unknown = typed.create ? undefined : findMissingProfile(toSettingsSources(context));
   if (unknown !== undefined) {
     if (!canAsk(host)) throw unknown;
-    const what = `there is no profile ${unknown.details.subject}: make it`;
+    const what = `create the profile ${unknown.details.subject}`;
     await requireConfirmation(context, { what, option: "--create", yes: false });
   }
   const { profile, isNew, file, names, overriding } = await save();
   screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${names.join(", ") || "nothing"}`);
-  if (overriding.length > 0) screen.notice(`the environment goes before it: ${overriding.join(", ")}`);
+  if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
   if (names.includes("credential_command")) {
-    screen.notice("credential_command is run, as you, whenever a request needs a key");
+    screen.notice("rollcall runs credential_command as you if a request needs a key");
   }
-  await reportUnusableKeys(context, { profile, names });
-};
-
-/** Names the uses that no saved key serves at the current addresses: each key goes only to its own origin. */
-const reportUnusableKeys = async (
-  context: Context,
-  { profile, names }: Pick<SettingsChange, "profile" | "names">,
-): Promise<void> => {
-  const keys = listProfiles(toSettingsSources(context)).find(({ name }) => name === profile)?.keys ?? [];
-  if (keys.length === 0 || !urlSettingNames.some((name) => names.includes(name))) return;
-  const lackingUses: string[] = [];
-  try {
-    const settings = await effectiveSettings(context);
-    for (const use of credentialUses) {
-      const origin = findOrigin(settings, use);
-      const state = origin === undefined ? undefined : (await settings.credentialSource(use, origin)).state;
-      if (state === "missing" || state === "elsewhere") lackingUses.push(use);
-    }
-  } catch (thrown) {
-    // An invalid setting prevents no change, and is reported when it is used.
-    if (thrown instanceof Failure) return;
-    throw thrown;
-  }
-  if (lackingUses.length === 0) return;
-  const which = lackingUses.length === 1 ? ["--for", ...lackingUses] : [];
-  const where = profile === "default" ? [] : ["--profile", profile];
-  const login = formatCommandLine(["rollcall", "auth", "login", ...which, ...where]);
-  const why = "a saved key goes only to the address that it was entered for";
-  context.screen.notice(`${why}: for ${lackingUses.join(", ")} it must be entered again, with \`${login}\``);
 };
 
 const unset = command({
   words: "config unset",
-  about: "take settings out of the profile",
+  about: "delete settings from the profile",
   args: { name: required(repeated("settings, such as split")) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
     const { profile, names, absent } = await unsetSettings(toSettingsSources(context), typed.name);
-    if (names.length > 0) context.screen.notice(`taken out of the profile ${profile}: ${names.join(", ")}`);
-    await reportUnusableKeys(context, { profile, names });
-    if (absent.length > 0) context.screen.notice(`was not set in the profile ${profile}: ${absent.join(", ")}`);
+    const { screen } = context;
+    if (names.length > 0) screen.notice(`deleted from the profile ${profile}: ${names.join(", ")}`);
+    if (absent.length > 0) screen.notice(`not set in the profile ${profile}: ${absent.join(", ")}`);
   },
 });
 
 const path = command({
   words: "config path",
-  about: "print where the settings are saved",
+  about: "print the path of the settings file",
   examples: ["rollcall config path"],
   run: async (context) => {
     const settings = findSettingsFile(context.host);
@@ -162,24 +126,24 @@ const path = command({
   },
 });
 
-/** Prints an object of settings in any form of output: what `import` reads. */
+/** Prints the same JSON in every output format, for `config import`. */
 const exportCommand = command({
   words: "config export",
-  about: "print the profile's settings as one JSON document, without secrets",
+  about: "print the settings of the profile as JSON, without secrets",
   examples: ["rollcall config export > team.json"],
   run: async (context) => {
     const { screen } = context;
     const { profile, settings, unknown } = exportSettings(toSettingsSources(context));
-    if (unknown.length > 0) screen.notice(`not settings of this version, and left out: ${unknown.join(", ")}`);
-    if (Object.keys(settings).length === 0) screen.notice(`nothing is saved in the profile ${profile}`);
+    if (unknown.length > 0) screen.notice(`unknown to this version, so not exported: ${unknown.join(", ")}`);
+    if (Object.keys(settings).length === 0) screen.notice(`the profile ${profile} has no settings`);
     await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);
   },
 });
 
 const importCommand = command({
   words: "config import",
-  about: "save what `config export` printed in the profile: all of it, or nothing",
-  args: { file: required(text("a file, or - for standard input")) },
+  about: "save the output of `config export` in the profile; saves all settings or none",
+  args: { file: required(text("file, or - for stdin")) },
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>

@@ -1,22 +1,24 @@
-/** Asks before something is done that nobody should do by a slip. */
-
+/** Asks for confirmation before an action that cannot be undone. */
 import type { Context } from "../context.ts";
 import { askLine, canAsk } from "../settings/index.ts";
 import { notConfirmed } from "./failures.ts";
 
 /**
- * Goes on where the person at the terminal says yes, or where `yes` was given as an option.
- * @param what is about to be done: "make the profile work"
- * @param option that says yes, for scripts
+ * Returns if the action is confirmed on the terminal or with `yes`.
+ * @param what the action: "rename the profile work"
+ * @param option confirms the action in scripts
  * @throws Failure `not-confirmed`
  */
 export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
-  { what: action, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
+  { what, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
-  if (!canAsk(host)) throw notConfirmed({ what: action, option }, false);
+  if (!canAsk(host)) throw notConfirmed({ what, option }, false);
   await screen.flushErrors();
-  const answer = await askLine(host, `${action}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what: action, option }, true);
+  if (!(await isConfirmed(host, `${what}? [y/N] `))) throw notConfirmed({ what, option }, true);
 };
+
+/** Asks a question on the terminal. Default: no. */
+export const isConfirmed = async (host: Context["host"], question: string): Promise<boolean> =>
+  /^y(es)?$/i.test((await askLine(host, question)) ?? "");

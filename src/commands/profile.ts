@@ -1,4 +1,4 @@
-/** `rollcall profile`: the profiles that are saved. */
+/** `rollcall profile`: saved settings and credentials with a name. */
 import { command, flag, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
@@ -8,7 +8,7 @@ import { printObjects } from "./lists/object-list.ts";
 
 const list = command({
   words: "profile list",
-  about: "every profile, its address and what it has keys for",
+  about: "list the profiles with their URLs and keys",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) =>
     await printObjects(context.screen, {
@@ -25,24 +25,24 @@ const list = command({
 
 const use = command({
   words: "profile use",
-  about: "use a profile wherever none is named",
-  args: { name: required(text("a profile; profile list lists them")) },
+  about: "make a profile the default",
+  args: { name: required(text("profile; profile list shows all")) },
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;
     await useProfile(toSettingsSources(context), name);
-    screen.notice(`the profile ${name} is used wherever none is named`);
+    screen.notice(`${name} is the default profile`);
     const { ROLLCALL_PROFILE: other } = host.env;
-    if (other) screen.notice(`ROLLCALL_PROFILE is set, and goes before it: ${other}`);
+    if (other) screen.notice(`overridden by ROLLCALL_PROFILE: ${other}`);
     if (screen.isForProgram) await printDocument(screen, { profile: name });
   },
 });
 
 const remove = command({
   words: "profile delete",
-  about: "forget the settings and the keys of a profile",
+  about: "delete the settings and the keys of a profile",
   args: { name: required(text("a profile")) },
-  options: { yes: flag("do not ask") },
+  options: { yes: flag("do not ask for confirmation") },
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
     const { screen } = context;
@@ -55,22 +55,22 @@ const remove = command({
     const what = `delete the profile ${[name, parts.join(" and ")].filter((part) => part !== "").join(" with ")}`;
     await requireConfirmation(context, { what, option: "--yes", yes });
     const { wasInUse } = await deleteProfile(sources, name);
-    screen.notice(`the profile ${name} is deleted`);
-    if (wasInUse) screen.notice("the profile default is used again wherever none is named");
+    screen.notice(`deleted the profile ${name}`);
+    if (wasInUse) screen.notice("default is the default profile again");
     if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
   },
 });
 
 const rename = command({
   words: "profile rename",
-  about: "give a profile another name; what it logged stays known",
-  args: { from: required(text("a profile")), to: required(text("its new name")) },
+  about: "rename a profile; its logged groups stay known",
+  args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
     const { account } = await renameProfile(toSettingsSources(context), { from, to });
-    screen.notice(`the profile ${from} is now called ${to}`);
-    screen.notice(`its account stays ${account}, so that what it logged stays known`);
+    screen.notice(`renamed the profile ${from} to ${to}`);
+    screen.notice(`its account is still ${account}, so its logged groups stay known`);
     if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },
 });
@@ -78,7 +78,7 @@ const rename = command({
 /** `profile` and its verbs. */
 export const profile = command({
   words: "profile",
-  about: "the profiles that are saved: settings and keys by name",
+  about: "list, choose, rename and delete saved profiles",
   examples: ["rollcall profile list", "rollcall profile use work"],
   verbs: [list, use, remove, rename],
 });

@@ -1,4 +1,4 @@
-/** Serves tools to an agent, over the Model Context Protocol: owns its SDK, and confines files to one folder. */
+/** Serves tools to an agent over the Model Context Protocol, and confines files to one folder. */
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
@@ -18,13 +18,12 @@ import {
 
 export { openRoot, type Root, type RootFile } from "./root.ts";
 
-/** What a client sent, by the names of parameters. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** A tool that only reads. */
+/** A read-only tool. */
 export interface Tool {
   readonly name: string;
-  /** For the agent that chooses it: what it gives, in which units, and what bounds it. */
+  /** For the agent: results, units and limits. */
   readonly description: string;
   /** The JSON Schema of its parameters. */
   readonly inputSchema: {
@@ -33,22 +32,21 @@ export interface Tool {
     readonly required: string[];
     readonly additionalProperties: false;
   };
-  /** Whether it asks a service, or only this machine. */
+  /** True if it sends requests to a service. */
   readonly usesService: boolean;
-  /** What it gives, or what went wrong, so that the agent can fix its call. */
   run(sent: ToolArguments, signal: AbortSignal): Promise<ToolResult>;
 }
 
-/** What came of a call: texts, each one JSON document. */
+/** JSON documents: a result, an error, or both. */
 export interface ToolResult {
   readonly texts: readonly string[];
   readonly isError: boolean;
 }
 
-/** Length at which a name or a value that is quoted is cut. */
+/** Maximum length of a quoted name or value. */
 const maxQuotedLength = 100;
 
-/** Refuses what does not fit the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
+/** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
 export const validateArguments = (
   { name, inputSchema }: Pick<Tool, "name" | "inputSchema">,
   sent: ToolArguments,
@@ -62,7 +60,7 @@ export const validateArguments = (
     const near = findNearest(unknown, names);
     throw invalidArguments({
       text: `${name} has no parameter "${unknown.slice(0, maxQuotedLength)}"`,
-      suggestion: near === undefined ? `it takes ${names.join(", ")}` : `did you mean ${near}?`,
+      suggestion: near === undefined ? `pass ${names.join(", ")}` : `did you mean ${near}?`,
       command: "rollcall mcp",
     });
   }
@@ -71,9 +69,9 @@ export const validateArguments = (
   const value = sent[option];
   throw invalidOptionValue({
     option,
-    // What is nested is not quoted, however deep it is.
+    // Nested values are not quoted.
     value: typeof value === "object" ? typeof value : String(value ?? "").slice(0, maxQuotedLength),
-    wanted: `what its schema says: ${JSON.stringify(schema)}`,
+    wanted: `a value of the schema ${JSON.stringify(schema)}`,
     suggestion: typeof value === "string" ? findNearest(value, schema.enum ?? []) : undefined,
   });
 };
@@ -81,27 +79,23 @@ export const validateArguments = (
 interface ServeOptions {
   readonly host: Host;
   readonly tools: readonly Tool[];
-  /** For the agent: what all tools have in common. */
+  /** For the agent, about all tools. */
   readonly instructions: string;
-  /** Makes JSON text harmless: control and bidi characters as escapes, secrets blotted out. */
+  /** Escapes control and bidi characters in JSON text, and redacts secrets. */
   readonly sanitize: (json: string) => string;
-  /** Told what a client did that is not of the protocol. */
+  /** Reports a violation of the protocol. */
   readonly notice: (sentence: string) => void;
 }
 
-/** Longest message of a client, in bytes: a call of a tool is a few hundred. */
+/** Maximum size of a message in bytes. A call has a few hundred. */
 const maxMessageBytes = 1024 * 1024;
 
-/** The SDK asks for one; it would only be used for answers of a client, and rollcall asks it nothing. */
+/** Required by the SDK for answers of a client, but rollcall sends no requests. */
 const jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not validated" }) as const,
 };
 
-/**
- * Serves until the client closes standard input, and answers what it asked before that; until a signal, or until nobody reads
- * the answers any more.
- * @throws Failure `message-too-long`
- */
+/** Serves until stdin ends, stdout breaks or a signal. After the end of stdin, answers pending calls. @throws Failure `message-too-long` */
 export const serveTools = async ({
   host,
   tools,
@@ -130,15 +124,15 @@ export const serveTools = async ({
     const call = enqueue(stop, async () => await tool.run(params.arguments ?? {}, stop));
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // The text is JSON inside JSON: cleaned here, so that it is harmless when it is taken out.
+    // JSON inside JSON: sanitized here, so that the inner text is harmless, too.
     return { content: texts.map((text) => ({ type: "text", text: clean(text) })), isError };
   });
   let isReported = false;
   server.onerror = () => {
-    if (!isReported) notice("the client sent what the protocol does not have: it was left out");
+    if (!isReported) notice("skipped a message that does not follow the protocol");
     isReported = true;
   };
-  // The SDK writes each message in one piece. Nothing else ever goes to standard output.
+  // The SDK writes each message in one piece. Nothing else goes to stdout.
   const answers = new Writable({
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(clean(String(message)), done),
@@ -147,38 +141,38 @@ export const serveTools = async ({
   await server.connect(new StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   const how = await ended;
   if (how === "closed") {
-    // A request that came last is handed over in the same round of the event loop, and so is what comes of it.
+    // The SDK passes the last request, and its answer, in the current round of the event loop.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
   if (how === "too long") {
-    const message = `a message on standard input is longer than ${maxMessageBytes} bytes`;
-    const hint = "write each message on a line of its own";
+    const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
+    const hint = "write one message per line";
     throw new Failure("invalid_input", "message-too-long", message, { hint });
   }
   await server.close();
 };
 
-/** How serving ends: the client closed its side, a signal or a reader that is gone cut it off, or a message had no end. */
+/** The end of serving: end of stdin; a signal or a broken stdout; a message over the limit. */
 type ServeEnd = "closed" | "cut off" | "too long";
 
 const waitForEnd = (server: Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<ServeEnd> =>
   new Promise((resolve) => {
     stdin.once("end", () => resolve("closed")).once("error", () => resolve("closed"));
-    // Both keep their listener for good: an error that comes when all is over is no crash.
+    // The listeners stay, so that a late error is not a crash.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
     signal.addEventListener("abort", () => resolve("cut off"), { once: true });
     if (signal.aborted) resolve("cut off");
-    // The transport closes by itself only where a message is longer than it may be.
+    // The transport closes itself only if a message is too long.
     server.onclose = () => resolve("too long");
   });
 
-/** Calls that run at the same time: they share one machine, and one service. */
+/** Maximum number of concurrent calls. */
 const maxRunning = 4;
 
-/** Makes what runs each call when its turn has come. It throws the signal's reason if it aborts before the call ends. */
+/** Opens a queue of calls. A call rejects with the signal's reason if it aborts. */
 const openQueue = () => {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -190,7 +184,7 @@ const openQueue = () => {
       const abort = new Promise<never>((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       });
-      // Work that nobody waits for any more may go on for a while, but it keeps nobody waiting.
+      // Aborted work may continue for a while, but leaves the queue.
       return await Promise.race([work(), abort]);
     } finally {
       running--;
@@ -203,5 +197,5 @@ const unknownTool = (name: string, tools: readonly Tool[]): McpError => {
   const names = tools.map((tool) => tool.name);
   const near = findNearest(name, names);
   const hint = near === undefined ? names.join(", ") : `did you mean ${near}?`;
-  return new McpError(ErrorCode.InvalidParams, `there is no tool "${name.slice(0, maxQuotedLength)}": ${hint}`);
+  return new McpError(ErrorCode.InvalidParams, `unknown tool "${name.slice(0, maxQuotedLength)}": ${hint}`);
 };

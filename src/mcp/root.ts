@@ -1,25 +1,24 @@
-/** The one folder that tools may read files below: however a path is written, what is read stands in there. */
+/** The only folder that tools may read. No path or symbolic link leads out of it. */
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { inputChanged } from "../input/index.ts";
 
-/** A file below the root, open. */
+/** An open file in the root folder. */
 export interface RootFile {
-  /** Where it is read: by its descriptor, where the system has a path for that, whatever has its name by then. */
+  /** The path to read: that of the descriptor if the system has one, so that a replaced file is not read. */
   readonly path: string;
-  /** Its path from the root on, without any link: what a client is shown. */
+  /** The path from the root, without links, for the client. */
   readonly name: string;
-  /** @throws Failure `input-changed` where something else was put in its place before it was read by its name */
+  /** @throws Failure `input-changed` if the file was replaced before it was read by its name */
   close(): void;
 }
 
-/** The folder. */
 export interface Root {
   /**
-   * Opens a file by its path from the root, or by a whole path that leads into it.
-   * @throws Failure `root-file-missing`, the same for what is not there and for what is elsewhere: nobody learns of files outside
+   * Opens a file by its path from the root, or by an absolute path into it.
+   * @throws Failure `root-file-missing`, also for files outside
    */
   open(path: string): RootFile;
 }
@@ -28,17 +27,17 @@ export interface Root {
 export const openRoot = (typed: string): Root => {
   const folder = tryOrUndefined(() => realpathSync(typed));
   if (folder === undefined || !statSync(folder).isDirectory()) {
-    throw invalidOptionValue({ option: "--root", value: typed, wanted: "a folder that can be read" });
+    throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
   }
   return {
     open(path) {
-      // A client may know the folder by the name that it was given, which may be a link.
+      // The typed name of the folder may be a link.
       const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
       const file = tryOrUndefined(() => openInside(folder, paths.find((one) => isInside(folder, one)) ?? folder));
       if (file !== undefined) return file;
-      // Which of the three it is, nobody is told: not there, no file, or elsewhere.
-      throw new Failure("invalid_input", "root-file-missing", `there is no file ${path} below the root`, {
-        hint: "give a path from the folder that --root names; links that lead out of it are not followed",
+      // The same message for all reasons, so that nobody learns of files outside.
+      throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, {
+        hint: "pass a path relative to --root; links out of it are not followed",
       });
     },
   };
@@ -57,13 +56,13 @@ const isInside = (folder: string, path: string): boolean => {
   return way !== "" && way !== ".." && !way.startsWith(join("..", sep)) && !isAbsolute(way);
 };
 
-/** Opening a pipe does not wait for its writer. */
+/** O_NONBLOCK: opening a pipe does not wait for its writer. */
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** What leads to an open file by its descriptor: Linux has it. */
+/** Paths of open files by descriptor, on Linux. */
 const descriptorFolder = "/proc/self/fd";
 
-/** Opens a file by its whole path. @throws what the system says, and where it is not below the folder or is no file */
+/** @throws errors of the system, and if the path is outside or not a file */
 const openInside = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
   if (!isInside(folder, real)) throw new Error("outside");
@@ -87,7 +86,7 @@ const openInside = (folder: string, asked: string): RootFile => {
   };
 };
 
-/** Goes from an open folder to the next: no step follows a link, whatever is put in its place meanwhile. */
+/** Opens folder by folder without following links, even if one is replaced meanwhile. */
 const openSteps = (folder: string, [name = "", ...rest]: readonly string[]): number => {
   const above = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {

@@ -1,4 +1,4 @@
-/** What rollcall uses of the official SDK: a bundle of its own, so that its validators are loaded with no other command. */
+/** The used parts of the SDK in a separate bundle, so that other commands do not load its validators. */
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";

@@ -93,8 +93,8 @@ describe("the help", () => {
         columns: 80,
         rows: 24,
       });
-    expect((await see("log --help")).lines[0]).toBe("| Check, plan and send trajectories.");
-    expect((await see("log -h")).lines[0]).toBe("Check, plan and send trajectories");
+    expect((await see("log --help")).lines[0]).toBe("| Check trajectories and send them.");
+    expect((await see("log -h")).lines[0]).toBe("Check trajectories and send them");
   });
 
   it("has examples that work in an empty folder of a new machine", {

@@ -32,7 +32,7 @@ describe("an input file with several names", () => {
     linkSync(join(cwd, "a.jsonl"), join(cwd, "hard.jsonl"));
     const files = ["a.jsonl", "a.jsonl", "./a.jsonl", "symbolic.jsonl", "hard.jsonl", "r", "r/b.jsonl", "r"];
     const noted =
-      "note: 6 files are named more than once, and read once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
+      "note: 6 files are given more than once, but read only once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
     const checked = await runRollcall(["check", ...files], { cwd });
     expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining(noted)]);
     expect(checked.stderr).not.toContain("duplicate-trajectory");
@@ -50,7 +50,7 @@ describe("an input file with several names", () => {
     const { code, stderr } = await runRollcall(words, { cwd, env: newHome() });
     expect([code, stderr]).toEqual([
       7,
-      expect.stringContaining("1 file is named more than once, and read once: a.jsonl"),
+      expect.stringContaining("1 file is given more than once, but read only once: a.jsonl"),
     ]);
     expect(readFileSync(join(cwd, "link.jsonl.rejected"), "utf8")).toBe("{}\n");
   });
@@ -75,13 +75,13 @@ describe("a folder as input", () => {
     const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
     const { code, stdout, stderr } = await runRollcall(["convert", "r"], { cwd });
-    expect(stderr.match(/left out.*/g)).toEqual([
-      "left out, since no rollouts are in them: r/c.jsonl, r/a.json, r/b.json and 2 more files",
+    expect(stderr.match(/skipped.*/g)).toEqual([
+      "skipped files without rollouts: r/c.jsonl, r/a.json, r/b.json and 2 more files",
     ]);
     expect([code, rewardsOf(stdout)]).toEqual([0, [1]]);
     const own = folderOf({ "r/groups.jsonl": group, "r/config.json": "{}" });
     const checked = await runRollcall(["check", "r"], { cwd: own });
-    expect(checked.stderr).toContain("left out, since no rollouts are in them: r/config.json\n");
+    expect(checked.stderr).toContain("skipped files without rollouts: r/config.json\n");
     expect(checked.code).toBe(0);
   });
 

@@ -94,7 +94,7 @@ describe("the tool call_read", () => {
     const asked = { call_id: ["call-1"], include_content: true, max_characters: 100 };
     expect((await use("call_read", asked)).value).toMatchObject({
       call: {
-        inputs: { text: `${start}***yy… [4998 characters left out]` },
+        inputs: { text: `${start}***yy… [4998 characters omitted]` },
         output: call.output,
         attributes: call.attributes,
       },
@@ -114,7 +114,7 @@ describe("the tool call_read", () => {
     const { value, text } = await use("call_read", { call_id: ["big"], include_content: true });
     expect(text.length).toBeLessThan(100_000);
     expect(value).toMatchObject({ call: { id: "big" } });
-    expect(text).toContain("left out]");
+    expect(text).toContain("omitted]");
   });
 
   it("gives the calls that exist, and an error document that names the others", async () => {

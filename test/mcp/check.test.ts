@@ -136,7 +136,7 @@ describe("the tool check", () => {
       expect({ path, isError }).toEqual({ path, isError: true });
       expect(JSON.parse(text).error).toMatchObject({
         code: "invalid_input",
-        message: expect.stringMatching(/^there is no file .* below the root$/s),
+        message: expect.stringMatching(/^no file .* in the root folder$/s),
       });
       expect(text).not.toContain(canary);
     }

@@ -34,7 +34,9 @@ describe("rollcall mcp", () => {
     const { client } = await openAgent({ args: ["--local"] });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read"]);
-    await expect(client.callTool({ name: "check", arguments: { file: ["a"] } })).rejects.toThrow('no tool "check"');
+    await expect(client.callTool({ name: "check", arguments: { file: ["a"] } })).rejects.toThrow(
+      'unknown tool "check"',
+    );
   });
 
   it("serves nothing if --root is not a folder", async () => {
@@ -97,8 +99,8 @@ describe("the tool models", () => {
     const page = JSON.parse(text);
     expect(page.total).toBe(5002);
     expect(page.next_offset).toBe(page.data.length);
-    expect(page.data[0].text).toBe(`${"x".repeat(2000)}… [998000 characters left out]`);
-    expect(page.data[0].list.at(-1)).toBe("… [99800 entries left out]");
+    expect(page.data[0].text).toBe(`${"x".repeat(2000)}… [998000 characters omitted]`);
+    expect(page.data[0].list.at(-1)).toBe("… [99800 entries omitted]");
     expect(page.data[1]).toEqual(wide);
   });
 
@@ -195,8 +197,8 @@ describe("the tool catalog", () => {
 
   it("refuses invalid parameters, and names what is accepted", async () => {
     const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
-      [{}, 'catalog can\'t be ""'],
-      [{ catalog: null }, "catalog can't be"],
+      [{}, 'invalid catalog ""'],
+      [{ catalog: null }, "invalid catalog"],
       [{ catalog: "ruoter" }, "did you mean router?"],
       [{ catalog: "router", limti: 3 }, "did you mean limit?"],
       [{ catalog: "router", limit: 0 }, '{"type":"integer","minimum":1,"maximum":500}'],
@@ -213,9 +215,9 @@ describe("the tool catalog", () => {
       [{ catalog: "router", max_price: ["prompt=-1"] }, "--max-price"],
       [{ catalog: "router", created_since: "someday" }, "an age such as 12h"],
       [{ catalog: "router", sort: ["idd"] }, "did you mean id?"],
-      [{ catalog: "router", feature: ["tool"] }, '--feature can\'t be "tool"'],
-      [{ catalog: "router", country: ["XX"] }, '--country can\'t be "XX"'],
-      [{ catalog: "router", feature: ["--profile=work"] }, '--feature can\'t be "--profile=work"'],
+      [{ catalog: "router", feature: ["tool"] }, 'invalid --feature "tool"'],
+      [{ catalog: "router", country: ["XX"] }, 'invalid --country "XX"'],
+      [{ catalog: "router", feature: ["--profile=work"] }, 'invalid --feature "--profile=work"'],
       [{ catalog: "router", constructor: 1 }, 'no parameter "constructor"'],
       [{ catalog: "router", toString: 1 }, 'no parameter "toString"'],
     ];

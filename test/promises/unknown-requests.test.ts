@@ -109,7 +109,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect((await never.log([file])).code).toBe(8);
     const next = await place.run(["log", "m", file, "--split", "train"]);
     expect([next.code, service.logged]).toEqual([0, [1, 2, 3, 4]]);
-    expect(next.stderr).toContain("a request of an earlier run, whose outcome is unknown, goes out again");
+    expect(next.stderr).toContain("resending 1 request of unknown outcome");
   });
 
   it("is not resent if the service echoes another key", async (context) => {
@@ -182,7 +182,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     const { code, stderr } = await place.run(["ledger", "verify", other, file]);
     const [standing, said, ...lines] = stderr.trimEnd().split("\n");
     expect(standing).toBe(`note: ${file} to ${other} (2 files): not logged`);
-    expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged once: 92 not logged, 1 unknown"]);
+    expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once: 92 not logged, 1 unknown"]);
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
@@ -201,7 +201,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: neither --assume-logged nor --resend is given\nhint: the same `rollcall log` command settles it .*give one of them\n$/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: .*rerunning `rollcall log` within 24 hours/,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

@@ -74,7 +74,7 @@ describe("the browser that rollcall view opens", () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     if (script !== undefined) writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
     const page = await serving(["view", groups], { env: { PATH: folder, DISPLAY: ":0", TMPDIR: folder } });
-    await expect.poll(() => page.said()).toContain("no browser could be started");
+    await expect.poll(() => page.said()).toContain("cannot start a browser");
     expect(page.said()).not.toContain("display");
     await whenRead(page);
     expect(readdirSync(folder).filter((name) => name !== "xdg-open")).toEqual([]);

@@ -2,49 +2,44 @@
 import { choice, command, count, flag, repeated, required, text, type Values, withExtra } from "../../cli/index.ts";
 
 const args = {
-  "call-id": required(repeated("ids of calls; - takes them from standard input: a line, or the id of a JSON line")),
+  "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")),
 };
 
 const options = {
-  path: text("print one value as it is, such as output.choices[0]", "path"),
-  as: choice(
-    "print calls as trajectory (for log), messages or markdown",
-    ["trajectory", "messages", "markdown"],
-    "form",
-  ),
-  reward: text("the reward of such a trajectory", "number"),
-  "reward-from": text("where in the call it stands (attributes.reward)", "path"),
-  list: flag("a line a call: how it stands, its operation, model, time, and what it failed with"),
-  summary: flag("count calls, failures, durations, tokens, costs by op and model"),
-  wait: flag("follow running calls to their end, at most --max-wait"),
+  path: text("print one value of each call, such as output.choices[0]", "path"),
+  as: choice("format: trajectory (for log), messages or markdown", ["trajectory", "messages", "markdown"], "form"),
+  reward: text("reward of the trajectory", "number"),
+  "reward-from": text("path of the reward in the call (default: attributes.reward)", "path"),
+  list: flag("one line per call: status, operation, model, time, exception"),
+  summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
+  wait: flag("wait until running calls end, at most --max-wait"),
   ...withExtra(
-    { group: "of the calls named" },
+    { group: "filters" },
     {
-      failed: flag("only those that failed; with --running, those too"),
-      running: flag("only those that still run"),
-      op: text("only those of such an operation, such as agent.*", "glob"),
-      model: text("only those that used such a model", "glob"),
+      failed: flag("failed calls; with --running, running calls too"),
+      running: flag("running calls"),
+      op: text("calls of this operation, such as agent.*", "glob"),
+      model: text("calls that used this model", "glob"),
     },
   ),
   ...withExtra(
-    { group: "also ask for" },
+    { group: "more data" },
     {
-      costs: flag("ask for the costs too"),
-      "storage-size": flag("ask for the size of each call too"),
-      "total-storage-size": flag("ask for the size of each call's whole trace too"),
+      costs: flag("costs"),
+      "storage-size": flag("stored size of each call"),
+      "total-storage-size": flag("stored size of each call's trace"),
     },
   ),
   ...withExtra(
     { group: "show" },
     {
-      full: flag("long texts whole, also on a terminal"),
-      "no-content": flag("leave out what people and models wrote"),
+      full: flag("do not fold long texts on a terminal"),
+      "no-content": flag("hide texts of people and models"),
     },
   ),
-  ...withExtra({ group: "requests" }, { concurrency: count("calls read at the same time (8)", { most: 64 }) }),
+  ...withExtra({ group: "requests" }, { concurrency: count("requests in flight (default: 8)", { most: 64 }) }),
 };
 
-/** What was typed for `call read`. */
 export type CallReadOptions = Values<typeof args & typeof options>;
 
 const examples = [
@@ -53,7 +48,6 @@ const examples = [
   "rollcall ledger calls --since 1d | rollcall call read - --failed --list",
 ];
 
-/** `call` and its verb. */
 export const call = command({
   words: "call",
   about: "read traced calls",

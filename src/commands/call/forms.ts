@@ -1,4 +1,4 @@
-/** The forms that `call read` prints calls in: pages, lines, a summary, one value of each, or lines for `log`. */
+/** The output forms of `call read`: pages, a list, a summary, one value of each call, or lines for `log`. */
 import type { ConversionObstacle } from "../../calls/failures.ts";
 import {
   type CallPath,
@@ -25,33 +25,32 @@ import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
 
-/** A call, as it was asked for. */
+/** A call and the id that requested it. */
 export interface ReadCall {
   readonly id: string;
   readonly call: RawJson;
-  /** The whole reply, which holds it under `call`. */
+  /** The whole reply, with the call under `call`. */
   readonly reply: Uint8Array;
 }
 
 interface CallPrinter {
   add(call: ReadCall): Promise<void>;
-  /** Prints what had to wait for the last call. Returns what could not be done. */
+  /** Prints what needs all calls. Returns the failure of the form, if any. */
   finish(about: ReadTotals): Promise<Failure | undefined>;
-  /** Prints what a person can use of what waited, if something else ends the run. */
+  /** Prints the collected calls if the run ends early. */
   interrupt?(): Promise<void>;
 }
 
-/** Calls that were asked for, that do not exist, and that were left out by a choice; undefined without a choice. */
+/** Numbers of calls; `filteredOut` is undefined without a filter. */
 interface ReadTotals {
   readonly requested: number;
   readonly missing: number;
   readonly filteredOut: number | undefined;
 }
 
-/** Opens results. The prefix is the deployment's own word. */
 type Form = (context: Context, typed: CallReadOptions, vendorPrefix: string) => CallPrinter;
 
-/** Tells which calls are meant: those in a state, of an operation, of a model. Undefined if all are. */
+/** Returns a filter by state, operation and model; undefined without such options. */
 export const createCallFilter = (
   { failed, running, op, model }: CallReadOptions,
   prefix: string,
@@ -69,7 +68,7 @@ export const createCallFilter = (
     (model === undefined || findModels(call, prefix).some(isModel));
 };
 
-/** The form that is asked for. @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
+/** Returns the form that the options select. @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   requireOneForm(context, typed);
   const { as, reward, rewardFrom } = typed;
@@ -94,18 +93,18 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
     ...(as === undefined ? [] : [`--as ${as}`]),
   ];
   if (first === undefined) return;
-  if (second !== undefined) throw contradiction(first, second, "each of them is all that is printed");
+  if (second !== undefined) throw contradiction(first, second, "each is an output form of its own");
   if (!["--summary", "--list", "--as markdown"].includes(first)) {
-    if (noContent) throw contradiction(first, "--no-content", "it prints content");
+    if (noContent) throw contradiction(first, "--no-content", `${first} prints content`);
     const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
-    if (other !== undefined) throw contradiction(first, other, `${first} has a form of its own`);
+    if (other !== undefined) throw contradiction(first, other, `${first} has its own format`);
   }
   if (as !== undefined && (format === "json" || (as === "markdown" && format === "jsonl"))) {
-    const why = as === "markdown" ? "Markdown is no JSON" : "it prints a line a call: -o jsonl";
+    const why = as === "markdown" ? "Markdown is not JSON" : "it prints one line per call, as -o jsonl";
     throw contradiction(first, `-o ${format}`, why);
   }
   if (list && (format === "json" || format === "jsonl")) {
-    const why = "JSON has whole calls, of which --fields picks keys: -o jsonl --fields id,exception";
+    const why = "JSON has whole calls; select keys with -o jsonl --fields id,exception";
     throw contradiction(first, `-o ${format}`, why);
   }
 };
@@ -121,7 +120,7 @@ const selectReward = (reward: string | undefined, path: string | undefined): Par
   return { kind: "number", text };
 };
 
-/** From so many pages of calls that were chosen among others on, a person may want a shorter form. */
+/** Minimum number of filtered calls on pages for the notice of `--list`. */
 const manyCalls = 3;
 
 const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
@@ -138,7 +137,7 @@ const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
       await printer.end({ hasSeveral: asked > 1 || chosen !== undefined, canBeEmpty: mayBeEmpty });
       const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
       if (chosen !== undefined && isPages && count >= manyCalls)
-        screen.notice(`${count} calls are shown whole: --list has a line of each`);
+        screen.notice(`printed ${count} whole calls; --list prints one line per call`);
       return undefined;
     },
     ...(printer.printPending === undefined ? {} : { interrupt: printer.printPending }),
@@ -158,10 +157,9 @@ const listForm: Form = ({ screen }, typed, prefix) => {
   };
 };
 
-/** Characters at the end of an exception that are searched for its last line, which says what it is. */
+/** Characters at the end of an exception that can contain its last line, which has the message. */
 const maxExceptionLength = 2000;
 
-/** @param id the call was asked for by it */
 const listedCall = (call: RawJson, id: string, prefix: string) => {
   const micros = findDurationMicros(call);
   const exception = (textAt(call, "exception") ?? "").trimEnd().slice(-maxExceptionLength);
@@ -177,7 +175,6 @@ const listedCall = (call: RawJson, id: string, prefix: string) => {
 };
 type ListedCall = ReturnType<typeof listedCall>;
 
-/** What distinguishes calls comes first. */
 const listColumns = keyColumns<ListedCall>({
   id: 0,
   status: 0,
@@ -198,9 +195,9 @@ const summaryForm: Form = ({ screen }, typed, prefix) => {
       const { calls, cost } = summary.all;
       if (calls + chosen > 0 || asked === 0) await printCallSummary(screen, { summary, costs, missing });
       if (costs && cost.calls < calls)
-        screen.notice(`the cost is that of ${cost.calls} of ${calls} calls: the service gave none for the others`);
+        screen.notice(`the cost covers ${cost.calls} of ${calls} calls; the service sent no cost for the rest`);
       if (summary.odd > 0)
-        screen.notice(`in ${summary.odd} of ${calls} calls a time, a number of tokens or an amount can't be used`);
+        screen.notice(`${summary.odd} of ${calls} calls have an invalid time, token count or amount`);
       return undefined;
     },
   };

@@ -16,13 +16,13 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable, type Un
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Enough to hide the latency, few enough for any service. */
+/** Requests in flight: enough to hide the latency, few enough for any service. */
 const defaultConcurrency = 8;
 
-/** So many calls in a row that can't be read, none refused alone, are the service's own trouble. */
+/** Consecutive failures that end the run, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
-/** Reads calls and prints them. @throws Failure what could not be read or done, once the rest was printed */
+/** Reads calls and prints them. @throws Failure for unreadable or missing calls, after the others were printed */
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const words = typed.callId.map(parseCallId);
@@ -72,7 +72,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     missing: missing.length,
     filteredOut: isSelected && leftOut,
   });
-  if (asked === 0) screen.notice("standard input held no call id");
+  if (asked === 0) screen.notice("stdin contains no call id");
   printOutcomes(state, context);
   const [first, ...others] = [
     ...toReadFailures(state),
@@ -86,11 +86,11 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
 /** @throws Failure `invalid-option-value` */
 const parseCallId = (word: string): string => {
   const id = word.trim();
-  if (id === "") throw wrongValue("<call-id>", word, "the id of a call");
+  if (id === "") throw wrongValue("<call-id>", word, "a call id");
   return id;
 };
 
-/** The ids in the order given; `-` stands for those of standard input. @throws Failure `call-ids-unreadable`, the signal's reason */
+/** Yields the ids in order; `-` stands for the ids from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
   { words, mayBeEmpty }: { readonly words: readonly string[]; readonly mayBeEmpty: boolean },
@@ -111,7 +111,6 @@ async function* readCallIds(
   }
 }
 
-/** Every id at its first place. */
 async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, void> {
   const known = new Set<string>();
   for await (const id of ids) {
@@ -120,11 +119,10 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
   }
 }
 
-/** What became of one id: its call, no call, or the reason why it could not be read. */
 type Outcome =
   | (ReadCall & {
       readonly kind: "found";
-      /** The fields that are not of the interface's types. */
+      /** Fields with another type than in the interface. */
       readonly mistyped: readonly string[];
     })
   | MissingCall
@@ -133,7 +131,7 @@ type Outcome =
 interface MissingCall {
   readonly kind: "missing";
   readonly id: string;
-  /** Of a 404; undefined if the service answered that there is no such call. */
+  /** The 404; undefined if the service answered with a null call. */
   readonly http: HttpFacts | undefined;
 }
 
@@ -141,7 +139,7 @@ interface FailedCall {
   readonly kind: "failed";
   readonly id: string;
   readonly failure: Failure;
-  /** True if the next would end the same way: no further one is asked for. */
+  /** True if the next request would fail in the same way. */
   readonly isFatal: boolean;
 }
 
@@ -163,7 +161,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
       if (thrown.code === "not_found") return { kind: "missing", id, http: thrown.details.http };
-      // Anything else than a request can end with is the run's own end.
+      // Other failures are not about a call and end the run.
       if (!readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { kind: "failed", id, failure: thrown, isFatal: !isCallSpecific(thrown) };
     }
@@ -172,20 +170,19 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
 
 const readFailureCodes = ["auth", "refused", "unavailable"] as const;
 
-/** How a request can end that says nothing of the next: keys, addresses and settings are the same for all of them. */
+/** Failures of one request that do not predict the next: keys, URLs and settings are the same for all. */
 const callSpecificKinds = ["request-refused", "service-unavailable", "invalid-reply", "reply-too-large"];
 
-/** Codes of a connection that broke over the answer. */
+/** Codes of a connection that broke during the answer. */
 const brokenConnectionCodes = ["SILENT", "ENDLESS", "CUT", "CUT_HEADERS", "ECONNRESET", "EPIPE", "ETIMEDOUT"];
 
 const isCallSpecific = (failure: Failure): boolean =>
   callSpecificKinds.includes(failure.kind) ||
   (isFailure(failure, "connection-failed") && brokenConnectionCodes.includes(failure.details.systemCode ?? "")) ||
-  // A key that is known may be kept from one call: 403.
+  // 403: a valid key without access to this call.
   (isFailure(failure, "credential-refused") && failure.details.http?.status !== 401);
 
 interface ReadState {
-  /** Ids that were asked for, and calls that are not of those that are meant. */
   requested: number;
   filteredOut: number;
   readonly missing: MissingCall[];
@@ -193,7 +190,7 @@ interface ReadState {
   failedInARow: number;
   stopped: UnreadableCalls["stopped"];
   readonly running: string[];
-  /** How many calls have a field of another type than the interface says. */
+  /** Number of calls by their fields with another type than in the interface. */
   readonly mistyped: Map<string, number>;
 }
 
@@ -212,18 +209,18 @@ const recordOutcome = (seen: ReadState, outcome: Outcome): void => {
   }
 };
 
-/** Says what was left out, and which fields were mistyped. */
+/** Prints how many calls were filtered out, and which fields have another type. */
 const printOutcomes = (
   { requested: asked, filteredOut: leftOut, mistyped, missing, failed }: ReadState,
   { screen }: Context,
 ): void => {
   const foundText = pluralize(asked - missing.length - failed.length, "call");
   if (leftOut > 0 && leftOut === asked - missing.length - failed.length) {
-    screen.notice(`none of ${foundText} is one of those asked for`);
-  } else if (leftOut > 0) screen.notice(`${leftOut} of ${foundText} left out: not one of those asked for`);
+    screen.notice(`the filters match none of ${foundText}`);
+  } else if (leftOut > 0) screen.notice(`filtered out ${leftOut} of ${foundText}`);
   if (mistyped.size === 0) return;
   const text = ([field, calls]: [string, number]) => (asked === 1 ? field : `${field} (${calls} of ${asked} calls)`);
-  screen.notice(`not of the interface's type, and shown as it came: ${[...mistyped].map(text).join(", ")}`);
+  screen.notice(`printed as received, with another type than in the interface: ${[...mistyped].map(text).join(", ")}`);
 };
 
 const distinctCallIds = (calls: readonly { readonly id: string }[]): readonly string[] => [
@@ -236,10 +233,10 @@ const toMissingFailure = ({ missing, requested: asked }: ReadState, project: str
   return [callsMissing({ ids: distinctCallIds(missing), asked, project }, http === undefined ? {} : { http })];
 };
 
-/** Calls that could not be read: first those that the same command would not read either. */
+/** The failures of unreadable calls, one per code. */
 const toReadFailures = ({ failed, requested: asked, stopped }: ReadState): readonly Failure[] => {
   const [only] = failed;
-  // A failure that no call came through has nothing to do with any of them.
+  // A fatal failure of all calls is not about any of them.
   if (only !== undefined && (asked === 1 || (only.isFatal && asked === failed.length))) return [only.failure];
   return readFailureCodes.flatMap((code) => {
     const own = failed.filter(({ failure }) => failure.code === code);
@@ -252,7 +249,7 @@ const toReadFailures = ({ failed, requested: asked, stopped }: ReadState): reado
   });
 };
 
-/** A further failure, as a problem of the one that ends the run. */
+/** Another failure, as a problem of the failure that ends the run. */
 const toProblem = ({ kind, message, details: { hint } }: Failure): Problem => ({
   rule: kind,
   severity: "error",

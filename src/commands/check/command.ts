@@ -9,12 +9,12 @@ import {
   strictnessOptions,
 } from "../inputs/options.ts";
 
-const args = { file: repeated("files of groups or trajectories, or their addresses; - or none is standard input") };
+const args = { file: repeated("files, folders or URLs of groups or trajectories; - or none is stdin") };
 
 const options = {
   split: splitOption,
   "group-by": groupByOption,
-  against: repeated("no group may stand in this file of another split", "file"),
+  against: repeated("fail if a group also appears in this file of another split", "file"),
   report: reportOption,
   ...selectionOptions,
   ...formatOptions,
@@ -25,7 +25,7 @@ export type CheckOptions = Values<typeof args & typeof options>;
 
 export const check = command({
   words: "check",
-  about: "check trajectories, compute metrics, offline",
+  about: "check trajectories and compute metrics, offline",
   args,
   options,
   examples: ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"],

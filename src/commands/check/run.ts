@@ -20,7 +20,7 @@ import {
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
-/** Reads and prints. @throws Failure `invalid-input`, once what was found was printed */
+/** @throws Failure `invalid-input`, after the result was printed */
 export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
   const { screen } = context;
   const { file: files, groupBy, against, report: reports } = typed;
@@ -32,7 +32,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   ): Promise<void> => {
     for (const report of reports) {
       const problems = await problemsOf(report.form);
-      // An input that could not be read has problems, and is no source.
+      // An unreadable input has problems, but no source.
       const names = new Set([...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])]);
       const mode = combineModes(
         Array.from(names, (name) => sources.find((source) => source.name === name) ?? { name }),
@@ -43,7 +43,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Dataset> => {
     const asked = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...own };
     return await readInputs(context, asked).catch(async (thrown: unknown) => {
-      // If an input cannot be read to its end, only that is reported: no other input is known to be valid then.
+      // If an input is unreadable, nothing is known about the others.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], async () => thrown.details.problems ?? []);
       throw thrown;
@@ -61,16 +61,16 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     await printWarnings(context, reading, result.problems);
     await printReports(reading.sources, async (form) => await selectReported(reading, form));
     const isShown = reports.every(({ file }) => file !== undefined);
-    // Nothing is printed about an input with nothing in it but that.
+    // An empty input has no result.
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
     if (result.failure !== undefined) throw result.failure;
   });
 };
 
-/** Annotations that a build is given at most: GitHub shows far fewer. */
+/** Maximum number of annotations of warnings; GitHub shows far fewer. */
 const maxAnnotations = 1000;
 
-/** The problems of a report: all, but GitHub gets only the first warnings of each rule. */
+/** The problems of a report. GitHub gets only the first warnings of each rule. */
 const selectReported = async ({ problems, sources }: Dataset, form: ReportFormat): Promise<readonly Problem[]> => {
   const all = problems.sorted(sources.map(({ name }) => name));
   if (form !== "github") return all;
@@ -112,4 +112,4 @@ const printResult = async ({ screen }: Context, reading: Dataset, result: CheckR
 };
 
 const formatRejected = ({ read, rejected }: CheckResult["groups"]): string =>
-  rejected === 0 ? String(read) : `${read}, ${rejected} of them not valid`;
+  rejected === 0 ? String(read) : `${read}, ${rejected} of them invalid`;

@@ -1,4 +1,4 @@
-/** What `rollcall completion` prints, and what its scripts ask: the words that can be typed next, as each shell wants them. */
+/** Completion scripts, and the candidates that they request in the format of each shell. */
 import zsh from "../../../completions/_rollcall?raw";
 import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";
@@ -16,32 +16,30 @@ import type { Context } from "../../context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 
-/** The scripts, as they are committed. */
 const scripts = { bash, zsh, fish, powershell };
 
-/** Prints the script of a shell. */
 export const printScript = async ({ screen }: Context, shell: keyof typeof scripts): Promise<void> =>
   await screen.printText(scripts[shell]);
 
-/** What a script asks. */
+/** The arguments of `__complete`. */
 interface CompletionRequest {
   readonly program: Program;
   readonly shell: string;
   /**
-   * bash: the line up to the cursor, and the end of it that will be replaced. zsh, fish: the word that is being typed
-   * behind a colon, which keeps it from being empty, and the words before. powershell: the same words in base64,
-   * with NUL between them, since it loses quotes and empty words on the way.
+   * bash: the line up to the cursor, and the part of it that bash will replace. zsh, fish: the current word after a
+   * colon, which keeps it from being empty, then the words before it. powershell: the same words in base64, separated
+   * by NUL, because it loses quotes and empty words.
    */
   readonly typed: readonly string[];
 }
 
-/** Prints what can be typed next. Never fails: an error in the middle of a prompt helps nobody. */
+/** Prints the candidates. Prints nothing on an error, which would break the prompt. */
 export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
   const lines = await completionLines(context, asked).catch(() => []);
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
-/** The lines of the answer: the kind of what can be typed (`words`, `files`, `folders`), then the words. */
+/** The lines of the answer: `words`, `files` or `folders`, then the words. */
 const completionLines = async (
   context: Context,
   { program, shell, typed }: CompletionRequest,
@@ -51,29 +49,26 @@ const completionLines = async (
   const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));
   const found = await findCandidates(context, program, { before: words, current });
   if (typeof found === "string") return [found];
-  // No shell can have a control character typed.
+  // Control characters cannot be typed.
   const plain = found.filter(({ text }) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text));
   return ["words", ...plain.flatMap((one) => write(one) ?? [])];
 };
 
-/** `<`, `2>` and the like: what follows is a file, and neither is a word for rollcall. */
+/** True for `<`, `2>` and the like. The shell consumes the operator and the file after it. */
 const isRedirection = (word: string | undefined): boolean => word !== undefined && /^(\d*|&)(<|>{1,2}\|?)$/.test(word);
 
-/** The words of a command line without the program's name, the last of which is being typed. */
+/** The words of a command line, without the program's name. */
 interface Line {
   readonly before: readonly string[];
   readonly current: string;
 }
 
 interface ShellLine extends Line {
-  /** A line of the answer; undefined for what can't be typed here. */
+  /** Returns a line of the answer; undefined if the candidate does not fit. */
   readonly format: (word: Candidate) => string | undefined;
 }
 
-/**
- * bash replaces only what stands behind the last of its word breaks (`=`, `:`), and takes the answer as it is:
- * what is answered is the rest of the word, in the quotes that are open.
- */
+/** bash replaces only the part after its last word break (`=`, `:`), so the answer is the rest in the open quotes. */
 const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };
@@ -100,17 +95,16 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
     : typed;
   const [markedWord = "", ...before] = words;
   const raw = markedWord.slice(1);
-  // fish and PowerShell hand over the word as it was typed, with its quotes.
+  // fish and PowerShell pass the word with its quotes.
   const current = shell === "zsh" ? raw : (splitWords(raw).at(-1)?.text ?? "");
   const write = ({ text, about }: Candidate) =>
     isPowershell && !text.startsWith(current) ? undefined : `${text}\t${about.replaceAll(/\s+/g, " ")}`;
   return { before, current, format: write };
 };
 
-/** Where it is read tells what is typed next: nobody types it. */
+/** A word that nobody types: the parser puts it where the current word belongs. */
 const cursorMark = "-\0";
 
-/** What can be typed as the current word, by the command tree. */
 const findCandidates = async (context: Context, program: Program, { before, current }: Line): Promise<Candidates> => {
   const { command, above, given, operands, unknown } = await readArgv(program, [...before, cursorMark]);
   const options = Object.entries(listOptions(command, above[0] ?? command));
@@ -145,5 +139,5 @@ const findCandidates = async (context: Context, program: Program, { before, curr
 
 const verbCandidates = (command: Command): readonly Candidate[] => [
   ...visibleVerbs(command).map((verb) => ({ text: lastWord(verb), about: verb.about })),
-  ...(command.run === undefined ? [{ text: "help", about: "display help for command" }] : []),
+  ...(command.run === undefined ? [{ text: "help", about: "print the help of a command" }] : []),
 ];

@@ -1,4 +1,4 @@
-/** The values of options and arguments: known without a network, a credential or a program. */
+/** Candidates for the values of options and arguments, found without network and credentials. */
 import { listCachedIds, lockRuleNames, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Command, Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
@@ -12,17 +12,17 @@ import {
 } from "../../settings/index.ts";
 import { rowColumns, useJsonNames } from "../catalog/columns.ts";
 
-/** One word that can be typed. */
+/** A word that can be typed. */
 export interface Candidate {
   readonly text: string;
-  /** What it is, in a few words; empty if that says nothing. */
+  /** Description; possibly empty. */
   readonly about: string;
 }
 
-/** What can be typed: some of these words, or the path of a file or folder that the shell knows. */
+/** Words, or paths that the shell completes. */
 export type Candidates = readonly Candidate[] | "files" | "folders";
 
-/** What an option or an argument is given: `typed` is the beginning of its value. */
+/** An option or argument, and the typed beginning of its value. */
 interface ValueRequest {
   readonly context: Context;
   readonly command: Command;
@@ -36,7 +36,7 @@ interface ValueRequest {
   readonly optionValues: ParsedArgv["given"];
 }
 
-/** The values that are known in this run; none if it can be anything. */
+/** Returns the known values; none if any value is possible. */
 export const suggestValues = async (asked: ValueRequest): Promise<Candidates> => {
   const { name, kind } = asked;
   const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
@@ -48,18 +48,17 @@ export const suggestValues = async (asked: ValueRequest): Promise<Candidates> =>
   return placeholder === "dir" || placeholder === "folder" ? "folders" : [];
 };
 
-/** Texts that say enough by themselves, or candidates. */
 type Values = readonly (string | Candidate)[];
 type Source = Values | ((asked: ValueRequest) => Values | Promise<Values>);
 
-/** What the environment and the settings name, and what people use. */
+/** Values from the environment and the settings, and usual ones. */
 const savedOrUsual =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
   ({ context: { host } }) => [
     ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], readSavedTexts(host, name), usual].flat()),
   ];
 
-/** Names behind the last comma of a list, without those that stand in it. */
+/** Names for the position after the last comma, without the names in the list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = new Set(list.split(","));
@@ -124,7 +123,7 @@ const columnNames = async ({
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
   const isPlain = !["models", "catalog all", "catalog show"].includes(words);
   const columns = isPlain ? rowColumns() : rowColumns({ of: words === "models" ? "models" : "all" });
-  // An order is one of columns, whatever is printed.
+  // `--sort` takes columns in every format.
   const asJson = !isPlain && given.has("json") && name === "--fields";
   return (asJson ? useJsonNames(columns) : columns).map((column) => column.name);
 };

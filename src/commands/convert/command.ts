@@ -2,15 +2,15 @@
 import { choice, command, flag, repeated, text, type Values, withDefault } from "../../cli/index.ts";
 import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
-const args = { file: repeated("files or folders of rollouts, or their addresses; - or none is standard input") };
+const args = { file: repeated("files, folders or URLs of rollouts; - or none is stdin") };
 
 const options = {
-  out: withDefault(text("where the groups go; - is standard output", "file"), "-"),
-  receipt: text("a JSON file of what became of every value", "file"),
-  exact: flag("fail where a value has no place"),
+  out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
+  receipt: text("write a JSON report of how each input value was converted", "file"),
+  exact: flag("fail if a value has no place in a trajectory"),
   "group-by": groupByOption,
-  "on-invalid": choice("skip: write the valid groups, and the rest aside", ["stop", "skip"]),
-  rejects: text("where rejected records go (<file>.rejected)", "file"),
+  "on-invalid": choice("skip: write valid groups, and invalid ones to the rejects file", ["stop", "skip"]),
+  rejects: text("rejects file (default: <file>.rejected)", "file"),
   ...selectionOptions,
   ...formatOptions,
   ...strictnessOptions,
@@ -20,7 +20,7 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 
 export const convert = command({
   words: "convert",
-  about: "make trajectories of other tools' rollouts, offline",
+  about: "convert rollouts of other tools to trajectories, offline",
   args,
   options,
   examples: [

@@ -14,14 +14,18 @@ import { printConversion, printFacts, readInputs, toFacts, writeReceipt } from "
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
-/** Converts and prints. @throws Failure `invalid-input`, `conversion-inexact`, `convert-rejected`, `output-exists`, `output-unwritable` */
+/** @throws Failure `invalid-input`, `conversion-inexact`, `convert-rejected`, `output-exists`, `output-unwritable` */
 export const convert = async (context: Context, typed: ConvertOptions): Promise<void> => {
   const { screen, host } = context;
   const { out, rejects } = typed;
   if (out === "-" && screen.isForProgram)
-    throw contradiction("--out -", "--json", "standard output holds one of them: name a file");
+    throw contradiction("--out -", "--json", "both go to stdout; pass a file with --out");
   if (out === "-" && host.terminal.stdout)
-    throw contradiction("--out -", "a terminal", "its lines are for a file or a program: name one, or use > or |");
+    throw contradiction(
+      "--out -",
+      "a terminal",
+      "its lines are for a file or a program; redirect stdout or pass --out <file>",
+    );
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);
   const skipsInvalid = typed.onInvalid === "skip";
@@ -87,7 +91,7 @@ const writeGroups = async ({ screen }: Context, reading: Dataset, file: string):
   }
 };
 
-/** Paths of values without a place that are named at most. */
+/** Maximum number of paths in the notice. */
 const maxPaths = 5;
 
 const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions): string => {
@@ -96,6 +100,6 @@ const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: Con
   const paths = [...counts].sort(([, a], [, b]) => b - a);
   const named = paths.slice(0, maxPaths).map(([path, count]) => `${path} (${count})`);
   const more = paths.length > maxPaths ? ` and ${paths.length - maxPaths} more` : "";
-  const where = receipt === undefined ? ": --receipt <file> lists all with their reasons" : "";
-  return `${leaves.left_out} of ${leaves.read} values have no place: ${named.join(", ")}${more}${where}`;
+  const where = receipt === undefined ? "; list all with --receipt <file>" : "";
+  return `${leaves.left_out} of ${leaves.read} values have no place in a trajectory: ${named.join(", ")}${more}${where}`;
 };

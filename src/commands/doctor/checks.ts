@@ -1,4 +1,4 @@
-/** The checks of `rollcall doctor`: settings, credentials, addresses, ledger and store. */
+/** The checks of `rollcall doctor`: settings, credentials, URLs, ledger and store. */
 import { loadDownloads } from "../../client/index.ts";
 import { toSettingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -21,35 +21,33 @@ import {
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
-/** What one check found. */
+/** A result of a check. */
 export interface Finding {
-  /** Name of the check: a promise to scripts. */
+  /** Name of the check, promised to scripts. */
   readonly check: string;
   readonly status: "ok" | "warning" | "error" | "skipped";
   readonly message: string;
-  /** What to do about it. */
   readonly fix?: string | undefined;
-  /** The code of the run's failure, for an error. */
+  /** The error code of the run, for an error. */
   readonly code?: FailureCode;
-  /** The details, for programs. */
+  /** Details in JSON. */
   readonly facts?: Facts;
 }
 
 type Facts = Readonly<Record<string, unknown>> | undefined;
 
-/** What the checks know. */
 interface CheckContext {
   readonly context: Context;
   /** Undefined if the settings cannot be read. */
   readonly settings: Settings | undefined;
   readonly isOffline: boolean;
-  /** Longest silence of a service. */
+  /** Maximum silence of a service. */
   readonly silenceMs: number;
 }
 
 type Check = (asked: CheckContext, credentials: Promise<readonly Finding[]>) => Promise<readonly Finding[]>;
 
-/** Settings are read several times: the checks say what is wrong with them. */
+/** Silences notices and warnings about settings, because the checks report them. */
 export const silentSources = { notice: () => undefined, warn: () => undefined };
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
@@ -60,18 +58,18 @@ const warning = (check: string, message: string, fix?: string, facts?: Facts): F
   return { check, status: "warning", message, fix, facts };
 };
 
-const settingsUnreadable = "the settings can't be read";
-const reportHint = "please report it, with the command that was run";
+const settingsUnreadable = "the settings are unreadable";
+const reportHint = "report it, with the command line";
 
-/** What to do about failures without a hint. */
+/** Fixes for failures without a hint. */
 const defaultFixes: Partial<Record<FailureCode, string>> = {
-  usage: "give another value, or leave it out",
-  storage: "look at the disk under it, or name another place",
-  auth: "`rollcall auth login` saves a key",
-  unavailable: "try again when it can be reached",
+  usage: "change the value, or omit it",
+  storage: "check the disk, or choose another folder",
+  auth: "save a key with `rollcall auth login`",
+  unavailable: "rerun when it is reachable",
 };
 
-/** The failure of a check as a finding. */
+/** Returns the error of a check as a finding. */
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   const found = { check, status: "error", facts } as const;
   if (thrown instanceof Failure) {
@@ -80,34 +78,39 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
-    const fix = "install rollcall again on this machine: npm install -g rollcall";
-    return { ...found, message: `libsql, which keeps files, can't be loaded here (${code})`, code: "storage", fix };
+    const fix = "reinstall rollcall on this machine: npm install -g rollcall";
+    return {
+      ...found,
+      message: `cannot load libsql, which rollcall needs for databases (${code})`,
+      code: "storage",
+      fix,
+    };
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return { ...found, message: `a defect of rollcall: ${text}`, code: "internal", fix: reportHint };
 };
 
-/** The settings, the invalid ones, and the files that they are saved in. */
+/** Checks settings, and the files of settings and credentials. */
 const checkSettings: Check = async ({ context }) => {
   const { profile, rows, unknown } = listSettings({ ...toSettingsSources(context), ...silentSources });
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
-    // A command line may have secrets: only the program is named.
+    // A command line may contain secrets, so only the program is shown.
     const shown = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
     return [name, { value: shown, source, from }];
   });
-  const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "nothing is set";
+  const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   return [
     ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) }),
-    // A default is wrong only if the setting that it is made of is wrong.
+    // A default is invalid only if its source setting is invalid.
     ...set.flatMap(({ problem, from }): readonly Finding[] => {
       if (problem === null) return [];
       const { message, advice } = problem;
       return [{ check: "settings", status: "error", message: `${message} (${from})`, fix: advice, code: "usage" }];
     }),
     ...unknown.map((name) => {
-      const fix = "take it out of the file, unless a newer rollcall wrote it";
-      return warning("settings", `${name} in the profile ${profile} is no setting`, fix);
+      const fix = "delete it from the file, unless a newer rollcall wrote it";
+      return warning("settings", `unknown setting ${name} in the profile ${profile}`, fix);
     }),
     ...(["settings", "credentials"] as const).flatMap((kind) => {
       try {
@@ -121,14 +124,14 @@ const checkSettings: Check = async ({ context }) => {
   ];
 };
 
-/** The credential of each use, and if the service accepts it. */
+/** Tests the credential of each use. */
 const checkCredentials = async (asked: CheckContext): Promise<readonly Finding[]> => {
   const { settings } = asked;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
-  if (settings.local) return [ok("credentials", "the local service has a key of its own")];
+  if (settings.local) return [ok("credentials", "the local service has its own key")];
   const found = await Promise.all(credentialUses.map(async (use) => await checkCredential(asked, settings, use)));
   const usable = found.filter(({ status }) => status !== "skipped");
-  // Many people work without a credential for one use, but nothing works without any.
+  // A missing credential is an error only if all are missing.
   const hasNoCredential = usable.length > 0 && usable.every(({ facts }) => facts?.state === "missing");
   return hasNoCredential
     ? found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }))
@@ -143,7 +146,7 @@ const checkCredential = async (
   const check = `credential ${use}`;
   try {
     const origin = findOrigin(settings, use);
-    if (origin === undefined) return skipped(check, "its address is not set", { state: "no address" });
+    if (origin === undefined) return skipped(check, "its URL is not set", { state: "no address" });
     const { state, from = null, username, boundOrigin: boundTo = "" } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
     const target = { use, origin, profile: settings.profile };
@@ -152,47 +155,47 @@ const checkCredential = async (
       return warning(check, message, about.hint, facts);
     }
     if (state === "elsewhere") return toFinding(check, credentialWrongOrigin(target, boundTo), facts);
-    const untried = (why: string) => ok(check, `from ${from}; not tried: ${why}`, { ...facts, accepted: null });
+    const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
     const tried = await testCredential(context, settings, [use]);
-    if (tried.state === "taken") return ok(check, `from ${from}; the service takes it`, { ...facts, accepted: true });
+    if (tried.state === "taken")
+      return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (tried.state === "untried") {
-      return untried(use === "calls" ? "no project is set" : "no operation that only reads takes it");
+      return untried(use === "calls" ? "no project is set" : "only log accepts it");
     }
     const { failure } = tried;
-    if (failure.code === "unavailable") return untried("the service can't be reached now");
+    if (failure.code === "unavailable") return untried("the service is unreachable");
     const isRefused = tried.state === "refused";
     const found = toFinding(check, failure, { ...facts, accepted: isRefused ? false : null });
     if (isRefused) return found;
-    // A web page is not the answer of a service.
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
     if (isPage) return { ...found, code: "unavailable" };
-    return { ...found, status: "warning", message: `from ${from}; not tried: ${found.message}` };
+    return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
-    // The check of the settings reports an invalid one.
-    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} can't be used`);
+    // The check of the settings reports it.
+    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} is invalid`);
     return toFinding(check, thrown);
   }
 };
 
-/** If something answers at each address. A credential that is accepted tells a service from a web site. */
+/** Checks that each URL answers. An accepted credential distinguishes a service from a website. */
 const checkUrls: Check = async (asked, credentials) => {
   const { settings, isOffline } = asked;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
-  if (settings.local) return [skipped("addresses", "the local service is inside this program")];
+  if (settings.local) return [skipped("addresses", "the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const of of ["base", "inference", "log"] as const) {
     try {
       const address = settings.address(of);
       if (!addresses.has(address)) addresses.set(address, of);
     } catch (thrown) {
-      // The check of the settings reports an invalid one.
+      // The check of the settings reports it.
       if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-invalid")) throw thrown;
     }
   }
   if (addresses.size === 0) {
-    const fix = "rollcall auth login --base-url https://…, or ROLLCALL_BASE_URL=…";
-    return [warning("addresses", "no address of a service is set: only --local works", fix)];
+    const fix = "run `rollcall auth login --base-url https://…`, or set ROLLCALL_BASE_URL";
+    return [warning("addresses", "no service URL is set, so only --local works", fix)];
   }
   if (isOffline) return [skipped("addresses", "--offline")];
   return await Promise.all([...addresses].map((target) => checkUrl(asked, target, credentials)));
@@ -212,25 +215,25 @@ const checkUrl = async (
     const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
       const setting = of === "base" ? "base_url" : `${of}_base_url`;
-      const fix = `give the address of the service's interface: \`rollcall config set ${setting} https://…\``;
-      const message = `${address} answers with a web page, not as the service does`;
+      const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
+      const message = `${address} answers with a web page, not with JSON`;
       return { check, status: "error", message, facts, fix, code: "unavailable" };
     }
     const message = `${address} answers${proxy === null ? "" : ` through ${proxy}`} (${status})`;
     if (status < 500) return ok(check, message, facts);
-    return warning(check, message, "it is down, or something before it is: try again, or ask who runs it", facts);
+    return warning(check, message, "rerun later, or ask the operator of the service", facts);
   } catch (thrown) {
     return toFinding(check, thrown, { address });
   }
 };
 
-/** If the ledger is undamaged, what is in it, and who writes it. */
+/** Checks the ledger for damage, and counts its requests and writers. */
 const checkLedger: Check = async ({ context: { host }, settings }) => {
   const file = findLedgerFile(host);
   const place = settings?.ledgerPlace() ?? (file === undefined ? undefined : { path: file });
   if (place === undefined) {
-    const fix = "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>";
-    return [warning("ledger", "there is no place for one", fix)];
+    const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
+    return [warning("ledger", "cannot locate it, because the home folder is unknown", fix)];
   }
   const { path } = place;
   if (isDatabaseUrl(path)) {
@@ -246,24 +249,24 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   const { bytes, version, damages = [], counts, writers } = found;
   const facts = { path, bytes, version, writers, counts: Object.fromEntries(counts) };
   if (damages.length > 0) return [damagedFinding("ledger", damages, facts), ...open];
-  if (bytes === 0) return [ok("ledger", `${path} is empty; the next log makes it a ledger`, facts), ...open];
-  const state = `is ${found.damages === undefined ? "too large to be looked through" : "whole"}`;
+  if (bytes === 0) return [ok("ledger", `${path} is empty; the next log starts the ledger`, facts), ...open];
+  const state = found.damages === undefined ? "is too large to check for damage" : "is undamaged";
   return [{ ...ledgerFinding(path, state, found), facts }, ...open];
 };
 
 const missingLedgerFinding = (path: string): Finding => {
   if (isDatabaseUrl(path) || canCreate(path)) {
-    return ok("ledger", `none yet; the first log makes ${path}`, { path });
+    return ok("ledger", `none yet; the first log creates ${path}`, { path });
   }
-  const fix = "make its folder writable, or ROLLCALL_DATA_DIR=<folder> names another";
+  const fix = "make its folder writable, or choose another with ROLLCALL_DATA_DIR";
   return {
-    ...warning("ledger", `none yet, and ${path} can't be made`, fix, { path }),
+    ...warning("ledger", `none yet, and ${path} cannot be created`, fix, { path }),
     status: "error",
     code: "storage",
   };
 };
 
-/** States of a request whose groups another request may have too: the requests are counted. */
+/** States counted by requests, because another request may have the same groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent"]);
 
 type LedgerUse = { readonly counts: EntryCounts; readonly writers: number };
@@ -277,29 +280,29 @@ const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerU
       : pluralize(count.groups, "group");
     return [`${number} ${one.replace("_", " ")}`];
   });
-  const use = writers === 0 ? "" : `; ${writers === 1 ? "a run writes" : `${writers} runs write`} it now`;
+  const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${path} ${state}: ${parts.join(", ") || "empty"}${use}`;
   const facts = { path, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
-  const resolve = "--on-unknown resend, or `rollcall ledger resolve`, settles it";
-  return warning("ledger", message, `\`rollcall ledger status\` names what is unknown; ${resolve}`, facts);
+  const fix =
+    "find it with `rollcall ledger status`, and resolve it with `rollcall ledger resolve` or --on-unknown resend";
+  return warning("ledger", message, fix, facts);
 };
 
 const damagedFinding = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
-  const fix = `put a copy back, or move it away: ${formatCommandLine(["mv", facts.path, "damaged.db"])}`;
+  const fix = `restore a copy, or move the file away: ${formatCommandLine(["mv", facts.path, "damaged.db"])}`;
   const found = warning(check, `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
   return { ...found, status: "error", code: "storage" };
 };
 
-/** The store of the local service. */
 const checkStore: Check = async ({ context, settings }) => {
   const check = "local store";
   const dataDir = findDataFolder(context.host);
-  if (dataDir === undefined) return [skipped(check, "there is no folder for it")];
-  // The store may lack the module that is missing here, and is loaded when that can be reported.
+  if (dataDir === undefined) return [skipped(check, "cannot locate it, because the home folder is unknown")];
+  // Loaded here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: settings?.storePlace() }, context);
-  if (found === undefined) return [ok(check, "none yet; the first use of --local makes it")];
+  if (found === undefined) return [ok(check, "none yet; the first use of --local creates it")];
   const { path } = found;
   if ("isRemote" in found) return [ok(check, `${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;

@@ -9,7 +9,7 @@ import { doctorFound } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import { checks, type Finding, silentSources, toFinding } from "./checks.ts";
 
-/** The time for a check without `--timeout`: a person waits. */
+/** Maximum silence without `--timeout`; short, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
 /** Prints the findings, then fails with the most serious code. @throws Failure `doctor-…` */
@@ -17,7 +17,7 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
   const { screen, flags } = given;
   const ended = new AbortController();
   const context = openContext({ host: withSignal(given.host, ended.signal), screen, flags });
-  const progress = screen.startProgress("looking");
+  const progress = screen.startProgress("checking");
   try {
     const findings = await runChecks(context, offline).finally(progress.stop);
     await print(given, findings);
@@ -36,11 +36,11 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   const asked = { context, settings, isOffline, silenceMs };
   const credentials = checks.credentials(asked);
   const all = Object.entries(checks).map(async ([name, check]): Promise<readonly Finding[]> => {
-    // A check that takes longer than a service may be silent waits for something that does not come.
+    // A check must end even if a database or a credential_command does not answer.
     const timeOut = async (): Promise<readonly Finding[]> => {
       await host.sleep(silenceMs + 1000, host.signal);
       const message = `no answer within ${Math.round(silenceMs / 100) / 10} s`;
-      const fix = "--timeout says how long silence is allowed; --offline asks nobody";
+      const fix = "increase --timeout, or skip requests with --offline";
       return [{ check: name, status: "error", message, fix, code: "unavailable" }];
     };
     try {
@@ -53,7 +53,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   return (await Promise.all(all)).flat();
 };
 
-/** Reads the settings, with which a service that is down is asked once; undefined if they cannot be read. */
+/** Reads the settings, without retries of requests; undefined if they are unreadable. */
 const readSettingsIfValid = async (context: Context): Promise<Settings | undefined> => {
   const sources = toSettingsSources(context);
   const flags = { ...sources.flags, max_wait: "0s" };
@@ -68,19 +68,18 @@ const readTimeout = (settings: Settings | undefined): number | undefined => {
   }
 };
 
-const print = async ({ screen, host }: Context, findings: readonly Finding[]): Promise<void> => {
+const print = async ({ screen }: Context, findings: readonly Finding[]): Promise<void> => {
   if (screen.isForProgram) {
     const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
     return await printDocument(screen, { status: worst ?? "ok", findings }, "findings");
   }
   if (screen.format === "table") {
-    return await printPage(screen, { sections: [{ lines: findings.map((one) => toLine(one, host.env.HOME)) }] });
+    return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   }
   const columns = keyColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 });
   await printList(screen, { columns, rows: findings });
 };
 
-/** How a status looks, also without colors. */
 const statusStyles = {
   ok: { mark: "ok     ", tone: undefined },
   warning: { mark: "WARNING", tone: "warning" },
@@ -88,16 +87,13 @@ const statusStyles = {
   skipped: { mark: "skipped", tone: "faint" },
 } as const;
 
-const toLine = ({ check, status, message, fix }: Finding, home = ""): Line => {
+const toLine = ({ check, status, message, fix }: Finding): Line => {
   const { mark, tone } = statusStyles[status];
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
-  // A shell reads ~ as the home, but not in quotes.
-  const parts = home.length < 2 || home.endsWith("/") ? [text] : text.split(`${home}/`);
-  const short = parts.reduce((before, rest) => before + (before.endsWith("'") ? `${home}/` : "~/") + rest);
-  return { label: `${mark} ${check}`, text: short, tone };
+  return { label: `${mark} ${check}`, text, tone };
 };
 
-/** The codes of findings, the most serious first: it keeps most from working. */
+/** The codes of findings, the most serious first. */
 const codesBySeverity = ["usage", "storage", "auth", "unavailable"] as const;
 
 const toWorstFailure = (findings: readonly Finding[]): Failure | undefined => {

@@ -6,10 +6,10 @@ import { printDocument, printPage, renderProblem, type Section } from "../../out
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
-/** `explain`. @throws Failure `invalid-option-value` */
+/** @throws Failure `invalid-option-value` */
 export const explain = command({
   words: "explain",
-  about: "say what an error code, an exit code or a rule means, with an example of the rule",
+  about: "explain an error code, an exit code or a rule, with an example",
   args: { name: text("such as usage, 8 or unknown-role; none lists all") },
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
@@ -20,7 +20,7 @@ export const explain = command({
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const names = topics.map((topic) => topic.name);
-      const wanted = "an error code, an exit code or a rule, as `rollcall explain` lists them";
+      const wanted = "an error code, an exit code or a rule from `rollcall explain`";
       const { presentRuleName } = await import("../../check/index.ts");
       throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
@@ -44,11 +44,11 @@ export const explain = command({
   },
 });
 
-/** The example of a rule, as a terminal shows it; null for a code. */
+/** The example of a rule in the format of a terminal; null for a code. */
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
   example === undefined ? null : await renderProblem(screen, await example(), indent);
 
-/** Columns that a page leaves before a block. */
+/** Columns before a block on a page. */
 const blockIndent = 2;
 
 const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {

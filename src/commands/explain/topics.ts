@@ -1,5 +1,4 @@
-/** What `rollcall explain` explains: the codes that a run can end with, and the rules of problems. */
-
+/** The topics of `rollcall explain`: error codes, and the rules of problems. */
 import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
 import { createProblem, type ExampleInputs, getRule, type RuleName, ruleNames } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
@@ -10,7 +9,7 @@ import type { Line } from "../../output/index.ts";
 import { findImportProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
-/** A code or a rule, as it is listed in JSON, which has no functions. */
+/** A code or a rule. The functions are not part of its JSON. */
 export interface Topic {
   readonly name: string;
   readonly kind: "code" | "rule";
@@ -18,31 +17,28 @@ export interface Topic {
   readonly code: FailureCode | null;
   readonly exit_codes: readonly number[];
   readonly severity: Severity | null;
-  /** The lines of its page. */
   readonly lines: () => readonly Line[];
-  /** The problem that a person is shown of a rule. */
   readonly example?: () => Problem | Promise<Problem>;
 }
 
-/** When a run ends with a code (exit-codes.md), in the order of the exit codes. */
+/** The meanings of the codes (exit-codes.md), in the order of the exit codes. */
 const codeMeanings: Readonly<Record<FailureCode, string>> = {
   internal: "A defect of rollcall.",
-  usage: "Wrong arguments, or a setting that is missing or can't be used.",
-  invalid_input: "Bad input. Nothing was sent.",
+  usage: "Wrong arguments, or a missing or invalid setting.",
+  invalid_input: "Invalid input. Nothing was sent.",
   auth: "No credential, or the service refused it.",
-  unavailable: "The network or the service is down for now. Running the same command again is safe.",
-  refused: "The service refused the request, or answered with something else than its interface says.",
-  partial: "Some of it was logged; the rest was refused, rejected or not sent.",
+  unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
+  refused: "The service refused the request, or its answer does not match the API.",
+  partial: "Some groups were logged. The rest was refused, rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged.",
-  not_found: "There is no such call, model or catalog entry.",
-  differs: "What was compared differs.",
-  storage: "A file or folder of rollcall's own can't be used.",
-  interrupted: "SIGHUP, SIGINT or SIGTERM. Running the same command again goes on.",
+  not_found: "The call, model or catalog entry does not exist.",
+  differs: "The compared data differs.",
+  storage: "rollcall cannot use one of its own files or folders.",
+  interrupted: "SIGHUP, SIGINT or SIGTERM. Rerunning the command continues.",
 };
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-/** The codes. */
 export const codeTopics: readonly Topic[] = Object.entries(codeMeanings).flatMap(([code, about]): readonly Topic[] => {
   if (!isCode(code)) return [];
   const exits = [exitCodes[code]].flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit)));
@@ -59,7 +55,7 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Exa
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, lines, example };
 };
 
-/** The example of a rule of trajectories: read as a file is read, but from memory. */
+/** Returns the example of a rule about trajectories, by checking the example's files in memory. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
   const { example } = getRule(name);
   if ("data" in example) return createProblem(name, example.data, example.location);
@@ -88,11 +84,10 @@ const readExampleFiles = async (
 
 const trajectoryTopics = ruleNames.map((name): Topic => {
   const { severity, why } = getRule(name);
-  const options = { label: "options", text: `--strict makes it an error, --allow ${name} silences it` };
+  const options = { label: "options", text: `--strict makes it an error; --allow ${name} silences it` };
   return ruleTopic(name, severity, why, () => exampleProblem(name), severity === "warning" ? [options] : []);
 });
 
-/** What every failing rule of a lock file advises if there is such a model. */
 const cheapestAdvice = "the cheapest that can do the same is maker/other: 0.3 $/M in, 1.2 $/M out";
 
 const lockTopics = lockRulePages().map(({ rule, why, message, severity, line }) => {
@@ -102,7 +97,7 @@ const lockTopics = lockRulePages().map(({ rule, why, message, severity, line }) 
   return ruleTopic(rule, severity, why, example);
 });
 
-/** The problem of a member of a file with settings. */
+/** Returns the problem of a setting in an imported file. */
 const toImportExample =
   (key: string, value: string, local = false) =>
   (): Problem => {
@@ -111,53 +106,51 @@ const toImportExample =
     return { file: "team.json", line: 3, column: 3, severity: "error", ...wrong };
   };
 
-/** Rules of settings, keys and the local service. */
 const otherRules: readonly (readonly [name: string, severity: Severity, why: string, example: Example])[] = [
   [
     "insecure-permissions",
     "warning",
-    "Keys and settings are one user's own; a file or folder that others can get at gives them away.",
+    "Other users can read or change keys or settings in this file or folder.",
     () => makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
   ],
   [
     "setting-invalid",
     "error",
-    "A value that is saved, or is to be imported, is none that the setting takes.",
+    "The setting does not accept this saved or imported value.",
     toImportExample("project", "alpha"),
   ],
   [
     "setting-unknown",
     "error",
-    "What is to be imported names a setting that this version does not have.",
+    "This version does not have the imported setting.",
     toImportExample("base_urk", "https://train.example"),
   ],
   [
     "built-in-setting",
     "error",
-    "The profile `local` uses the service inside rollcall, which has an address and a key of its own.",
+    "The profile `local` uses the local service, which has its own URL and key.",
     toImportExample("base_url", "https://train.example", true),
   ],
   [
     "secret-in-settings",
     "error",
-    "Settings are shown and shared; a secret is saved apart from them, by `rollcall auth login`.",
+    "Settings are printed and shared. `rollcall auth login` saves secrets in another file.",
     toImportExample("api_key", "k"),
   ],
   [
     "key-not-verified",
     "warning",
-    "`auth login` tries a key with a read; where there is none, or nobody answers, it is saved as it is.",
+    "`auth login` tests a key with a read. If no read can test it, or the service is unreachable, it saves the key untested.",
     async () => (await import("../auth.ts")).unansweredKeyProblem("https://train.example", { isDown: true }),
   ],
   [
     "exposed-address",
     "warning",
-    "`rollcall serve` listens on an address that other machines can reach, over plain http.",
+    "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.",
     async () => (await import("../../service/index.ts")).openAddressProblem("0.0.0.0"),
   ],
 ];
 
-/** Everything that can be explained. */
 export const topics: readonly Topic[] = [
   ...codeTopics,
   ...trajectoryTopics,

@@ -1,4 +1,4 @@
-/** Problems of inputs as a person sees them: a few one by one, with their lines on a terminal, and the others folded. */
+/** Problems of inputs for people: a few with excerpts on a terminal, the others folded. */
 import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
 import { type Excerpt, Failure, type Problem } from "../../failure.ts";
@@ -7,20 +7,20 @@ import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
 
-/** Problems that are shown one by one (output.md). */
+/** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
 
-/** Warnings of one rule that are shown if their messages differ; of rules about wholes, and of equal errors, one is. */
+/** Maximum number of shown warnings per rule, with different messages. */
 const maxShownPerRule = 3;
 
-/** Positions that are named of problems that are not shown. */
+/** Maximum number of positions of folded problems. */
 const maxPositions = 6;
 
-/** Only a terminal has frames, for which lines are read again. */
+/** Only a terminal shows excerpts, which are read again. */
 const excerptSources = ({ drawsFrames: frames }: Screen, sources: readonly Source[]): readonly Source[] =>
   frames ? sources : [];
 
-/** Prints the warnings among problems: the first of each rule, and how many more there are. */
+/** Prints the first warnings of each rule, and the numbers of the others. */
 export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
@@ -32,10 +32,10 @@ export const printWarnings = async (
   for (const warning of shown) screen.warn(warning);
   if (left.length === 0) return;
   const rules = left.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  screen.notice(`more warnings: ${rules}: \`rollcall check --json\` lists them`);
+  screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json\``);
 };
 
-/** A failure with its problems as a person sees them; `counts` has also those that were not kept. */
+/** Selects the problems of a failure for people. `counts` includes uncollected problems. */
 export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
@@ -49,13 +49,13 @@ export const withExcerpts = async (
   return thrown.withDetails({ problems: shown });
 };
 
-/** Chooses the problems to show, of problems in their order; `left` counts those of rules of which none is shown. */
+/** Selects the problems to show. `hidden` counts the problems of rules without a shown one. */
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
 ): Promise<{ readonly shown: readonly Problem[]; readonly hidden: readonly RuleCount[] }> => {
   const kinds = new Map<string, Problem[]>();
-  /** Problems of each rule that were counted and not kept: they belong to the rule's first kind. */
+  /** Counted, but uncollected problems by rule. They belong to the first key of the rule. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const kind = foldingKey(problem);
@@ -63,7 +63,7 @@ export const selectProblems = async (
     kinds.get(kind)?.push(problem);
     uncollected.set(problem.rule, (uncollected.get(problem.rule) ?? 0) - 1);
   }
-  // The first problem of each kind, then the next of each with another message.
+  // The first problem of each key, then the next ones with other messages.
   const representatives = Array.from(kinds.values(), distinctMessages);
   const rounds = Array.from({ length: maxShownPerRule }, (_, round) =>
     representatives.flatMap((own) => own[round] ?? []),
@@ -78,7 +78,7 @@ export const selectProblems = async (
     const ownRepresentatives = own.filter((problem) => chosen.has(problem));
     const last = ownRepresentatives.at(-1);
     if (last === undefined) left.push({ rule, severity, count: own.length + more });
-    // Each stands for the problems with its message, the last also for those with a message that is not shown.
+    // Each represents the problems with its message, and the last one also those with hidden messages.
     const representativeOf = ({ message }: Problem) =>
       ownRepresentatives.find((speaker) => speaker.message === message) ?? last;
     for (const representative of ownRepresentatives) {
@@ -97,14 +97,14 @@ export const selectProblems = async (
   return { shown, hidden: left };
 };
 
-/** What is folded: warnings of a rule, and equal errors; of a service's, those about the same field. */
+/** The key of problems that fold: warnings by rule, errors by message, and those of a service also by field. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };
 
-/** The first problem with each message, as many as may be shown of their kind. */
+/** The first problem of each message, up to the maximum. */
 const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
   for (const problem of own) {
@@ -115,7 +115,7 @@ const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
   return [...byMessage.values()];
 };
 
-/** Positions of problems: file and line, and the column if several, including the shown one, are on one line. */
+/** Formats positions as file and line. Adds columns if a line has several problems. */
 const formatPositions = (problems: readonly Problem[], shown: Problem): readonly string[] => {
   const named = problems.slice(0, maxPositions);
   const lineOf = ({ file, line }: Problem): string => `${file ?? "(input)"}:${line}`;
@@ -127,10 +127,10 @@ const formatPositions = (problems: readonly Problem[], shown: Problem): readonly
   });
 };
 
-/** Bytes that are read before and after a position: more than a terminal is wide, and than most secrets are long. */
+/** Bytes before and after a position: wider than a terminal, and longer than most secrets. */
 const windowBytes = 6 * 1024;
 
-/** The line of a problem that has a position in a file, and is not about the whole file: bounded, whatever it contains. */
+/** Reads the line at the position of a problem, up to a limit. */
 const readExcerpt = async (
   sources: readonly Source[],
   { rule, file = "", offset, line }: Problem,
@@ -139,7 +139,7 @@ const readExcerpt = async (
   if (bytes === undefined || offset === undefined || line === undefined) return undefined;
   const first = Math.max(0, offset - windowBytes);
   const length = Math.min(bytes.size, offset + windowBytes) - first;
-  // The file may have become shorter, which is no reason to fail.
+  // The file may be shorter by now.
   const window = await readRange(bytes, { start: first, length }).catch(() => undefined);
   if (window === undefined) return undefined;
   const at = offset - first;
@@ -148,7 +148,7 @@ const readExcerpt = async (
   const cutBefore = start === 0 && first > 0;
   const cutBehind = end === window.length && first + length < bytes.size;
   const [before, behind] = [window.toString("utf8", start, at), window.toString("utf8", at, end)];
-  // A window may begin and end inside a character.
+  // A window can begin and end inside a character.
   const head = cutBefore ? before.replace(/^\ufffd+/, "") : before;
   const tail = cutBehind ? behind.replace(/\ufffd+$/, "") : behind;
   const [token = ""] = firstToken.exec(tail) ?? [];
@@ -156,5 +156,5 @@ const readExcerpt = async (
   return { line, ...redactSecrets(marked), isCutBefore: cutBefore, isCutAfter: cutBehind };
 };
 
-/** A string, number or word, or a character if there is none of them. */
+/** A string, number or word, or else a single character. */
 const firstToken = /^(?:"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[\w+.-]+|.)/su;

@@ -1,4 +1,4 @@
-/** How `log`, `check`, `convert`, `view` and `ledger` read their inputs, and what they print about them. */
+/** Reading of inputs for `log`, `check`, `convert`, `view` and `ledger`, and the notices about it. */
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
@@ -14,18 +14,17 @@ import type { Settings } from "../../settings/index.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
-/** The inputs that were typed, and how they are read. */
 interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> {
   readonly settings: Settings;
   readonly typed: InputOptions;
-  /** True if what becomes of every value of another tool's files is counted. */
+  /** True if the conversion of every value is counted. */
   readonly receipt?: boolean;
-  /** Called while an input at an address is fetched. */
+  /** Called during the download of an input. */
   readonly onFetched?: (fetched: FetchProgress) => void;
 }
 
 /**
- * Checks what was typed about inputs, before anything is read. Returns what then reads them.
+ * Validates the options of inputs before anything is read. Returns the function that reads the inputs.
  * @throws Failure `invalid-option-value`, `conflicting-options`, `invalid-filter`, `invalid-input`
  */
 export const prepareInputs = async (
@@ -56,15 +55,15 @@ export const prepareInputs = async (
     const { repeatedFiles: repeated = [] } = reading;
     if (repeated.length > 0) {
       const files = pluralize(repeated.length, "file is", "files are");
-      screen.notice(`${files} named more than once, and read once: ${formatNameList(repeated, "")}`);
+      screen.notice(`${files} given more than once, but read only once: ${formatNameList(repeated, "")}`);
     }
     if (!isFiltered) return reading;
     try {
       const filtered = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } });
       for (const [by, { trajectories, groups }] of Object.entries(filtered.leftOut ?? {})) {
         if (trajectories + groups === 0) continue;
-        const whole = groups === 0 ? "" : `, ${pluralize(groups, "group")} as a whole`;
-        screen.notice(`--${by} left out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
+        const whole = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
+        screen.notice(`--${by} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
       }
       return filtered;
     } catch (thrown) {
@@ -74,7 +73,7 @@ export const prepareInputs = async (
   };
 };
 
-/** Reads inputs, with progress by a label if there is one. @throws Failure as `prepareInputs`, and what reading ends with */
+/** Reads inputs, with progress if there is a label. @throws Failure as `prepareInputs`, and of reading */
 export const readInputs = async (
   context: Context,
   { label, ...asked }: InputsRequest & { readonly label?: string },
@@ -95,11 +94,10 @@ export const readInputs = async (
     .finally(progress.stop);
 };
 
-/** The progress of a read, in percent. */
 export const formatPercent = (label: string, { bytes, of }: { readonly bytes: number; readonly of: number }): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Does the work of a run on what it read, and closes that. A failure has its problems as a person sees them. */
+/** Works with an open dataset and closes it. Adds excerpts to the problems of a failure. */
 export const useReading = async <Result>(
   context: Context,
   reading: Dataset,
@@ -127,13 +125,13 @@ const parseFormatOptions = (typed: InputOptions, receipt: boolean): ReadOptions[
   };
 };
 
-/** Names that a notice has at most. */
+/** Maximum number of names in a notice. */
 const maxNames = 3;
 
 const formatNameList = (names: readonly string[], more: string): string =>
   `${names.slice(0, maxNames).join(", ")}${names.length > maxNames ? ` and ${names.length - maxNames} more${more}` : ""}`;
 
-/** Prints which format was recognized, what people should know about its conversion, and which files have no rollouts. */
+/** Prints the recognized format, the notes of its conversion, and skipped files. */
 export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Dataset): void => {
   if (conversion !== undefined) {
     const { format, files, notes } = conversion;
@@ -143,20 +141,20 @@ export const printConversion = ({ screen }: Context, { conversion, skippedFiles:
     screen.notice(`${what} read as ${format.title} (--from ${format.name}): ${keys}`);
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
-  if (others.length > 0) screen.notice(`left out, since no rollouts are in them: ${formatNameList(others, " files")}`);
+  if (others.length > 0) screen.notice(`skipped files without rollouts: ${formatNameList(others, " files")}`);
 };
 
-/** Prints that `--group-by` has no effect: it groups only trajectories that are in no group. */
+/** Prints that `--group-by` has no effect on input that is already grouped. */
 export const printGrouping = (
   { screen }: Context,
   { found: { shapes } }: Dataset,
   groupBy: string | undefined,
 ): void => {
   if (groupBy === undefined || shapes.size === 0 || shapes.has("trajectories")) return;
-  screen.notice(`--group-by ${groupBy} has no effect: all that was read stands in groups already`);
+  screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };
 
-/** Writes the receipt of a conversion: counts, then each record on its own line. @throws Failure `output-unwritable` */
+/** Writes the receipt of a conversion: counts, then one line per record. @throws Failure `output-unwritable` */
 export const writeReceipt = ({ screen }: Context, file: string, { conversion, sources }: Dataset): void =>
   writeUserFile(file, () =>
     writeFileAtomically(file, receiptPieces(conversion, screen.safe.verbatimJson), combineModes(sources)),
@@ -174,31 +172,28 @@ function* receiptPieces(conversion: Dataset["conversion"], redact: (json: string
   yield "\n  ]\n}\n";
 }
 
-/** One line of a result. */
 export interface Fact {
   readonly name: string;
   readonly value: string | number;
 }
 
-/** Facts by their names; those without a value are left out. */
+/** Facts by their names, without missing values. */
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
-/** Which of the rejected groups are none: a line that can't be read stands for one in every count. */
+/** The number of unreadable lines, which count as rejected groups. */
 export const formatUnreadable = (lines: number): string => {
-  if (lines === 0) return "";
-  return lines === 1 ? " (1 is a line that can't be read)" : ` (${lines} are lines that can't be read)`;
+  return lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
 };
 
 interface ResultPage {
   readonly facts: readonly Fact[];
   readonly metrics?: Readonly<Record<string, number>>;
-  /** What the metrics are of, if that is not all of the input. */
+  /** The groups of the metrics, if not all of the input. */
   readonly metricsScope?: string | undefined;
   readonly next?: readonly Fact[];
 }
 
-/** Prints a result for a person, or as records. */
 export const printFacts = async (
   screen: Screen,
   { facts, metrics = {}, metricsScope: measured, next = [] }: ResultPage,

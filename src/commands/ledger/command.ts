@@ -1,48 +1,48 @@
-/** `rollcall ledger`: what was logged, and what is not known to have been (guarantees.md). */
+/** `rollcall ledger`: the record of logged requests (guarantees.md). */
 import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
 import { formatOptions, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";
 
 const locationOptions = {
-  ledger: text("the ledger's file, or postgres://…", "file"),
-  "all-destinations": flag("of every service, store and account, and not only the one in force"),
+  ledger: text("ledger file, or postgres://…", "file"),
+  "all-destinations": flag("requests to every service, store and account"),
 };
 
 const filterOptions = {
-  model: text("only of this model", "id"),
-  split: text("only of this split", "name"),
-  batch: text("only of this batch", "name"),
+  model: text("requests of this model", "id"),
+  split: text("requests of this split", "name"),
+  batch: text("requests of this batch", "name"),
 };
 
-/** What makes groups of files, as it was given to `log`. */
+/** Options that decide which groups the files have. */
 const fileOptions = {
   ...locationOptions,
   ...filterOptions,
-  "group-by": text("as it was given to log", "key"),
+  "group-by": text("same value as for log", "key"),
   ...formatOptions,
   ...selectionOptions,
 };
 
-const files = repeated("files or folders as they were given to log");
+const files = repeated("same files or folders as for log");
 
 const resolveOptions = {
   ...locationOptions,
-  "assume-logged": flag("they were logged: never send them again"),
-  resend: flag("they were not: the next run sends their groups"),
+  "assume-logged": flag("mark them as logged; never send them again"),
+  resend: flag("mark them as not logged; the next run sends their groups"),
 };
 
 const forgetOptions = {
   ...locationOptions,
   ...filterOptions,
-  before: timeOption("only those last tried before, such as 30d"),
-  yes: flag("without being asked"),
+  before: timeOption("requests last tried before this time, such as 30d"),
+  yes: flag("do not ask for confirmation"),
 };
 
 const callOptions = {
   ...locationOptions,
   ...filterOptions,
-  since: timeOption("only those logged since, such as 1d, yesterday or 2026-11-01"),
-  until: timeOption("only those logged before"),
+  since: timeOption("calls logged since this time, such as 1d, yesterday or 2026-11-01"),
+  until: timeOption("calls logged before this time"),
   limit: limitOption,
 };
 
@@ -52,17 +52,16 @@ export type ResolveOptions = Values<typeof resolveOptions> & { readonly id: read
 export type ForgetOptions = Values<typeof forgetOptions>;
 export type CallsOptions = Values<typeof callOptions>;
 
-/** The runs are loaded with the first of them. */
 const verbs = () => import("./run.ts");
 
 export const ledger = command({
   words: "ledger",
-  about: "see and settle what was logged",
+  about: "show, verify and resolve logged requests",
   examples: ["rollcall ledger status", "rollcall ledger verify groups.jsonl"],
   verbs: [
     command({
       words: "ledger status",
-      about: "list the requests of the ledger, or those that hold groups of files",
+      about: "list the requests in the ledger, or those with groups of these files",
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],
@@ -70,15 +69,15 @@ export const ledger = command({
     }),
     command({
       words: "ledger resolve",
-      about: "settle requests whose outcome is unknown",
-      args: { id: required(repeated("requests, as ledger status names them")) },
+      about: "resolve requests with an unknown outcome",
+      args: { id: required(repeated("request ids from ledger status")) },
       options: resolveOptions,
       examples: ["rollcall ledger resolve r12 --assume-logged", "rollcall ledger resolve r12 r13 --resend"],
       run: async (context, typed) => await (await verbs()).resolveRequests(context, typed),
     }),
     command({
       words: "ledger verify",
-      about: "exit 0 only where every group of the files was logged exactly once",
+      about: "verify that every group in the files was logged exactly once",
       args: { file: required(files) },
       options: fileOptions,
       examples: ["rollcall ledger verify groups.jsonl --model my-model", "rollcall ledger verify runs/rollouts"],
@@ -86,14 +85,14 @@ export const ledger = command({
     }),
     command({
       words: "ledger forget",
-      about: "take settled requests out of the ledger: a rerun then logs them again",
+      about: "delete resolved requests from the ledger; a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],
       run: async (context, typed) => await (await verbs()).forgetRequests(context, typed),
     }),
     command({
       words: "ledger calls",
-      about: "print the ids of the calls that the service's answers named",
+      about: "print the ids of logged calls",
       options: callOptions,
       examples: ["rollcall ledger calls --since 1d"],
       run: async (context, typed) => await (await verbs()).listCalls(context, typed),

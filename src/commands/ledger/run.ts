@@ -16,7 +16,8 @@ import {
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { askLine, canAsk } from "../../settings/index.ts";
+import { canAsk } from "../../settings/index.ts";
+import { isConfirmed } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { readInputs, useReading } from "../inputs/read.ts";
@@ -25,7 +26,6 @@ import type { RelativeTime } from "../lists/options.ts";
 import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
-/** Lists the requests of the ledger, or those that hold groups of files. */
 export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   if (typed.file.length === 0) {
@@ -35,9 +35,10 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
       { toRead: true },
       async ({ entriesOf, filter, otherDestinations: elsewhere }) => {
         const [entries, otherCount] = [await entriesOf(filter), (await entriesOf(elsewhere)).length];
-        const [are, them] = otherCount === 1 ? ["1 request is", "it"] : [`${otherCount} requests are`, "them"];
-        if (otherCount > 0)
-          screen.notice(`${are} of other destinations or accounts: --all-destinations shows ${them} too`);
+        if (otherCount > 0) {
+          const requests = pluralize(otherCount, "request");
+          screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
+        }
         await printEntries(context, typed, { entries, groups: null });
       },
     );
@@ -49,20 +50,14 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
   await printEntries(context, typed, { entries: verification.entries, groups: toCounts(verification) });
 };
 
-/** Settles requests whose outcome is unknown. @throws Failure `option-missing`; `conflicting-options`; `no-such-request`, before anything is changed */
+/** @throws Failure `option-missing`, `conflicting-options`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) {
-    const settles = "the same `rollcall log` command settles it within 24 hours";
-    const where = "where the service honours Idempotency-Key";
-    throw failures.optionMissing(
-      first,
-      second,
-      `${settles}, ${where}; else look into the service, and give one of them`,
-    );
+    throw failures.optionMissing(first, second, `${failures.resolveHint}, or decide with ${first} or ${second}`);
   }
-  if (assumeLogged && resend) throw contradiction(first, second, "a request was logged or it was not");
+  if (assumeLogged && resend) throw contradiction(first, second, "a request was either logged or not");
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
     const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
     const missing = typed.id.filter((id) => !unknown.has(id));
@@ -72,11 +67,11 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
     for (const id of resolved) await ledger.resolve(id, state);
     if (context.screen.isForProgram)
       await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
-    else context.screen.notice(`settled: ${resolved.join(", ")}`);
+    else context.screen.notice(`resolved: ${resolved.join(", ")}`);
   });
 };
 
-/** Prints whether every group of the files was logged exactly once. @throws Failure `ledger-differs`, once the result was printed */
+/** @throws Failure `ledger-differs`, after the result was printed */
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   const standing = await compareFiles(context, typed, { perScope: false });
@@ -95,21 +90,21 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
       const parts = run.state === "in part" ? `, ${run.logged} of ${run.read} groups` : "";
       screen.notice(`${names}: ${run.state} logged${parts}`);
     }
-    if (isSame) screen.notice(pluralize(read, "group: logged exactly once", "groups: each logged exactly once"));
+    if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isSame) return;
   const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
-  // Nothing is wrong with the lines: their positions say enough.
+  // The lines themselves are valid, so they have no excerpts.
   throw await withExcerpts(context, [], failures.ledgerDiffers(differs, { problems }), problemCounts);
 };
 
-/** States that are settled, so that they can be forgotten. */
+/** Resolved states, which can be forgotten. */
 const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
-/** Requests that are shown one by one before they are forgotten. */
+/** Maximum number of requests shown before they are forgotten. */
 const maxListed = 10;
 
-/** Takes settled requests out of the ledger, once a person confirmed it. @throws Failure `ledger-filter-missing`, `not-confirmed` */
+/** Deletes resolved requests after confirmation. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
   const { host, screen } = context;
   const { model, batch, before, yes } = typed;
@@ -123,22 +118,21 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     }
     if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
     if (affected.length > 0) {
-      if (!canAsk(host)) throw failures.forgetUnconfirmed(affected.length);
+      const what = `forget ${pluralize(affected.length, "request")}`;
+      if (!canAsk(host)) throw failures.notConfirmed({ what, option: "--yes" }, false);
       await screen.flushErrors();
-      const them = affected.length === 1 ? "it" : `these ${affected.length}`;
-      const answer = await askLine(host, `forget ${them}? A rerun logs their groups again (y/N) `);
-      if (!/^y(es)?$/i.test(answer ?? "")) return screen.notice("nothing was changed");
+      const isMeant = await isConfirmed(host, `${what}? A rerun logs the groups again [y/N] `);
+      if (!isMeant) return screen.notice("nothing was changed");
     }
     const forgotten = (await ledger?.forget(filter)) ?? 0;
     const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
     if (screen.isForProgram)
       return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-    const kept = left === 0 ? "" : `; ${left} unknown or in flight are kept: \`rollcall ledger resolve\` settles them`;
-    screen.notice(`forgotten: ${pluralize(forgotten, "request")}${kept}`);
+    const kept = left === 0 ? "" : `; kept ${left} unknown or in flight, resolve them with \`rollcall ledger resolve\``;
+    screen.notice(`forgot ${pluralize(forgotten, "request")}${kept}`);
   });
 };
 
-/** Prints the ids of calls. */
 export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
   const { limit, since, until, allDestinations } = typed;
   const rows = await withLedger(context, typed, { toRead: true }, async ({ ledger, filter }) => {
@@ -153,7 +147,7 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
     return calls;
   });
   const isBound = since !== undefined || until !== undefined;
-  const none = isBound ? "no calls were logged in that time" : "the ledger knows of no calls here";
+  const none = isBound ? "no calls were logged in this time" : "the ledger has no calls of this destination";
   if (rows.length === 0) context.screen.notice(none);
   await printObjects(context.screen, {
     member: "calls",
@@ -168,7 +162,7 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
   });
 };
 
-/** Prints requests; `groups` are what became of the groups of files, null if none were given. */
+/** Prints requests. `groups` counts the groups of files; null without files. */
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
@@ -192,7 +186,7 @@ const printEntries = async (
       state: {
         rank: 0,
         text: ({ state }) => state.replace("_", " "),
-        tag: ({ state }) => (state === "unknown" ? { text: "settle it", tone: "warning" } : undefined),
+        tag: ({ state }) => (state === "unknown" ? { text: "resolve it", tone: "warning" } : undefined),
       },
       groups: { rank: 1, align: "right" },
       last_tried: {
@@ -205,7 +199,7 @@ const printEntries = async (
       bytes: { rank: 8, align: "right" },
       attempts: { rank: 9, align: "right" },
       status: { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") },
-      // With entries of several destinations, what distinguishes these stays longer in a narrow table.
+      // A narrow table omits columns of a high rank first.
       destination: allDestinations ? 1 : 10,
       account: allDestinations ? 1 : 11,
     },
@@ -220,24 +214,21 @@ const toCounts = ({ read, logged, repeated, unknown, refused, not_sent }: Verifi
   ...{ read, logged, repeated, unknown, refused, not_sent },
 });
 
-/** What of a ledger was typed. */
 type FilterOptions = LocationOptions &
   Partial<Pick<FileOptions, "model" | "split" | "batch">> & {
     readonly [Name in "since" | "until" | "before"]?: RelativeTime | undefined;
   };
 
-/** A ledger, and what of it is meant. */
 interface OpenedLedger {
-  /** Undefined, after a notice, if there is none. */
+  /** Undefined, after a notice, if it does not exist. */
   readonly ledger: Ledger | undefined;
   readonly entriesOf: (filter: EntryFilter) => Promise<readonly Entry[]>;
-  /** What was asked for, of the destination in force unless every one was. */
+  /** The filter of the options and the effective destination. */
   readonly filter: EntryFilter;
-  /** The same of all other destinations. */
+  /** The same filter for all other destinations. */
   readonly otherDestinations: EntryFilter;
 }
 
-/** Opens the ledger that is meant for some work. */
 const withLedger = async <Result>(
   context: Context,
   typed: FilterOptions,
@@ -247,20 +238,19 @@ const withLedger = async <Result>(
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const place = settings.ledgerPlace(typed.ledger);
-  if (place === undefined) throw failures.ledgerLocationMissing(true);
+  if (place === undefined) throw failures.ledgerLocationMissing(false);
   const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
-  if (isEverywhere && !typed.allDestinations) screen.notice("no address is set: requests to every destination count");
+  if (isEverywhere && !typed.allDestinations) screen.notice("no URL is set; showing requests to all destinations");
   const isOf = isEverywhere ? () => true : await destinationFilter(context, settings);
   const isQuick = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
-  const away = (code: string) => `the ledger's database is away (${code}): it is asked again until --max-wait is over`;
   const ledger = await openExistingLedger(place, {
     host,
     toRead,
-    // Who looks can look again, unless waiting was asked for.
+    // A quick command does not wait, unless --max-wait is set.
     maxWaitMs: isQuick ? 0 : settings.require("max_wait"),
-    onAway: (code) => screen.notice(away(code)),
+    onAway: (code) => screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
-  if (ledger === undefined) screen.notice(`there is no ledger at ${place.path}: nothing was logged with one`);
+  if (ledger === undefined) screen.notice(`no ledger at ${place.path}`);
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
   const entriesOf = async (of: EntryFilter) => {
@@ -276,7 +266,7 @@ const withLedger = async <Result>(
   }
 };
 
-/** Compares files, read as `log` would, with the ledger that is meant. @throws Failure `invalid-input` if none of their groups is valid */
+/** Compares the groups of files with the ledger. @throws Failure `invalid-input` if no group is valid */
 const compareFiles = async (
   context: Context,
   typed: FileOptions,

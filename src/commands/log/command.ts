@@ -4,58 +4,60 @@ import { meterFormats } from "../../output/index.ts";
 import { formatOptions, groupByOption, selectionOptions, splitOption, strictnessOptions } from "../inputs/options.ts";
 
 const args = {
-  "model-id": required(text("the model that the trajectories are of")),
-  file: repeated("files of groups or trajectories, or their addresses; - or none is standard input"),
+  "model-id": required(text("id of the model that produced the trajectories")),
+  file: repeated("files, folders or URLs of groups or trajectories; - or none is stdin"),
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
 
 const options = {
   split: splitOption,
-  batch: text("tells equal groups of different steps apart", "name"),
+  batch: text("label of this step, such as step-17; groups with different labels are logged separately", "name"),
   "group-by": groupByOption,
-  "dry-run": flag("check and plan; send nothing"),
+  "dry-run": flag("check and plan, send nothing"),
   body: {
-    ...count("with --dry-run: write the nth body as it would be sent", { most: 1_000_000 }),
+    ...count("write the n-th request body of a dry run", { most: 1_000_000 }),
     needs: "dry-run",
   },
   ...withExtra(
     { group: "requests" },
     {
-      "max-request-size": text("larger input is split between groups (32MiB)", "size"),
-      "one-request": flag("refuse rather than split"),
-      // More requests in flight only wait for each other.
-      concurrency: count("requests in flight (1)", { most: 64 }),
-      compress: choice("gzip or zstd: smaller requests (none)", ["none", "gzip", "zstd"], "form"),
-      progress: choice("bar, lines, json or none", meterFormats, "form"),
+      "max-request-size": text("maximum size of a request (default: 32MiB)", "size"),
+      "one-request": flag("fail if the input does not fit into one request"),
+      concurrency: count("requests in flight (default: 1)", { most: 64 }),
+      compress: choice("compression of requests: gzip, zstd or none (default: none)", ["none", "gzip", "zstd"], "form"),
+      progress: choice("form of the progress: bar, lines, json or none", meterFormats, "form"),
     },
   ),
   ...withExtra(
     { group: "rejects" },
     {
-      "on-invalid": choice("skip: send the valid groups, write the rest aside", stopOrSkip),
-      "on-refused": choice("skip: the same for groups the service refuses", stopOrSkip),
-      rejects: text("where rejected lines go (<file>.rejected)", "file"),
+      "on-invalid": choice("skip: send valid groups, write invalid ones to the rejects file", stopOrSkip),
+      "on-refused": choice("skip: write refused groups to the rejects file, send the others", stopOrSkip),
+      rejects: text("rejects file (default: <file>.rejected)", "file"),
     },
   ),
   ...withExtra(
     { group: "ledger" },
     {
-      "resend-logged": flag("send groups although they were logged"),
-      ledger: text("what was logged is kept here, or at postgres://…", "file"),
-      "no-ledger": flag("keep nothing: a rerun logs again"),
-      "require-ledger": flag("refuse to start a new ledger"),
-      "on-unknown": choice("after a request that may have been logged", ["stop", "resend", "leave"]),
-      receipt: text("a JSON file of what became of every value of another tool's files", "file"),
+      "resend-logged": flag("send groups again that are already logged"),
+      ledger: text("ledger file, or postgres://…", "file"),
+      "no-ledger": flag("do not record requests; a rerun logs everything again"),
+      "require-ledger": flag("fail if the ledger does not exist"),
+      "on-unknown": choice("action for requests with an unknown outcome (default: stop)", ["stop", "resend", "leave"]),
+      receipt: text("write a JSON report of how each input value was converted", "file"),
     },
   ),
   ...withExtra(
     { group: "follow" },
     {
-      follow: flag("go on with a file in rollcall's own shape that a run still writes, until Ctrl-C"),
-      every: { ...text("the longest that a complete group waits (30s)", "duration"), needs: "follow" },
-      "group-size": { ...count("trajectories of a complete group", { most: 1_000_000 }), needs: "follow" },
-      "group-idle": { ...text("without a new one it is complete too (5m)", "duration"), needs: "follow" },
+      follow: flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
+      every: { ...text("send complete groups at least this often (default: 30s)", "duration"), needs: "follow" },
+      "group-size": { ...count("trajectories that complete a group", { most: 1_000_000 }), needs: "follow" },
+      "group-idle": {
+        ...text("complete a group after this long without new trajectories (default: 5m)", "duration"),
+        needs: "follow",
+      },
     },
   ),
   ...selectionOptions,
@@ -67,7 +69,7 @@ export type LogOptions = Values<typeof args & typeof options>;
 
 export const log = command({
   words: "log",
-  about: "check, plan and send trajectories",
+  about: "check trajectories and send them",
   args,
   options,
   examples: [

@@ -1,4 +1,4 @@
-/** What `log` prints: its progress, what became of everything, and which command to run next. */
+/** Output of `log`: progress, result, and the next command. */
 import type { GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/compose.ts";
@@ -11,17 +11,17 @@ import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun } from "./run.ts";
 
-/** Where the requests of a plan would go. */
+/** The destination of planned requests. */
 export interface PlanTarget {
   readonly method: string;
   readonly url: string;
-  /** Those of every request that may be shown, a line each. */
+  /** Printable headers of every request, one line each. */
   readonly headers: readonly string[];
-  /** True if each has an `Idempotency-Key` too. */
+  /** True if each request has an `Idempotency-Key`. */
   readonly hasKeys: boolean;
 }
 
-/** @param target undefined without a plan, and if no address is set */
+/** @param target undefined without a plan or a URL */
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
@@ -29,7 +29,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const isOfAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram) {
     const document = documentOf(result, { measured: isOfAll ? undefined : measured, target });
-    // The answers are printed as they came.
+    // The answers keep their bytes.
     const texts = { ...document, responses: undefined };
     const members = Object.entries(texts).map(([key, value]): [string, string] =>
       key === "responses" ? [key, responsesText(result)] : [key, JSON.stringify(value)],
@@ -68,7 +68,7 @@ const documentOf = (
   plan: result.status === "planned" ? planOf(result, target) : undefined,
 });
 
-/** The local service has another address in every run. */
+/** The URL is null for the local service, whose port differs in every run. */
 const planOf = ({ planned }: LogResult, target: PlanTarget | undefined): LogDocument["plan"] => ({
   method: "POST",
   url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
@@ -76,7 +76,7 @@ const planOf = ({ planned }: LogResult, target: PlanTarget | undefined): LogDocu
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
 
-/** The service's answers: JSON as it came, other bodies as text. */
+/** The answers of the service: JSON as received, other bodies as text. */
 const responsesText = ({ answers }: LogResult): string => {
   const entries = answers.map(({ status, body, bytes }) => {
     if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
@@ -98,7 +98,7 @@ const resultFacts = (result: LogResult): readonly Fact[] => {
   });
 };
 
-/** A count, and what became of it unless all were logged, or all are planned. */
+/** A count with its outcomes, unless all were logged or all are planned. */
 const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]): string => {
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
@@ -106,16 +106,16 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
   return `${read}: ${outcomes.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`).join(", ")}`;
 };
 
-/** Requests of a plan that are shown one by one. */
+/** Maximum number of planned requests shown. */
 const maxPlanned = 20;
 
-/** Each request that would be sent: where it would go, how large it is, and the headers that all of them have. */
+/** The planned requests with destination and size, and their common headers. */
 const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): readonly Fact[] => {
   if (planned.length === 0) return [];
-  const to = target === undefined ? "no address is set" : `${target.method} ${target.url}`;
+  const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
   const left = planned.length - maxPlanned;
-  const only = planned.length === 1 ? `${planned[0]?.key}` : "one for each request (--json has them)";
-  const keys = planned.some(({ key }) => key === null) ? "another in every run" : only;
+  const only = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
+  const keys = planned.some(({ key }) => key === null) ? "differs in every run" : only;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
   return [
     ...planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => ({
@@ -127,7 +127,7 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): r
   ];
 };
 
-/** The command that reads the first call that was logged, if there is one, and a project to find it in. */
+/** The command that reads the first logged call. */
 const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { firstCall }: LogResult): readonly Fact[] => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
   const words = [
@@ -141,7 +141,7 @@ const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { firstCall 
   return [{ name: "next", value: formatCommandLine(words) }];
 };
 
-/** The failure that a run ends with, and what to run next if something is left to be done. */
+/** The failure of a run, with the next command if something is left to do. */
 export const withNextCommand = (
   { context, settings, typed, ledger: place }: LogRun,
   result: LogResult,
@@ -156,7 +156,7 @@ export const withNextCommand = (
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
-    // Without them its groups would be other groups.
+    // Groups with another batch or grouping would have other dedup keys.
     const identity = [...optionArgs("--batch", batch ?? undefined), ...optionArgs("--group-by", typed.groupBy)];
     return next("log", modelId, rejectsFile, "--split", split, ...identity);
   }
@@ -165,7 +165,7 @@ export const withNextCommand = (
   return failure?.retryable === true ? rerun() : failure;
 };
 
-/** The options that said which service is meant, as they were typed. */
+/** The typed options that select the service. */
 const serviceArgs = (flags: GlobalFlags): readonly string[] => [
   ...(flags.local ? ["--local"] : []),
   ...optionArgs("--profile", flags.profile),
@@ -177,7 +177,7 @@ const serviceArgs = (flags: GlobalFlags): readonly string[] => [
 const optionArgs = (name: string, value: string | boolean | undefined): readonly string[] =>
   typeof value === "string" ? [name, value] : [];
 
-/** Prints what becomes of requests; why they are tried again, once for each reason in a row. */
+/** Prints outcomes of requests, and each new reason of a retry. */
 export const openReporter = (
   screen: Screen,
   meter: Meter,
@@ -187,14 +187,14 @@ export const openReporter = (
   return ({ requests, of, change }: SendProgress): void => {
     if (change === undefined) return;
     const { outcome, again, groups, bytes, reason, failure } = change;
-    const label = `${outcomeLabels[outcome]} (${reason})${again ? ", trying again" : ""}`;
+    const label = `${outcomeLabels[outcome]} (${reason})${again ? ", retrying" : ""}`;
     const request = `request ${again ? requests + 1 : requests} of ${of}`;
     meter.report({
       event: `request_${outcome.replaceAll("-", "_")}`,
       text: `${request}, ${pluralize(groups, "group")}, ${bytes} bytes: ${label}`,
       facts: { again, groups, bytes, reason, requests, of_requests: of },
     });
-    // A line or an event says so already.
+    // A line or an event has the reason.
     if (!again || failure === undefined || isEvent || failure.message === last) return;
     last = failure.message;
     void screen.noticeRetry(failure, maxWaitMs);
@@ -211,9 +211,7 @@ const outcomeLabels = {
 } as const;
 
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
-  waiting: (file) => `${file} is not there yet: waiting for it`,
-  moved: (file) =>
-    `another file is called ${file} now: the old one is read to its end, and the new one is gone on with`,
-  rewritten: (file) =>
-    `${file} was written anew: all that was read of it was sent before, and it is read from its start`,
+  waiting: (file) => `waiting for ${file} to exist`,
+  moved: (file) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
+  rewritten: (file) => `${file} was rewritten; everything read before was sent, reading it from the start`,
 };

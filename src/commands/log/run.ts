@@ -1,4 +1,4 @@
-/** What `rollcall log` does: reads, plans, sends and prints. */
+/** The run of `rollcall log`: reads, plans, sends and prints. */
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
@@ -12,6 +12,7 @@ import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
+import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
@@ -20,7 +21,6 @@ import { printConversion, printGrouping, readInputs, useReading, writeReceipt } 
 import type { LogOptions } from "./command.ts";
 import { followNotices, openReporter, type PlanTarget, printResult, withNextCommand } from "./report.ts";
 
-/** What a run is made of. */
 export interface LogRun {
   readonly context: Context;
   readonly settings: Settings;
@@ -30,15 +30,14 @@ export interface LogRun {
   readonly compress: send.DeliverOptions["compression"];
 }
 
-/** Logs trajectories. @throws Failure what the run ends with, once its result was printed */
+/** @throws Failure of the run, after its result was printed */
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
   const { split, batch, maxRequestSize, modelId } = typed;
   const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await effectiveSettings(context, own);
   const follow = parseFollowOptions(typed);
   const ledger = selectLedger(typed, settings);
-  // Before anything is read, and a ledger keeps it.
-  if (modelId === "") throw wrongValue("<model-id>", "", "the id of a model");
+  if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
@@ -46,7 +45,6 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   await (follow === undefined ? logFiles(run) : logFollowed(run, follow));
 };
 
-/** Logs what files hold. */
 const logFiles = async (run: LogRun): Promise<void> => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
@@ -58,7 +56,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
     printGrouping(context, reading, groupBy);
     if (receipt !== undefined) writeReceipt(context, receipt, reading);
     if (number !== undefined && host.terminal.stdout)
-      throw contradiction("--body", "a terminal", "its bytes are for a file or a program: give it one with > or |");
+      throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
     const body = number === undefined ? undefined : { number, write: screen.printBytes };
     const result = await send
       .deliverReading(reading, { ...deliveryOptions(run), split: reading.split ?? "", body })
@@ -72,12 +70,12 @@ const logFiles = async (run: LogRun): Promise<void> => {
   });
 };
 
-/** Logs what is written to a file, as it comes. */
+/** Logs a growing file. */
 const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> => {
   const { context, settings, typed, meter, compress } = run;
   const { groupBy, strict, allow, progress: form } = typed;
   const split = settings.get("split");
-  // Nobody knows yet what all of the file will say.
+  // The split of a growing file is unknown.
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
   await send.checkCompression(compress);
@@ -107,13 +105,12 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   await useReading(context, reading, async () => await finishRun(run, reading, result));
 };
 
-/** Prints a result, and throws what the run ends with. */
 const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult): Promise<void> => {
   const { context, typed } = run;
   await printWarnings(context, reading, result.warnings);
   if (typed.body === undefined) {
     await printOutcome(run, result).catch((thrown: unknown) => {
-      // What became of the groups goes before that it can't be printed.
+      // The failure of the run overrides that of the output.
       if (!isFailure(thrown, "output-failed")) throw thrown;
       if (result.failure === undefined) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
@@ -123,7 +120,7 @@ const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult):
   if (failure !== undefined) throw failure;
 };
 
-/** Codes at which there is a result next to the failure (output.md). */
+/** Codes with a result in addition to the failure (output.md). */
 const codesWithResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
 const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> => {
@@ -132,7 +129,7 @@ const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> 
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** Where the requests of a plan would go; undefined if no address is set. */
+/** The destination of planned requests; undefined if no URL is set. */
 const findPlanTarget = async ({ context, settings, typed, compress }: LogRun): Promise<PlanTarget | undefined> => {
   if (hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../contract/log.ts");
@@ -140,7 +137,7 @@ const findPlanTarget = async ({ context, settings, typed, compress }: LogRun): P
   const headers = compress === undefined ? {} : { "Content-Encoding": compress };
   const target = client.target(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
-  // The service inside this program has another address in every run.
+  // The port of the local service differs in every run.
   return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };
 
@@ -156,7 +153,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
       judgement: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // What a large input would be checked for in vain is asked before.
+      // A missing URL ends the run before the check of a large input.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
       meanwhile: async () => void (await Promise.all([send.loadDelivery(ledger?.path), preloadClient()])),
     });
@@ -171,7 +168,6 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
   }
 };
 
-/** How a run delivers, but for what is read. */
 const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const { context, settings, typed, ledger, meter, compress } = run;
   const { host, screen } = context;
@@ -190,22 +186,19 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     maxRequestBytes: settings.require("max_request_size"),
     idempotency: settings.require("idempotency") === "auto",
     onSlow: (ms, left) => {
-      const first = `the first request took ${Math.round(ms / 100) / 10} s`;
-      const more = `${left} more ${left === 1 ? "is" : "are"} to come`;
-      screen.notice(`${first}, and ${more}: --concurrency 4 sends some at once`);
+      const seconds = Math.round(ms / 100) / 10;
+      const more = pluralize(left, "more request follows", "more requests follow");
+      screen.notice(`the first request took ${seconds} s and ${more}; send several at once with --concurrency 4`);
     },
     onResend: (requests) => {
-      const [which, them] =
-        requests === 1
-          ? ["a request of an earlier run, whose outcome is unknown, goes", "it by its key"]
-          : [`${requests} requests of earlier runs, whose outcomes are unknown, go`, "them by their keys"];
-      screen.notice(`${which} out again: the service knows ${them}, and logs nothing twice`);
+      const which = pluralize(requests, "request");
+      screen.notice(
+        `resending ${which} of unknown outcome; the service honors Idempotency-Key, so it logs nothing twice`,
+      );
     },
-    onAway: (code) => {
-      const away = `the ledger's database is away (${code})`;
-      screen.notice(`${away}: nothing is sent until it is back, or --max-wait is over`);
-    },
-    onWait: () => screen.notice("another run logs the same model and split: waiting for it"),
+    onAway: (code) =>
+      screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
+    onWait: () => screen.notice("waiting for another run that logs the same model and split"),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups } = progress;
       if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups });
@@ -214,23 +207,23 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-/** The location of the ledger; undefined for none. @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing` */
+/** Returns the location of the ledger; undefined without one. @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing` */
 const selectLedger = (typed: LogOptions, settings: Settings): send.DeliverOptions["ledger"] => {
   const { ledger, noLedger, requireLedger: require } = typed;
-  // A plan of what goes nowhere yet is a plan: what was logged there is not known.
+  // A dry run without a URL has no destination to look up.
   if (typed.dryRun && hasNoLogUrl(settings)) return undefined;
-  if (noLedger && require) throw contradiction("--no-ledger", "--require-ledger", "it asks for one");
+  if (noLedger && require)
+    throw contradiction("--no-ledger", "--require-ledger", "one forbids a ledger, the other requires it");
   if (noLedger) return undefined;
   const place = settings.ledgerPlace(ledger);
   if (place !== undefined) return { ...place, require };
-  // The local service needs the folder too: a location for the ledger alone would not help.
-  throw settings.local ? folderUnknown("data") : ledgerLocationMissing(false);
+  // The local service needs the data folder too, so --ledger would not help.
+  throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
 };
 
-/** What to follow, and when what was read is sent. */
 type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
-/** Options that need a file that is whole. */
+/** Options that need a complete file. */
 const wholeFileOptions = [
   "where",
   "best",
@@ -243,25 +236,24 @@ const wholeFileOptions = [
   "histories",
 ] as const;
 
-/** Undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
+/** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (!typed.follow) return undefined;
   const contradicts = (second: string, why: string) => contradiction("--follow", second, why);
-  if (typed.dryRun) throw contradicts("--dry-run", "what is not sent can't be gone on with");
-  if (typed.oneRequest) throw contradicts("--one-request", "a file that is still written takes many requests");
+  if (typed.dryRun) throw contradicts("--dry-run", "a dry run cannot continue, because it sends nothing");
+  if (typed.oneRequest) throw contradicts("--one-request", "a growing file needs many requests");
   const other = wholeFileOptions.find((key) => typed[key] !== undefined && typed[key] !== false);
-  if (other !== undefined) throw contradicts(toOptionName(other), "it needs a file that is whole");
+  if (other !== undefined) throw contradicts(toOptionName(other), "it needs a complete file");
   const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
-    const why = "a file that grows is read in rollcall's own shape";
-    const once = "once the file is whole, leave --follow out, or have rollcall convert make groups of it";
-    const way = `${once}; a run that writes groups itself can be followed`;
+    const why = "it reads only rollcall's format";
+    const way = "run without --follow when the file is complete, or write rollcall's format";
     throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, way });
   }
   const [file, ...others] = typed.file;
   if (file === undefined || file === "-" || others.length > 0) {
     const found = others.length > 0 ? "several files" : "standard input";
-    throw contradicts(found, "it goes on with one file, which it can read again");
+    throw contradicts(found, "it needs exactly one file");
   }
   const [everyMs, groupIdleMs] = [
     parseDurationOption("--every", every),

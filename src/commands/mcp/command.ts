@@ -1,20 +1,18 @@
-/** `rollcall mcp`: tools that only read, for agents. */
+/** `rollcall mcp`: read-only tools for agents. */
 import { command, flag, text, type Values } from "../../cli/index.ts";
 
 const options = {
-  root: text("let check read the files below this folder, and no others", "folder"),
-  content: flag("let call_read give what went into calls and what came out"),
+  root: text("folder that the check tool may read", "folder"),
+  content: flag("let call_read return inputs and outputs of calls"),
 };
 
-/** What was typed for `mcp`. */
 export type McpOptions = Values<typeof options>;
 
-/** `mcp`. */
 export const mcp = command({
   words: "mcp",
-  summary: "serve tools that only read to an agent",
+  summary: "serve read-only tools to an agent",
   about:
-    "serve tools that only read to an agent, over standard input and output (Model Context Protocol): models, catalog, call_read and, with --root, check",
+    "serve read-only tools to an agent over stdin and stdout (Model Context Protocol): models, catalog, call_read, and check with --root",
   options,
   examples: ["rollcall mcp --local", "rollcall mcp --root ./rollouts --profile work"],
   run: async (context, typed, program) => await (await import("./run.ts")).serve(context, typed, program),

@@ -1,4 +1,4 @@
-/** What of a JSON document an agent is given: its list page by page, and nothing larger than it can read. Numbers stay as they were spelled. */
+/** Pages of a JSON document for an agent, with bounded size. Numbers keep their spelling. */
 import {
   openBrace,
   openBracket,
@@ -10,7 +10,7 @@ import {
   walkMembers,
 } from "../../json/walk.ts";
 
-/** Which part of which list is given, and the longest text that is given whole, in UTF-16 units. */
+/** A page of a list, and the maximum length of a whole text in UTF-16 units. */
 interface PageRequest {
   readonly paged: string;
   readonly offset: number;
@@ -18,13 +18,10 @@ interface PageRequest {
   readonly longest: number;
 }
 
-/** Longest page; about four characters are a token of a model that reads them. */
+/** Maximum length of a page; a token of a model has about four characters. */
 const maxPageLength = 60_000;
 
-/**
- * An object as JSON: one of its lists from an offset on, as many entries as fit, and where the next page begins; all else
- * bounded. What is over a bound ends with how much was left out.
- */
+/** Formats an object: the entries of one list that fit the page, `next_offset`, and the other values, shortened. */
 export const formatPage = (bytes: Uint8Array, { paged, offset, limit, longest }: PageRequest): string => {
   const parts: string[] = [];
   for (const { key, value } of walkMembers(bytes, skipWhite(bytes, 0))) {
@@ -48,14 +45,14 @@ export const formatPage = (bytes: Uint8Array, { paged, offset, limit, longest }:
   return `{${parts.join(",")}}`;
 };
 
-/** How much of a value is given: the longest text in UTF-16 units, entries of an array or an object, levels of nesting. */
+/** Limits of a value: text in UTF-16 units, entries of an array or object, levels of nesting. */
 interface Bounds {
   readonly maxTextLength: number;
   readonly maxEntries: number;
   readonly maxLevels: number;
 }
 
-/** The value within the widest bounds in which it fits a page. */
+/** Formats a value with the widest limits that fit a page. */
 const formatFitting = (bytes: Uint8Array, span: Span, longest: number): string => {
   const wide = formatBounded(bytes, span, { maxTextLength: longest, maxEntries: 200, maxLevels: 12 });
   if (wide.length <= maxPageLength) return wide;
@@ -65,10 +62,10 @@ const formatFitting = (bytes: Uint8Array, span: Span, longest: number): string =
     : formatBounded(bytes, span, { maxTextLength: 100, maxEntries: 10, maxLevels: 2 });
 };
 
-/** Bytes of a tree that is not taken apart: an empty list, two numbers. */
+/** Maximum bytes of an array or object that is copied whole. */
 const minTreeBytes = 40;
 
-/** Longest key, in UTF-16 units: a text in disguise is cut too. */
+/** Maximum length of a key, in UTF-16 units. */
 const maxKeyLength = 200;
 
 const formatBounded = (bytes: Uint8Array, { start, end }: Span, bounds: Bounds): string => {
@@ -91,12 +88,10 @@ const formatBounded = (bytes: Uint8Array, { start, end }: Span, bounds: Bounds):
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
-/** A text of JSON without what is over a bound. */
+/** Shortens a JSON string. */
 const truncateText = (json: string, max: number): string => {
   const text = String(JSON.parse(json));
-  return text.length <= max
-    ? json
-    : JSON.stringify(`${text.slice(0, max)}… [${text.length - max} characters left out]`);
+  return text.length <= max ? json : JSON.stringify(`${text.slice(0, max)}… [${text.length - max} characters omitted]`);
 };
 
-const formatOmission = (what: string): string => JSON.stringify(`… [${what} left out]`);
+const formatOmission = (what: string): string => JSON.stringify(`… [${what} omitted]`);

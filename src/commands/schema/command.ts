@@ -12,10 +12,10 @@ const loadOutputs = () => import("./outputs.ts");
 /** `schema`. @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
-  summary: "print the JSON Schema of what --json prints",
-  about: "print the JSON Schema of what a command prints with --json, whole and without --fields",
-  args: { command: repeated("words of a command, or error, problem, rejected, event; none lists all") },
-  options: { line: flag("the schema of one line of -o jsonl") },
+  summary: "print the JSON Schema of --json output",
+  about: "print the JSON Schema of a command's --json output",
+  args: { command: repeated("command, or error, problem, rejected, event; none lists all") },
+  options: { line: flag("schema of one line of -o jsonl") },
   examples: ["rollcall schema ledger status", "rollcall schema models --line"],
   run: async (context, { command: words, line }) => {
     if (words.length > 0) return await printSchema(context, words.join(" "), line);

@@ -2,13 +2,13 @@
 import { command, flag, port, repeated, text, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, selectionOptions } from "../inputs/options.ts";
 
-const args = { file: repeated("files or folders of rollouts, or their addresses; - or none is standard input") };
+const args = { file: repeated("files, folders or URLs of rollouts; - or none is stdin") };
 
 const options = {
   "group-by": groupByOption,
   port: port("0"),
-  html: text("write the page to a file that needs no server, and open nothing", "file"),
-  "no-open": flag("print the address, and open no browser"),
+  html: text("write the page to a file that needs no server", "file"),
+  "no-open": flag("print the URL, open no browser"),
   ...selectionOptions,
   ...formatOptions,
 };
@@ -17,9 +17,8 @@ export type ViewOptions = Values<typeof args & typeof options>;
 
 export const view = command({
   words: "view",
-  summary: "look at rollouts in a browser",
-  about:
-    "look at rollouts in a browser, offline: groups by their rewards, trajectories as conversations; --local without files: what was logged to the local service; ends with Ctrl-C",
+  summary: "view rollouts in a browser",
+  about: "view rollouts in a browser, offline; --local without files shows data logged to the local service",
   args,
   options,
   examples: [

@@ -1,4 +1,4 @@
-/** The run of `rollcall view`: serves a page of inputs, or of what was logged to the local service, or writes it to a file. */
+/** The run of `rollcall view`: serves a page of inputs or of logged groups, or writes it to a file. */
 import { contradiction, toOptionName } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -15,17 +15,17 @@ import { formatPercent, prepareInputs, printConversion, useReading } from "../in
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
-/** Serves until a signal, or writes a file. @throws Failure `invalid-input`, `cannot-listen`; as reading and writing */
+/** @throws Failure `invalid-input`, `cannot-listen`, and failures of reading and writing */
 export const view = async (context: Context, typed: ViewOptions): Promise<void> => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
-  if (port !== 0) throw contradiction("--html", "--port", "a page in a file is served by nobody");
+  if (port !== 0) throw contradiction("--html", "--port", "a page in a file needs no server");
   pages.requirePageFile(html);
   const progress = context.screen.startProgress("reading");
   await writePage(context, typed, { file: html, show: progress.update, stop: progress.stop }).finally(progress.stop);
 };
 
-/** Reads, and writes the page. An existing page is worth more than one without anything valid. */
+/** Reads the input and writes the page, unless nothing is valid. */
 const writePage = async (
   context: Context,
   typed: ViewOptions,
@@ -40,7 +40,7 @@ const writePage = async (
     if (failure !== undefined && groups.read === groups.rejected) throw failure;
     show("writing the page");
     const writtenPage = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
-    // The store of the local service is its user's alone.
+    // Data of the local service is private.
     const mode = logged === undefined ? combineModes(reading.sources) : 0o600;
     const bytes = pages.writePageFile(file, writtenPage.pieces, mode);
     stop();
@@ -53,27 +53,24 @@ const writePage = async (
       } satisfies ViewDocument);
     }
     const { written, read } = writtenPage.groups;
-    const isAll = written === read;
-    const contents = `${isAll ? "" : `${written} of the `}${pluralize(read, "group")}`;
-    const wrong = groups.rejected === 0 ? "" : `, ${groups.rejected} of ${isAll ? "which" : "those read"} not valid,`;
-    screen.notice(`${file} has ${contents}${wrong} as a page of ${(bytes / 1e6).toFixed(1)} MB: open it in a browser`);
-    const limits = `at most ${pages.exportLimits.groups} groups, and ${pages.exportLimits.bytes / 1e6} MB of them`;
-    if (!isAll)
-      screen.notice(`a page in a file holds ${limits}: the others are left out; --where, --best and --sample choose`);
+    const size = `${(bytes / 1e6).toFixed(1)} MB`;
+    screen.notice(`wrote ${written} of ${pluralize(read, "group")}, ${groups.rejected} invalid, to ${file} (${size})`);
+    const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
+    if (written < read)
+      screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
     if (failure !== undefined) throw failure;
   });
 };
 
-/** How long an input has to turn out as none before the page is opened. */
+/** Delay before the browser opens, so that an unreadable input fails first. */
 const openDelayMs = 200;
 
-/** Serves a page that is filled in the background. */
 const servePage = async (context: Context, typed: ViewOptions): Promise<void> => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const opened = new AbortController();
-  // It ends only if it fails: what was read is looked at until a signal.
+  // Settles only if it fails.
   const failed = showInputs(context, typed, { viewer, onOpened: () => opened.abort() });
   const ended = waitForAbort(host.signal);
   let browser: OpenedBrowser | undefined;
@@ -81,20 +78,20 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
     await Promise.race([failed, ended, waitForAbort(opened.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
     else await screen.printText(`${url}\n`);
-    screen.notice("the page is there until Ctrl-C; its address holds a key, so that nobody else sees what was read");
+    screen.notice("serving until Ctrl-C; the URL contains a key, so keep it private");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
   } finally {
-    // What a signal ends is no failure of its own.
+    // A failure after a signal is not reported.
     failed.catch(() => undefined);
     browser?.close();
     await viewer.close();
   }
 };
 
-/** Shows the input, and what it has become whenever the page is loaded again. */
+/** Shows the input, and reads it again if it has changed when the page is reloaded. */
 const showInputs = async (
   context: Context,
   typed: ViewOptions,
@@ -102,17 +99,17 @@ const showInputs = async (
 ): Promise<never> => {
   const viewed = await openSource(context, typed, { onRead: viewer.showProgress, onOpened });
   for (;;) {
-    // Taken before reading, so that a change while it is read counts.
+    // Taken before reading, so that it includes changes during reading.
     const hasChanged = await viewed.openChangeCheck();
     await viewer.show(await viewed.read());
     await viewer.waitForReload(hasChanged);
   }
 };
 
-/** Opens a page, and prints if nobody sees it. */
+/** Opens the page, and prints a notice if that fails. */
 const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer): OpenedBrowser | undefined => {
   const browser = openBrowser(host, url);
-  if (browser === undefined) screen.notice("there is no display to open it on: open the address in a browser");
+  if (browser === undefined) screen.notice("no display found; open the URL in a browser");
   let isPageRequested = false;
   void firstRequest.then(() => {
     isPageRequested = true;
@@ -120,25 +117,22 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.V
   });
   void browser?.failed.then(() => {
     if (isPageRequested || host.signal.aborted) return;
-    screen.notice("no browser could be started: open the address in one; it is there all the same");
+    screen.notice("cannot start a browser; open the URL in one");
   });
   return browser;
 };
 
-/** Functions that are called with the bytes read so far, and once there is something to read. */
 interface ReadListener {
   onRead(bytes: number, of: number): void;
   onOpened(): void;
 }
 
-/** Something that can be read, and read again. */
 interface ViewSource {
-  /** Returns a function that is true if something else would be read now. */
+  /** Returns a function that checks if the input has changed since. */
   openChangeCheck(): Promise<() => boolean | Promise<boolean>>;
   read(): Promise<pages.ViewInput>;
 }
 
-/** Checks all that was typed, before anything is read. */
 const openSource = async (context: Context, typed: ViewOptions, listener: ReadListener): Promise<ViewSource> => {
   const { file: files } = typed;
   const { flags, host } = context;
@@ -160,7 +154,7 @@ const openSource = async (context: Context, typed: ViewOptions, listener: ReadLi
   };
 };
 
-/** What was asked for, as a command that logs it asks. The numbers of groups tell which were a sample, or are a shard. */
+/** The options for a `log` command of the shown groups. Group numbers replace --sample and --shard. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, rewardFrom, rewards, lossy, histories } = typed;
   const options = Object.entries({ groupBy, best, from, rewardFrom, rewards, lossy, histories });
@@ -174,12 +168,11 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
   };
 };
 
-/** Opens the groups that were logged to the local service. @throws Failure `conflicting-options` */
+/** Reads the groups in the local service. @throws Failure `conflicting-options` */
 const openLoggedSource = async (context: Context, typed: ViewOptions, told: ReadListener): Promise<ViewSource> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
   const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
-  if (other !== undefined)
-    throw contradiction("--local without files", toOptionName(other), "it is about files of rollouts");
+  if (other !== undefined) throw contradiction("--local without files", toOptionName(other), "it applies to files");
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
@@ -188,7 +181,7 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, told: Read
     for await (const { callIds } of service.requests(project)) return callIds[0];
     return undefined;
   };
-  /** Writes the groups as lines, without the secrets of this run. */
+  /** Writes the groups as lines with redacted secrets. */
   const spoolGroups = async () => {
     const spool = await openSpool(host);
     const logged: pages.LoggedGroup[] = [];
@@ -218,7 +211,7 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, told: Read
     read: async () => {
       const { logged, bytes } = await spoolGroups();
       told.onOpened();
-      const name = `${project}, the local service`;
+      const name = `${project}, local service`;
       const read = await readSources(logged.length === 0 ? [] : [{ name, bytes, touched: async () => false }], {
         ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
         onProgress: ({ bytes: done, of }) => told.onRead(done, of),

@@ -12,9 +12,6 @@ describe("rollcall auth login", () => {
       stdout: "",
       stderr: [
         `note: saved in ${file("credentials.json")}, profile default: the key for log, inference, calls`,
-        "note: no project is set, the team/project of calls and usage: rollcall config set project team/project",
-        "note: no analysis_provider is set, the provider's name of `catalog analysis`: rollcall config set analysis_provider acme",
-        "note: no router_provider is set, the provider's name of `catalog router`: rollcall config set router_provider acme",
         "note: next: rollcall models",
         "",
       ].join("\n"),
@@ -107,10 +104,10 @@ describe("rollcall auth login", () => {
     const addresses = `--base-url ${closed} --inference-base-url ${closed}`;
     const { code, stderr } = await auth(`login --with-token ${addresses} --max-wait 0s`, { stdin: key });
     expect(code).toBe(0);
-    expect(stderr).toContain(`the key was not tried: ${closed} can't be reached now`);
+    expect(stderr).toContain(`the key was not tested: ${closed} is unreachable`);
     expect(saved("credentials.json")).toEqual({ default: login });
     const unchecked = await auth(`login --with-token ${addresses} --profile other --no-check`, { stdin: key });
-    expect(unchecked).toMatchObject({ code: 0, stderr: expect.not.stringContaining("not tried") });
+    expect(unchecked).toMatchObject({ code: 0, stderr: expect.not.stringContaining("not tested") });
     expect(saved("credentials.json")).toEqual({ default: login, other: login });
   });
 
@@ -120,7 +117,7 @@ describe("rollcall auth login", () => {
     ]);
     const { code, stderr } = await auth(`login --with-token ${site}`, { stdin: key });
     expect(code).toBe(0);
-    expect(stderr).toContain(`the key was not tried: ${server.url} did not answer as the service does`);
+    expect(stderr).toContain(`the key was not tested: ${server.url} did not answer like the service`);
     expect(saved("credentials.json")).toMatchObject({ default: { inference: { key } } });
   });
 
@@ -132,7 +129,7 @@ describe("rollcall auth login", () => {
     expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from(`anna:${key}`).toString("base64")}`);
     const log = await auth(`${login} --for log`, { stdin: "wk-log" });
-    expect(log.stderr).toContain("the key was not tried: nothing but logging takes it");
+    expect(log.stderr).toContain("the key was not tested: only log accepts it");
     expect(log.stderr).not.toContain("auth status --check");
     expect(log.stderr).toContain("next: rollcall log <model-id>");
     expect(saved("credentials.json")).toEqual({
@@ -147,14 +144,14 @@ describe("rollcall auth login", () => {
     const { server, auth, saved } = await openHome();
     const { code, stderr } = await auth(`login --with-token --base-url ${server.url}`, { stdin: key });
     expect(code).toBe(0);
-    expect(stderr).toContain("not saved for inference, which has no address yet");
+    expect(stderr).toContain("not saved for inference: no URL is set");
     expect(Object.keys(Object(saved("credentials.json")).default)).toEqual(["log", "calls"]);
   });
 
   it("notes the variables that override the saved key", async () => {
     const { auth, site } = await openHome([{ answer: models }]);
     const { stderr } = await auth(`login --with-token ${site}`, { stdin: key, env: { ROLLCALL_TOKEN: "tk-9876" } });
-    expect(stderr).toContain("ROLLCALL_TOKEN is set, and goes before what is saved");
+    expect(stderr).toContain("ROLLCALL_TOKEN is set and overrides the saved key");
   });
 
   it.each([
@@ -181,7 +178,7 @@ describe("rollcall auth login", () => {
   });
 
   it.each([
-    ["", "; where the key is not for inference, --for log or --for calls saves it for that use alone"],
+    ["", "save it for another use with --for log or --for calls, "],
     [" --for inference", ""],
   ])("prints the service's reason, and suggests the uses of the key, for login%s", async (only, way) => {
     const refused = json({ error: { message: "this key is for logging" } }, 403);
@@ -197,8 +194,8 @@ describe("rollcall auth login", () => {
     ]).toEqual([
       4,
       [
-        "rollcall: SITE refused the key for inference (403: this key is for logging); it was not saved",
-        `hint: check the key, the address and the project${way}; --no-check saves a key without trying it`,
+        "rollcall: SITE refused the key for inference (403: this key is for logging), so it was not saved",
+        `hint: check the key, the URL and the project, ${way}or save it untested with --no-check`,
       ],
     ]);
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);

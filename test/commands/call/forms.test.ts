@@ -30,7 +30,7 @@ describe("rollcall call read --as trajectory", () => {
       },
     ]);
     const read = await runRollcall(["call", "read", "a", "b", "c", "--as", "trajectory"], { env });
-    expect(read.stderr).toContain("1 of 3 calls can't become a trajectory: b (it failed and has no output)");
+    expect(read.stderr).toContain("cannot convert 1 of 3 calls to a trajectory: b (it failed and has no output)");
     const log = "log m --split train --no-ledger --rejects r --json --group-by thread_id";
     expect(await runRollcall(log.split(" "), { env, stdin: read.stdout })).toMatchObject({ code: 0 });
     const [request = ""] = sent;
@@ -82,7 +82,7 @@ describe("rollcall call read --as trajectory", () => {
     [["--path", "a", "--summary"], "--path"],
     [["--as", "trajectory", "-o", "csv"], "-o csv"],
     [["--as", "messages", "--json"], "-o jsonl"],
-    [["--as", "markdown", "-o", "jsonl"], "Markdown is no JSON"],
+    [["--as", "markdown", "-o", "jsonl"], "Markdown is not JSON"],
   ])("exits with 2 for %j", async (args, text) => {
     const { code, stdout, stderr } = await runRollcall(["call", "read", "a", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -129,7 +129,7 @@ describe("rollcall call read", () => {
     expect([summary.code, summary.stdout.split("\n").length, summary.stderr]).toEqual([
       0,
       2,
-      "note: standard input held no call id\n",
+      "note: stdin contains no call id\n",
     ]);
     const table = await read(["-", "--costs", "--summary"], "");
     expect([table.code, table.stdout]).toEqual([0, expect.stringMatching(/^all calls\t\t0\t0\t0\t0\t/)]);
@@ -148,7 +148,7 @@ describe("rollcall call read", () => {
     const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
     const { code, lines } = await seeLine(line, { env });
     expect(code).toBe(3);
-    expect(lines.join("\n")).toContain("standard input can't be read (EBADF)");
+    expect(lines.join("\n")).toContain("cannot read call ids from stdin (EBADF)");
   });
 
   it("exits with 130 for SIGINT while it waits for ids", { tags: "slow" }, async () => {
@@ -183,7 +183,7 @@ describe("rollcall call read", () => {
     const { code, stderr } = await read(["a", "--json"]);
     expect(code).toBe(9);
     expect(JSON.parse(stderr).error).toMatchObject({
-      message: `there is no call a in the project ${project}; the service says: call not found`,
+      message: `cannot find call a in project ${project} (service: call not found)`,
       http: { status: 404 },
     });
   });
@@ -201,10 +201,10 @@ describe("rollcall call read", () => {
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--max-wait", "1ms", ...form]);
     expect(code).toBe(6);
     expect(stdout).toMatch(printed);
-    const said = "1 of 5 calls can't be read: b; the service refused the request (400): no uuid";
+    const said = "cannot read 1 of 5 calls: b (the service refused the request (400): no uuid)";
     const others = [
-      "1 of 5 calls can't be read: d; the service answered 503: asleep",
-      `1 of 5 calls are not in the project ${project}: e`,
+      "cannot read 1 of 5 calls: d (the service answered 503: asleep)",
+      `cannot find 1 of 5 calls in project ${project}: e`,
     ];
     for (const one of [said, ...others]) expect(stderr).toContain(one);
     if (form.length === 0) return;
@@ -222,9 +222,8 @@ describe("rollcall call read", () => {
     const { read } = await service([found("a"), forbidden, found("c")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
     expect([code, stdout]).toEqual([4, expect.stringMatching(printed)]);
-    const said = `1 of 3 calls can't be read: b; the service refused the credential from ROLLCALL_API_KEY and the project ${project} (403): not yours`;
+    const said = `cannot read 1 of 3 calls: b (the service refused the credential from ROLLCALL_API_KEY and the project ${project} (403): not yours)`;
     expect(stderr).toContain(said);
-    expect(stderr).toContain("the other calls were read; check the key and the project");
     if (form.length === 0) return;
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
   });
@@ -249,7 +248,7 @@ describe("rollcall call read", () => {
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--json", "--concurrency", "2"]);
     expect([code, stdout]).toEqual([4, '{"calls":[{"id":"a"},{"id":"c"}]}\n']);
     expect(JSON.parse(stderr).error.message).toMatch(
-      /^1 of 3 calls can't be read: b; .*\(401\): expired; no further one was asked for$/,
+      /^cannot read 1 of 3 calls: b \(.*\(401\): expired\), and no more calls were requested$/,
     );
   });
 

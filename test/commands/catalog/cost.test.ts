@@ -149,8 +149,8 @@ describe("rollcall catalog cost", () => {
   });
 
   it.each([
-    [[], "there is no usage to price"],
-    [["--prompt-tokens", "0"], "there is no usage to price"],
+    [[], "no usage to price"],
+    [["--prompt-tokens", "0"], "no usage to price"],
     [["--prompt-tokens", "many"], "a number of tokens"],
     [["--prompt-tokens", "5", "--cached", "6"], "no more than --prompt-tokens"],
     [["--from-call", "c", "--prompt-tokens", "5"], "the tokens are those that are recorded"],

@@ -235,7 +235,7 @@ describe("rollcall catalog diff", () => {
     const differs = await diff([older, newer, "--exit-code", "--json"]);
     expect(differs.code).toBe(10);
     expect(JSON.parse(differs.stdout).changes.length).toBe(12);
-    expect(JSON.parse(differs.stderr).error).toMatchObject({ code: "differs", message: "there are 12 differences" });
+    expect(JSON.parse(differs.stderr).error).toMatchObject({ code: "differs", message: "12 differences found" });
   });
 
   it.each([

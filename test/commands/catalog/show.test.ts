@@ -65,7 +65,7 @@ describe("rollcall catalog show", () => {
     expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
       code: 9,
       stdout: "",
-      stderr: `rollcall: no catalog lists ${id}\nhint: did you mean ${near}?\n`,
+      stderr: `rollcall: unknown model ${id}: not in any catalog\nhint: did you mean ${near}?\n`,
     });
   });
 
@@ -84,8 +84,8 @@ describe("rollcall catalog show", () => {
     expect(ran).toMatchObject({ code: 9, stdout: "" });
     expect(ran.stderr).toBe(
       "note: the router catalog is left out: router_provider is not set\n" +
-        "rollcall: the analysis catalog does not list qq\n" +
-        "hint: a model is shown by its whole id: `rollcall catalog all <words>` finds it\n",
+        "rollcall: unknown model qq: not in the analysis catalog\n" +
+        "hint: search with `rollcall catalog all <pattern>`\n",
     );
   });
 

@@ -101,7 +101,7 @@ describe("the cache of catalogs", () => {
     ] as const) {
       const ran = await runRollcall(["catalog", ...words, "--offline"], { env: { ...env, ...more } });
       expect(ran).toMatchObject({ code: 9, stdout: "" });
-      expect(ran.stderr).toContain("there is no copy of the");
+      expect(ran.stderr).toContain("no cached ");
     }
   });
 

@@ -215,7 +215,7 @@ describe("rollcall catalog verify", () => {
   });
 
   it.each([
-    ["missing", undefined, "there is no lock file"],
+    ["missing", undefined, "does not exist"],
     ["not JSON", '{"rollcall_lock": 1,\n  oops', "it is not JSON"],
     ["something else", '{"lockfileVersion": 3}', "it is no lock file"],
     ["of a newer rollcall", '{"rollcall_lock": 2, "models": []}', "a newer rollcall wrote it"],

@@ -126,7 +126,7 @@ describe("rollcall check", () => {
     ["an array of groups", `[{"trajectories":[${one}]},{"trajectories":[${one}]}]`],
   ])("notes that --group-by has no effect on %s", async (_, text) => {
     const files = filesOf(text);
-    const note = "note: --group-by example_id has no effect: all that was read stands in groups already\n";
+    const note = "note: --group-by example_id has no effect: the input is already grouped\n";
     expect((await check([...files, "--group-by", "example_id"])).stderr).toContain(note);
     const log = ["log", "m", ...files, "--group-by", "example_id", "--split", "a", "--dry-run"];
     expect((await runRollcall(log)).stderr).toContain(note);
@@ -186,12 +186,12 @@ describe("rollcall check", () => {
     const group = `{"trajectories":[${line(0)},${line(1)}]}`;
     const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
     expect((await document(files)).document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });
-    expect((await check(files)).stdout).toContain("groups\t4, 2 of them not valid (1 is a line that can't be read)\n");
+    expect((await check(files)).stdout).toContain("groups\t4, 2 of them invalid (1 unreadable line)\n");
     expect((await document(filesOf(group))).document).not.toHaveProperty("unreadable_lines");
     const chosen = await document([...files, "--where", "reward >= 0"]);
     expect(chosen.document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });
     const lines = await check(filesOf(`${group}\n{\n${group}\n{`));
-    expect([lines.code, lines.stdout]).toEqual([3, expect.stringContaining("(2 are lines that can't be read)")]);
+    expect([lines.code, lines.stdout]).toEqual([3, expect.stringContaining("(2 unreadable lines)")]);
   });
 
   it("has log count unreadable lines separately from rejected groups", async () => {
@@ -200,7 +200,7 @@ describe("rollcall check", () => {
     const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];
     const env = newHome();
     const { stdout, stderr } = await runRollcall(log, { env });
-    expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 is a line that can't be read)\n");
+    expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 unreadable line)\n");
     expect(stderr).toContain("rollcall: 1 group and 1 unreadable record rejected (see ");
     expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
   });

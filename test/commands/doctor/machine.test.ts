@@ -23,7 +23,7 @@ describe("rollcall doctor about settings", () => {
     expect(of("credentials")).toMatchObject([{ status: "skipped" }]);
     expect(of("ledger")).toMatchObject([{ status: "ok" }]);
     expect(JSON.parse(stderr)).toMatchObject({
-      error: { code: "usage", exit_code: 2, message: "one thing is wrong: settings" },
+      error: { code: "usage", exit_code: 2, message: "doctor found 1 error: settings" },
     });
   });
 
@@ -86,7 +86,7 @@ describe("rollcall doctor about its files", () => {
       env: { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined },
     });
     expect(code).toBe(0);
-    const fix = "ROLLCALL_DATA_DIR=<folder>, or ROLLCALL_LEDGER=<file>";
+    const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
     expect(of("ledger")).toMatchObject([{ status: "warning", fix }]);
     expect(of("local store")).toMatchObject([{ status: "skipped" }]);
   });

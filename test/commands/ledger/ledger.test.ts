@@ -31,9 +31,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
       expect((await place.run(["ledger", "verify", file, ...where])).code).toBe(0);
       const status = await place.run(["ledger", "status", ...where]);
       expect(status.stdout.trim().split("\n")).toHaveLength(1);
-      expect(status.stderr).toContain(
-        "1 request is of other destinations or accounts: --all-destinations shows it too",
-      );
+      expect(status.stderr).toContain("1 request to other destinations or accounts; show all with --all-destinations");
     }
     expect((await place.run(["ledger", "verify", file, "--all-destinations"])).code).toBe(10);
     const all = await place.run(["ledger", "status", "--all-destinations"]);
@@ -55,7 +53,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     const file = place.write("a.jsonl", two);
     await place.log([file]);
     const asked = await place.run(["ledger", "forget", "--model", "m"]);
-    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes forgets them without asking") });
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining("confirm with --yes") });
     expect(asked.stderr).toMatch(/r1: 2 groups of a\.jsonl, m, train, logged 20/);
     expect((await place.run(["ledger", "forget", "--model", "m", "--yes", "--json"])).stdout).toContain(
       '"forgotten":1',
@@ -101,7 +99,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     const { code, stderr } = await place.run(["ledger", "verify", file]);
     expect({ code, stderr }).toMatchObject({
       code: 10,
-      stderr: expect.stringContaining("0 of 2 groups logged once: 2 not logged\n"),
+      stderr: expect.stringContaining("0 of 2 groups logged exactly once: 2 not logged\n"),
     });
   });
 });
@@ -121,7 +119,7 @@ describe("rollcall ledger forget on a terminal", () => {
     expect((await place.entries()).length).toBe(1);
     const yes = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
     expect(yes.written).toContain("r1: 2 groups of a.jsonl");
-    expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("forgotten: 1 request")]);
+    expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("forgot 1 request")]);
     expect((await place.entries()).length).toBe(0);
   });
 });

@@ -13,7 +13,7 @@ describe("rollcall log --follow", () => {
     const sink = await openSink();
     const file = join(newFolder(), "later.jsonl");
     const run = follow(sink, file, ...soon);
-    await until(() => run.said.stderr.includes("later.jsonl is not there yet: waiting for it"));
+    await until(() => run.said.stderr.includes("later.jsonl to exist"));
     writeFileSync(file, line(1));
     await until(() => sink.groups().length === 1);
     expect((await run.end()).code).toBe(0);
@@ -62,7 +62,7 @@ describe("rollcall log --follow", () => {
     renameSync(file, `${file}.1`);
     writeFileSync(file, line(2));
     // This file is renamed before rollcall reads it.
-    await until(() => run.said.stderr.includes(`another file is called ${file} now`));
+    await until(() => run.said.stderr.includes(`${file} was replaced`));
     renameSync(file, `${file}.2`);
     writeFileSync(file, line(3));
     await until(() => sink.groups().length === 3);
@@ -95,7 +95,7 @@ describe("rollcall log --follow", () => {
     const { code, stderr } = await run.end();
     const news = [...anew(long).matchAll(/"reward":(\d)/g)].map(([, reward]) => Number(reward));
     expect([code, sink.groups().flat()]).toEqual([0, [1, 9, 2, ...news.filter((reward) => reward > 2), 5]]);
-    expect(stderr).toContain("was written anew");
+    expect(stderr).toContain("was rewritten");
   });
 
   it("continues with a rewritten file if lines of the old content were rejected", async () => {

@@ -251,7 +251,7 @@ describe("rollcall log --follow", () => {
     [["a", "--follow", "--lossy"], "cannot combine --follow and --lossy"],
     [["a", "--follow", "--histories"], "cannot combine --follow and --histories"],
     [["a", "--follow", "--from", "tau2"], "cannot combine --follow and --from tau2"],
-    [["a", "--follow", "--from", "trl"], "hint: once the file is whole, leave --follow out, or have rollcall convert"],
+    [["a", "--follow", "--from", "trl"], "hint: run without --follow when the file is complete"],
     [["a", "--every", "5s"], "--every requires --follow"],
     [["a", "--group-size", "4"], "--group-size requires --follow"],
     [["a", "--group-idle", "4s"], "--group-idle requires --follow"],

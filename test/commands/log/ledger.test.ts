@@ -106,7 +106,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       expect([verb, code, stderr]).toEqual([
         verb,
         11,
-        "rollcall: there is no place where a ledger would be: no home folder is known\nhint: --ledger <file>, or ROLLCALL_DATA_DIR=…\n",
+        "rollcall: cannot locate the ledger because the home folder is unknown\nhint: pass --ledger <file>, or set ROLLCALL_DATA_DIR\n",
       ]);
     }
   });

@@ -51,7 +51,7 @@ describe("rollcall profile", () => {
     expect(await run("profile delete work --yes")).toEqual({
       code: 0,
       stdout: "",
-      stderr: "note: the profile work is deleted\nnote: the profile default is used again wherever none is named\n",
+      stderr: "note: deleted the profile work\nnote: default is the default profile again\n",
     });
     for (const name of ["settings.json", "credentials.json"])
       expect(Object.keys(Object(saved(name).profiles))).toEqual(["default"]);
@@ -131,7 +131,7 @@ describe("changing a setting of a profile that does not exist", () => {
     const ask = async (keys: string) =>
       await seeLine(`"${process.execPath}" bin/rollcall.js config set split train --profile work`, {
         env: { PATH: process.env.PATH, ...home },
-        typed: [{ when: /there is no profile work: make it\? \[y\/N\] $/, keys }],
+        typed: [{ when: /create the profile work\? \[y\/N\] $/, keys }],
       });
     expect((await ask("n\r")).code).toBe(2);
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);

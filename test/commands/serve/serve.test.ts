@@ -94,8 +94,8 @@ describe("rollcall serve", () => {
     expect(service.said().replaceAll(dataDir, "DATA").replaceAll(String(port), "PORT")).toBe(
       [
         "rollcall service at http://127.0.0.1:PORT",
-        "note: it keeps everything in DATA; its key is in DATA/local.key",
-        "note: to use it from another shell: export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
+        "note: logged data: DATA; key: DATA/local.key",
+        "note: for another shell: export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
         "",
       ].join("\n"),
     );
@@ -138,7 +138,7 @@ describe("rollcall serve", () => {
     const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
     expect(listed.status).toBe(200);
     expect(existsSync(join(service.dataDir, "local.key"))).toBe(false);
-    await expect.poll(service.said).toContain("its key is the one in ROLLCALL_LOCAL_KEY");
+    await expect.poll(service.said).toContain("key: ROLLCALL_LOCAL_KEY");
     expect(service.said()).not.toContain(key);
   });
 
