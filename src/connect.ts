@@ -114,10 +114,7 @@ export const destinationFilter = async (
   return (logged) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
-const resolveStoreDestination = async (
-  host: Context["host"],
-  settings: Settings,
-): Promise<(model: string) => string> => {
+const resolveStoreDestination = async (host: Context["host"], settings: Settings) => {
   const { storeIdentity } = await import("./service/index.ts");
   const store = `store ${(await storeIdentity(settings.service(), { host })) ?? ""}`;
   return () => store;

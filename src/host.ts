@@ -39,7 +39,7 @@ export interface Terminal {
   readonly columns: number;
   readonly rows: number;
   /** True if the width of standard error is unknown, so that its text cannot be redrawn in place. */
-  readonly sizeless: boolean;
+  readonly isSizeUnknown: boolean;
 }
 
 /** True for the names of this machine that no other machine can reach; `::1` in brackets or without. */
@@ -149,7 +149,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       get rows() {
         return process.stdout.rows || process.stderr.rows || 24;
       },
-      get sizeless() {
+      get isSizeUnknown() {
         return process.stderr.columns === 0;
       },
     },

@@ -19,8 +19,8 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
     .digest("hex");
 
 /** Returns the `Idempotency-Key` of a request: a digest of its scope, `generation` and groups, never of content alone. */
-export const makeIdempotencyKey = (scope: LedgerScope, marks: Uint8Array, generation: string): string =>
-  createHash("sha256").update(hashScope(scope, generation)).update(marks).digest("hex");
+export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
+  createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
 /** `trying` is in flight, or was when its run died; `released` counts as never sent. */
 const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;
@@ -55,9 +55,9 @@ export interface Entry {
   /** Ids of the calls in the answer. */
   readonly calls: readonly string[];
   /** The dedup keys of its groups, `dedupKeyBytes` each, in the order of the request. */
-  readonly marks: Uint8Array;
+  readonly dedupKeys: Uint8Array;
   /** Digest of the request envelope. */
-  readonly frame: string;
+  readonly envelopeDigest: string;
 }
 
 export interface EntryFilter {
@@ -145,8 +145,8 @@ const toEntry = (row: Row): Entry => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  marks: row.bytes("marks"),
-  frame: row.text("frame"),
+  dedupKeys: row.bytes("marks"),
+  envelopeDigest: row.text("frame"),
 });
 
 /** Damaged call ids must not hide the entry. */

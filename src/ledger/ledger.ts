@@ -89,10 +89,7 @@ const isReadOnly = (thrown: unknown): boolean =>
 
 const maxForgottenPerStatement = 500;
 
-const makeLedger = (
-  database: Database,
-  { created, writer }: { readonly created: boolean; readonly writer: Writer },
-) => ({
+const makeLedger = (database: Database, { created, writer }: { created: boolean; writer: Writer }) => ({
   path: database.path,
   /** True if the ledger is new. An empty file is not a ledger. */
   created,
@@ -143,10 +140,7 @@ const openWrittenFiles = (database: Database): WrittenFiles => ({
   },
 });
 
-const openScope = async (
-  database: Database,
-  { scope, writer }: { readonly scope: LedgerScope; readonly writer: Writer },
-) => {
+const openScope = async (database: Database, { scope, writer }: { scope: LedgerScope; writer: Writer }) => {
   const { destination, account, model, split, batch } = scope;
   const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
   let knownRow: number | undefined;
@@ -176,8 +170,7 @@ const openScope = async (
     },
     /** Records another attempt; false if a person resolved the request in the meantime. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(parseId(id), now),
-    recordOutcome: async (id: string, settlement: RecordedOutcome) =>
-      await writer.recordOutcome(parseId(id), settlement),
+    recordOutcome: async (id: string, outcome: RecordedOutcome) => await writer.recordOutcome(parseId(id), outcome),
     async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {
       const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
       await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);

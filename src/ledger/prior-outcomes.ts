@@ -20,7 +20,7 @@ const loggedElsewhereBit = 4;
 
 interface PriorOutcomesOptions {
   /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
-  readonly numberOf: (marks: Uint8Array, offset: number) => number;
+  readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   /** The last part of the input's path. */
   readonly input: string;
   readonly resendLogged: boolean;
@@ -41,16 +41,16 @@ export class PriorOutcomes {
 
   /** Adds requests that are new or may have changed; all unknown requests must be among them. */
   async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
-    for (const { marks } of this.unknownEntries) {
-      for (const group of this.#findGroups(marks)) this.#set(group, this.#facts.at(group) & ~unknownBit);
+    for (const { dedupKeys } of this.unknownEntries) {
+      for (const group of this.#findGroups(dedupKeys)) this.#set(group, this.#facts.at(group) & ~unknownBit);
     }
     const unknownEntries: Entry[] = [];
     this.unknownEntries = unknownEntries;
     for await (const entry of entries) {
-      const { state, input, marks } = entry;
+      const { state, input, dedupKeys } = entry;
       const isElsewhere = input !== this.#options.input;
       const facts = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
-      const groups = isUnknown(state) || isLogged(state) ? this.#findGroups(marks) : [];
+      const groups = isUnknown(state) || isLogged(state) ? this.#findGroups(dedupKeys) : [];
       for (const group of groups) this.#set(group, this.#facts.at(group) | facts);
       if (groups.length === 0) continue;
       if (facts === unknownBit) unknownEntries.push(entry);
@@ -58,10 +58,10 @@ export class PriorOutcomes {
     }
   }
 
-  #findGroups(marks: Uint8Array): readonly number[] {
+  #findGroups(dedupKeys: Uint8Array): readonly number[] {
     const groups: number[] = [];
-    for (let offset = 0; offset < marks.length; offset += dedupKeyBytes) {
-      const group = this.#options.numberOf(marks, offset);
+    for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
+      const group = this.#options.numberOf(dedupKeys, offset);
       if (group >= 0) groups.push(group);
     }
     return groups;

@@ -157,18 +157,18 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     },
 
     /** Returns the key of a planned request; null if it has none, or another key in each run. */
-    findPlannedKey: (marks: Uint8Array): string | null =>
-      idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, marks, "") : null,
+    findPlannedKey: (dedupKeys: Uint8Array): string | null =>
+      idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
 
     /** Records a request before its first byte, or returns the dedup keys of groups that other runs have. */
     async recordRequest(request: {
-      readonly marks: Uint8Array;
+      readonly dedupKeys: Uint8Array;
       readonly bytes: number;
-      readonly frame: string;
+      readonly envelopeDigest: string;
     }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
       requireIntact();
       const now = host.now();
-      const key = idempotency ? makeIdempotencyKey(scope, request.marks, generation) : "";
+      const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
       const entry = { ...request, key, input, now, generation: resendLogged ? generation : "" };
       const id = await scopeLedger?.recordRequest(entry);
       if (typeof id === "object") return id;
@@ -182,8 +182,8 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       requireIntact();
       return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, host.now()));
     },
-    async recordOutcome({ id }: RecordedRequest, settlement: RecordedOutcome): Promise<void> {
-      if (id !== undefined) await scopeLedger?.recordOutcome(id, settlement);
+    async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
+      if (id !== undefined) await scopeLedger?.recordOutcome(id, outcome);
     },
     recordKeyEcho: async (): Promise<void> => await saveFacts({ ...destinationFacts, echoesKey: true }),
     /** Records that a body was accepted, or was too large. */

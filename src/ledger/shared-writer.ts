@@ -95,16 +95,15 @@ export const makeSharedWriter = (
     recoverScope: async () => await expireDeadRuns(database),
     recoverAll: async () => void (await expireDeadRuns(database)),
     recordRequest: async (scope, entry) => {
-      const { id, noteRenewal: renewed } = requireLease();
+      const { id, noteRenewal } = requireLease();
       const askedAt = host.elapsed();
       const begun = await recordRequest(database, { scope, run: id, entry });
       if (begun === undefined) throw leaseLost(database.path);
-      if (typeof begun === "number") renewed(askedAt);
+      if (typeof begun === "number") noteRenewal(askedAt);
       return begun;
     },
     recordRetry: async (request) => (await database.query(againSql, [requireLease().id, request])).length === 1,
-    recordOutcome: async (request, settlement) =>
-      await recordOutcome(database, { request, settlement, run: run?.id ?? 0 }),
+    recordOutcome: async (request, outcome) => await recordOutcome(database, { request, outcome, run: run?.id ?? 0 }),
     countRuns: async () =>
       (await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`))[0]?.integer(
         "runs",
@@ -140,9 +139,9 @@ const recordRequest = async (
   database: Database,
   { scope, run, entry }: { readonly scope: number; readonly run: number; readonly entry: NewEntry },
 ): Promise<number | { readonly taken: Uint8Array } | undefined> => {
-  const { marks, key, input, bytes, frame, generation } = entry;
+  const { dedupKeys, key, input, bytes, envelopeDigest, generation } = entry;
   const token = randomUUID();
-  const values = [marks, run, scope, token, generation, input, bytes, key, frame, run, token];
+  const values = [dedupKeys, run, scope, token, generation, input, bytes, key, envelopeDigest, run, token];
   for (let tries = 0; ; tries++) {
     try {
       return (await database.query(beginSql, values))[0]?.integer("id");
@@ -150,7 +149,7 @@ const recordRequest = async (
       const isTaken = isFailure(thrown, "database-failed") && thrown.details.systemCode === divisionByZero;
       if (!isTaken || tries === maxBeginAttempts) throw thrown;
     }
-    const rows = await database.query(takenSql, [marks, scope, generation, run]);
+    const rows = await database.query(takenSql, [dedupKeys, scope, generation, run]);
     if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
   }
 };
@@ -211,22 +210,16 @@ const lateOutcomeConditions = {
 /** Records an outcome. If another run expired the request in the meantime, claims its groups again. */
 const recordOutcome = async (
   database: Database,
-  {
-    request,
-    settlement,
-    run,
-  }: { readonly request: number; readonly settlement: RecordedOutcome; readonly run: number },
+  { request, outcome, run }: { request: number; outcome: RecordedOutcome; run: number },
 ): Promise<void> => {
-  const { state } = settlement;
-  const values = [...toOutcomeValues(settlement), request];
+  const { state } = outcome;
+  const values = [...toOutcomeValues(outcome), request];
   const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
   const settled = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, run]);
   if (settled.length > 0) return;
   const kind = state === "logged" || state === "unknown" ? state : "other";
-  const [late] = await database.query(
-    `${set} AND ${lateOutcomeConditions[kind]} RETURNING id`,
-    kind === "logged" ? values : [...values, run],
-  );
+  const lateValues = kind === "logged" ? values : [...values, run];
+  const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);
   if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
 };
 

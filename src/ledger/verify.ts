@@ -34,16 +34,16 @@ const maxProblems = 20;
 
 /** With `perScope`, a group may be logged once to each model, split and batch. */
 export const verifyDataset = async (
-  reading: Dataset,
+  dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { readonly perScope: boolean },
 ): Promise<Verification> => {
-  const dedupKeys = assignDedupKeys(reading.groups);
+  const dedupKeys = assignDedupKeys(dataset.groups);
   const facts = new Uint8Array(dedupKeys.count);
   const recordAcceptance = makeAcceptanceRecorder(facts);
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
-    const { state, scope, marks: own } = entry;
+    const { state, scope, dedupKeys: own } = entry;
     const digest = perScope ? hashScope(scope) : "";
     const fact = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
     let isMatch = false;
@@ -62,7 +62,7 @@ export const verifyDataset = async (
   for (let group = 0; group < dedupKeys.count; group++) {
     const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
-    const spot = locateGroup(reading, group);
+    const spot = locateGroup(dataset, group);
     const own = files.get(spot.file) ?? { file: spot.file, read: 0, logged: 0 };
     files.set(spot.file, own);
     own.read++;

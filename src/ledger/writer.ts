@@ -21,12 +21,12 @@ import {
 } from "./entries.ts";
 
 export interface NewEntry {
-  readonly marks: Uint8Array;
+  readonly dedupKeys: Uint8Array;
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
   /** Digest of the request envelope. */
-  readonly frame: string;
+  readonly envelopeDigest: string;
   readonly now: number;
   /** Differs for a deliberate second logging of the same groups; empty for the first. */
   readonly generation: string;
@@ -52,7 +52,7 @@ export interface Writer {
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** Records another attempt; false if a person resolved the request in the meantime. */
   recordRetry(request: number, now: number): Promise<boolean>;
-  recordOutcome(request: number, settlement: RecordedOutcome): Promise<void>;
+  recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   /** Counts runs that are writing. */
   countRuns(): Promise<number>;
   /** A number that changes when another process writes. */
@@ -81,13 +81,13 @@ export const makeFileWriter = (database: Database): Writer => {
         lock?.release();
       }
     },
-    recordRequest: async (scope, { marks, key, input, bytes, frame, now }) => {
-      const values = [scope, input, marks.length / dedupKeyBytes, bytes, key, now, now, marks, frame];
+    recordRequest: async (scope, { dedupKeys, key, input, bytes, envelopeDigest, now }) => {
+      const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
       return (await database.query(recordRequestSql, values))[0]?.integer("id") ?? 0;
     },
     recordRetry: async (request, now) => (await database.query(recordRetrySql, [now, request])).length === 1,
-    recordOutcome: async (request, settlement) => {
-      const values = [...toOutcomeValues(settlement), request];
+    recordOutcome: async (request, outcome) => {
+      const values = [...toOutcomeValues(outcome), request];
       await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
     },
     countRuns: async () => countWriters(database.path),

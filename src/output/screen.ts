@@ -248,7 +248,7 @@ export class Screen {
     const clean = (text: string) => this.safe.line(text).slice(0, this.#labelColumns);
     const options = { host, label, color: this.#errorColor, clean };
     // Without a size, the spinner could not clear its lines.
-    this.#activeSpinner = host.terminal.sizeless ? noProgress : openSpinner(options);
+    this.#activeSpinner = host.terminal.isSizeUnknown ? noProgress : openSpinner(options);
     return this.#activeSpinner;
   };
 

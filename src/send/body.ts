@@ -19,7 +19,7 @@ const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
 interface BodyContents {
-  readonly frame: RequestEnvelope;
+  readonly envelope: RequestEnvelope;
   readonly request: PlannedRequest;
   readonly maxChunkBytes?: number;
 }
@@ -29,14 +29,14 @@ interface BodyContents {
  * yielded, so a changed file cannot be sent completely. @throws Failure `input-changed`
  */
 export async function* readBody(
-  reading: Dataset,
-  { frame, request, maxChunkBytes: room = chunkBytes }: BodyContents,
+  dataset: Dataset,
+  { envelope, request, maxChunkBytes = chunkBytes }: BodyContents,
 ): AsyncGenerator<Uint8Array, void> {
-  const { parts } = reading.found;
-  const chunk = Buffer.allocUnsafeSlow(Math.min(room, request.bytes));
-  const reader = openPartReader(reading, chunk);
+  const { parts } = dataset.found;
+  const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
+  const reader = openPartReader(dataset, chunk);
   let filled = 0;
-  for (const piece of listPieces(reading, { frame, request })) {
+  for (const piece of listPieces(dataset, { envelope, request })) {
     const isPart = typeof piece === "number";
     const length = isPart ? parts.columns.length.at(piece) : piece.length;
     if (filled + length > chunk.length && filled > 0) {
@@ -58,9 +58,9 @@ export async function* readBody(
 }
 
 /** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
-export const verifySource = async (reading: Dataset, source: number): Promise<void> => {
-  const { parts } = reading.found;
-  const reader = openPartReader(reading, Buffer.allocUnsafeSlow(chunkBytes));
+export const verifySource = async (dataset: Dataset, source: number): Promise<void> => {
+  const { parts } = dataset.found;
+  const reader = openPartReader(dataset, Buffer.allocUnsafeSlow(chunkBytes));
   for (let part = 0; part < parts.count; part++) {
     if (parts.columns.source.at(part) !== source) continue;
     const pieces = reader.readLarge(part);
@@ -73,9 +73,9 @@ const comma = Buffer.of(commaByte);
 /** Yields the pieces of a body: bytes, and numbers of parts. */
 function* listPieces(
   { groups, found: { parts } }: Dataset,
-  { frame, request }: Pick<BodyContents, "frame" | "request">,
+  { envelope, request }: Pick<BodyContents, "envelope" | "request">,
 ): Generator<Uint8Array | number, void> {
-  yield frame.opening;
+  yield envelope.opening;
   let between: Uint8Array | undefined;
   for (const group of request.groups) {
     if (between !== undefined) yield between;
@@ -93,7 +93,7 @@ function* listPieces(
     }
     yield groupClosing;
   }
-  yield frame.closing;
+  yield envelope.closing;
 }
 
 /** Opens a reader of parts into a chunk. */
@@ -188,22 +188,22 @@ const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as co
 const maxPieceBytes = 2 ** 18;
 
 /** Opens a compressor. @throws Failure `compression-unsupported` */
-export const openCompressor = (form: Compression): Transform => {
+export const openCompressor = (compression: Compression): Transform => {
   // Node 22.15, 23.8 and newer have zstd; the types are those of the oldest Node that is supported.
-  const make: unknown = Reflect.get(zlib, compressorNames[form]);
+  const make: unknown = Reflect.get(zlib, compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
-  if (!(compressor instanceof Transform)) throw compressionUnsupported(form);
+  if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);
   return compressor;
 };
 
 /** Compresses a body in memory, so that its length is known and each attempt sends the same bytes. */
-export const compress = async (chunks: AsyncIterable<Uint8Array>, form: Compression): Promise<readonly Buffer[]> => {
+export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
   // The next chunk reuses the memory of a chunk.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };
   const pieces: Buffer[] = [];
-  await pipeline(copies, openCompressor(form), async (compressed: AsyncIterable<Buffer>) => {
+  await pipeline(copies, openCompressor(compression), async (compressed: AsyncIterable<Buffer>) => {
     for await (const piece of compressed) pieces.push(piece);
   });
   return pieces;

@@ -16,26 +16,26 @@ import { emptySendResult, type SendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
 
 /** As `deliverGroups` of the module. */
-export const deliverGroups = async (reading: Dataset, options: DeliverOptions): Promise<LogResult> => {
-  const outcomes = requireValid(reading, { skips: options.onInvalid === "skip", sends: true });
+export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): Promise<LogResult> => {
+  const outcomes = requireValid(dataset, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
-  const file = getFirstFile(reading);
+  const file = getFirstFile(dataset);
   const input = basename(file);
   let runLedger: RunLedger | undefined;
   try {
     runLedger = await openRunLedger(options, { destination, input });
     await runLedger.acquire();
-    const dedupKeys = assignDedupKeys(reading.groups);
+    const dedupKeys = assignDedupKeys(dataset.groups);
     const { resendLogged } = options;
     const earlier = new PriorOutcomes({ numberOf: dedupKeys.find, input, resendLogged });
     const state = { file, runLedger, outcomes, dedupKeys, earlier, numberOf: (group: number) => group };
-    const delivery = openDelivery(reading, { ...options, ...state });
+    const delivery = openDelivery(dataset, { ...options, ...state });
     await delivery.readPriorOutcomes();
-    return await sendAndReport(reading, delivery);
+    return await sendAndReport(dataset, delivery);
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
     // A signal ended the wait for another run. The result says that nothing was sent.
-    return logResult(reading, { ...options, outcomes, sent: emptySendResult(thrown), ledger: null });
+    return logResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown), ledger: null });
   } finally {
     await runLedger?.close();
   }
@@ -43,13 +43,13 @@ export const deliverGroups = async (reading: Dataset, options: DeliverOptions): 
 
 /** As `writeRejected` of the module. */
 export const writeRejected = async (
-  reading: Dataset,
+  dataset: Dataset,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
-  const path = resolveRejectsPath(getFirstFile(reading), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
-  const rejected = listRejected(requireValid(reading, { skips: true, sends: false }), undefined);
+  const path = resolveRejectsPath(getFirstFile(dataset), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
+  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), undefined);
   await requireWritableRejects(path, { written: noWrittenFiles, needed: true });
-  await writeRejects(reading, { path, rejected, written: noWrittenFiles, redact });
+  await writeRejects(dataset, { path, rejected, written: noWrittenFiles, redact });
   return path;
 };
 
@@ -57,37 +57,37 @@ export const writeRejected = async (
 export const markUnsent = (thrown: unknown): unknown =>
   thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
 
-const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogResult> => {
+const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogResult> => {
   const { options, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
-  const { problems } = reading;
+  const { problems } = dataset;
   const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
   if (!dryRun) await delivery.requireWritableRejects(isNeeded);
   const { errors } = problems;
-  const resent = applyPriorOutcomes(reading, delivery);
+  const resent = applyPriorOutcomes(dataset, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
-  const requests = planRequests(reading, {
-    frame: delivery.frame(),
+  const requests = planRequests(dataset, {
+    envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
     // The service may accept a size now that it refused before, so one request is sent anyway.
     limit: oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : delivery.limit(),
     oneRequest,
   });
   // `--strict` makes warnings of the ledger and the plan errors.
-  if (problems.errors > errors) throw invalidInput(problems, listInputNames(reading), { isSending: true });
+  if (problems.errors > errors) throw invalidInput(problems, listInputNames(dataset), { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
-    await writeBody(reading, { delivery, jobs });
+    await writeBody(dataset, { delivery, jobs });
     const planned = jobs.map((job) => {
       const { groups, bytes } = job.request;
       return { groups: groups.length, bytes, key: delivery.findKey(job) };
     });
-    return logResult(reading, { ...options, planned, sent: undefined, ledger: runLedger.resultFacts });
+    return logResult(dataset, { ...options, planned, sent: undefined, ledger: runLedger.resultFacts });
   }
-  const sent = jobs.length === 0 ? undefined : await send(reading, { delivery, jobs });
+  const sent = jobs.length === 0 ? undefined : await send(dataset, { delivery, jobs });
   const replaced: string[] = [];
   if (sent !== undefined) {
-    for (const source of reading.sources) if (await source.isReplaced?.()) replaced.push(source.name);
+    for (const source of dataset.sources) if (await source.isReplaced?.()) replaced.push(source.name);
   }
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);
@@ -97,7 +97,7 @@ const sendAndReport = async (reading: Dataset, delivery: Delivery): Promise<LogR
     throw thrown;
   });
   const unwritten = written instanceof Failure ? written : undefined;
-  return logResult(reading, {
+  return logResult(dataset, {
     ...options,
     sent,
     replaced,
@@ -114,23 +114,24 @@ interface DeliveryJobs {
 }
 
 /** Writes the body for `--body`. @throws Failure `invalid-option-value` for an unknown request */
-const writeBody = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
-  const { body, compression: form } = delivery.options;
+const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
+  const { body, compression } = delivery.options;
   if (body === undefined) return;
   const request = jobs[body.number - 1]?.request;
   if (request === undefined) {
     const wanted = jobs.length === 0 ? "no value, because no request is planned" : `a number from 1 to ${jobs.length}`;
     throw invalidOptionValue({ option: "--body", value: String(body.number), wanted });
   }
-  const chunks = readBody(reading, { frame: delivery.frame(), request });
-  for await (const piece of form === undefined ? chunks : await compress(chunks, form)) await body.write(piece);
+  const chunks = readBody(dataset, { envelope: delivery.envelope(), request });
+  for await (const piece of compression === undefined ? chunks : await compress(chunks, compression))
+    await body.write(piece);
 };
 
 /** The longest wait before the next query for groups that other runs have. */
 const maxPauseMs = 2000;
 
 /** Sends all jobs, waits for other runs that have groups of them, and sends groups that those runs did not send. */
-const send = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
+const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
   let since = host.elapsed();
@@ -144,7 +145,7 @@ const send = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       const waitedMs = host.elapsed() - since;
       if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs);
       await host.sleep(host.random() * maxPauseMs, host.signal);
-      const requests = cutRequests(reading, { frame: delivery.frame(), groups, limit: delivery.limit().bytes });
+      const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       left = sender.removeTakenGroups();
       if (left.length < groups.length) since = host.elapsed();
@@ -157,22 +158,19 @@ const send = async (reading: Dataset, { delivery, jobs }: DeliveryJobs): Promise
 };
 
 /** Returns outcomes with invalid groups rejected. @throws Failure `invalid-input` unless they may be skipped */
-const requireValid = (
-  reading: Dataset,
-  { skips, sends }: { readonly skips: boolean; readonly sends: boolean },
-): GroupOutcomes => {
-  const { problems, groups } = reading;
+const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }): GroupOutcomes => {
+  const { problems, groups } = dataset;
   if (problems.errors === 0) return new GroupOutcomes(groups.count);
-  const outcomes = rejectInvalid(reading);
+  const outcomes = rejectInvalid(dataset);
   const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
-  throw invalidInput(problems, listInputNames(reading), { isSending: sends, valid });
+  throw invalidInput(problems, listInputNames(dataset), { isSending: sends, valid });
 };
 
 /** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */
-const applyPriorOutcomes = (reading: Dataset, delivery: Delivery): readonly Job[] => {
+const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
   const { outcomes, earlier } = delivery.options;
-  const { problems } = reading;
+  const { problems } = dataset;
   if (!earlier.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, broken } = delivery.planResends();

@@ -14,25 +14,25 @@ import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts
 export type Delivery = ReturnType<typeof openDelivery>;
 
 /** @throws Failure `rejects-path-missing` */
-export const openDelivery = (reading: Dataset, options: DeliverOptions & DeliveryState) => {
+export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, earlier, outcomes, dedupKeys, numberOf } = options;
-  const { writtenFiles: written } = runLedger;
-  const { problems } = reading;
+  const { writtenFiles } = runLedger;
+  const { problems } = dataset;
   const rejectsFile = resolveRejectsPath(options.file, options);
   const rejects = emptyRejects();
   let sender: Sender | undefined;
-  const frame = (): RequestEnvelope => makeEnvelope(reading, options.split);
+  const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
   /** Returns the request of an entry with the same groups, order and bytes, or what the input lacks for it. */
-  const toJob = ({ id, key, firstTried, marks, ...entry }: Entry): Job | "groups" | "keys" => {
-    const groups = new Uint32Array(marks.length / dedupKeyBytes);
+  const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "keys" => {
+    const groups = new Uint32Array(keys.length / dedupKeyBytes);
     for (let at = 0; at < groups.length; at++) {
-      const group = dedupKeys.find(marks, at * dedupKeyBytes);
+      const group = dedupKeys.find(keys, at * dedupKeyBytes);
       if (group < 0) return "groups";
       groups[at] = group;
     }
-    const request = planRequest(reading, { frame: frame(), groups });
-    const isSame = request.bytes === entry.bytes && request.frame === entry.frame;
+    const request = planRequest(dataset, { envelope: envelope(), groups });
+    const isSame = request.bytes === entry.bytes && request.envelopeDigest === entry.envelopeDigest;
     return isSame ? { request, recorded: { id, key, firstTried } } : "keys";
   };
 
@@ -40,16 +40,16 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
     options,
     /** Undefined if nothing may be rejected. */
     rejectsFile,
-    frame,
+    envelope,
     /** Returns the result of sending so far; undefined before the first request. */
     sent: (): SendResult | undefined => sender?.result(),
     countRejectedLines: () => rejects.lines,
 
     /** Returns the largest body: by `--max-request-size`, or by what the service accepted and refused. */
     limit(): BodyLimit {
-      const { maxBodyBytes: maxBytes = options.maxRequestBytes } = runLedger;
-      const bytes = Math.min(options.maxRequestBytes, maxBytes);
-      return { bytes, isDiscovered: maxBytes < options.maxRequestBytes };
+      const { maxBodyBytes = options.maxRequestBytes } = runLedger;
+      const bytes = Math.min(options.maxRequestBytes, maxBodyBytes);
+      return { bytes, isDiscovered: maxBodyBytes < options.maxRequestBytes };
     },
 
     /** Reads what other runs did since the last call. */
@@ -87,27 +87,33 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
 
     /** @param isLast true after a signal: each request is attempted once */
     async sendJobs(jobs: readonly Job[], isLast = false): Promise<Sender> {
-      sender ??= openSender(reading, { ...options, client: await options.client(), frame: frame() });
+      sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sender.send(jobs, isLast);
       return sender;
     },
 
     /** Checks that the rejects file can be written. @param needed true if groups may be rejected */
     async requireWritableRejects(needed: boolean): Promise<void> {
-      if (rejectsFile !== undefined) await requireWritableRejects(rejectsFile, { written, needed });
+      if (rejectsFile !== undefined) await requireWritableRejects(rejectsFile, { written: writtenFiles, needed });
     },
 
     /** Adds groups to the rejects file; returns the number of its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async appendRejected(rejected: readonly RejectedGroup[]): Promise<number> {
       if (rejectsFile === undefined || rejected.length === 0) return rejects.lines;
       const { redact } = options;
-      return await writeRejects(reading, { path: rejectsFile, rejected, written, redact, soFar: rejects });
+      return await writeRejects(dataset, {
+        path: rejectsFile,
+        rejected,
+        written: writtenFiles,
+        redact,
+        soFar: rejects,
+      });
     },
 
     /** Subtracts refused groups from the metrics, unless they cannot be read again. */
     async subtractRefused(): Promise<void> {
       const refused = sender?.result().refused.map(({ group }) => group) ?? [];
-      await subtractFromMetrics(reading, refused).catch((thrown: unknown) => {
+      await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
     },
@@ -122,9 +128,9 @@ export const openDelivery = (reading: Dataset, options: DeliverOptions & Deliver
         const at = new Date(earlier.loggedElsewhereAt).toISOString();
         problems.report("logged-before", { groups: elsewhere, at }, () => ({}));
       }
-      const { resultFacts: facts } = runLedger;
-      if (facts?.created === true && options.host.env.CI) {
-        problems.report("new-ledger", { path: facts.path }, () => ({}));
+      const { resultFacts } = runLedger;
+      if (resultFacts?.created === true && options.host.env.CI) {
+        problems.report("new-ledger", { path: resultFacts.path }, () => ({}));
       }
     },
   };

@@ -29,23 +29,23 @@ export interface NextStep {
   readonly problems?: readonly Problem[];
 }
 
-interface Refusal extends Pick<SendOptions, "frame" | "oneRequest" | "onRefused"> {
+interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
   readonly request: PlannedRequest;
   readonly attempt: Attempt;
 }
 
 /** Handles a 413: splits the request into halves, or refuses a single group. */
-export const handleTooLarge = (reading: Dataset, refused: Refusal): NextStep => {
-  const { frame, attempt, oneRequest, onRefused } = refused;
+export const handleTooLarge = (dataset: Dataset, refused: Refusal): NextStep => {
+  const { envelope, attempt, oneRequest, onRefused } = refused;
   const { groups, bytes } = refused.request;
   const isAlone = groups.length === 1;
   if (!isAlone && !oneRequest) {
-    const around = frame.opening.length + frame.closing.length;
+    const around = envelope.opening.length + envelope.closing.length;
     const limit = around + Math.ceil((bytes - around) / 2);
-    return { limit, requests: cutRequests(reading, { frame, groups, limit }) };
+    return { limit, requests: cutRequests(dataset, { envelope, groups, limit }) };
   }
   const [group = 0] = groups;
-  const where = isAlone ? locateGroup(reading, group) : undefined;
+  const where = isAlone ? locateGroup(dataset, group) : undefined;
   if (isAlone && onRefused === "skip") {
     return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
   }
@@ -56,8 +56,8 @@ export const handleTooLarge = (reading: Dataset, refused: Refusal): NextStep => 
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /** Handles any other refusal: rejects the groups that it names, or the only group. */
-export const handleRefusal = async (reading: Dataset, refusal: Refusal): Promise<NextStep> => {
-  const { frame, request, attempt, onRefused } = refusal;
+export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
+  const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
   const { status, body, failure } = attempt;
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
@@ -66,19 +66,19 @@ export const handleRefusal = async (reading: Dataset, refusal: Refusal): Promise
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
-  if (positions.size === 0) return { problems: await locateProblems(reading, { request, items }) };
+  if (positions.size === 0) return { problems: await locateProblems(dataset, { request, items }) };
   const refused: RefusedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
     const own = isAlone ? items : items.filter((item) => item.position === position);
-    const said = await locateProblems(reading, { request, items: own });
+    const said = await locateProblems(dataset, { request, items: own });
     const text = failure?.details.http?.said ?? "the service does not say why";
-    const problems = said.length > 0 ? said : [createProblem("group-refused", { text }, locateGroup(reading, group))];
+    const problems = said.length > 0 ? said : [createProblem("group-refused", { text }, locateGroup(dataset, group))];
     refused.push({ group, problems });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
   const limit = request.bytes;
-  return { refused, requests: groups.length === 0 ? [] : cutRequests(reading, { frame, groups, limit }) };
+  return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
 };
 
 /** An item of a refusal (interface 7). */
@@ -106,14 +106,14 @@ const parsePosition = (step: string | number | undefined): number | undefined =>
 const maxItems = 100;
 
 const locateProblems = async (
-  reading: Dataset,
+  dataset: Dataset,
   { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
 ): Promise<readonly Problem[]> => {
   /** Parsed parts, by source and start. */
   const values = new Map<string, unknown>();
   const located: LocatedItem[] = [];
   for (const item of items.slice(0, maxItems)) {
-    const found = findPart(reading, request, item);
+    const found = findPart(dataset, request, item);
     const key = `${found?.part.source}:${found?.part.start}`;
     // If the file changed since it was sent, the service's message is shown without a position.
     if (found !== undefined && !values.has(key)) {
@@ -170,11 +170,7 @@ const findPart = (
  */
 const locateInPart = (
   whole: unknown,
-  {
-    item,
-    key,
-    value,
-  }: { readonly key: string; readonly item: RefusalItem; readonly value: NonNullable<LocatedItem["value"]> },
+  { item, key, value }: { item: RefusalItem; key: string; value: NonNullable<LocatedItem["value"]> },
 ): LocatedItem => {
   const path: (string | number)[] = [];
   let inner = whole;

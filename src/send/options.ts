@@ -48,5 +48,5 @@ export interface DeliveryState {
 
 export interface SendOptions extends Omit<DeliverOptions, "client">, DeliveryState {
   readonly client: Client;
-  readonly frame: RequestEnvelope;
+  readonly envelope: RequestEnvelope;
 }

@@ -9,7 +9,7 @@ export interface PlannedRequest {
   readonly groups: Uint32Array;
   /** The length of its body, not compressed. */
   readonly bytes: number;
-  readonly frame: string;
+  readonly envelopeDigest: string;
 }
 
 /** The bytes of a body before and after its groups. */
@@ -26,7 +26,7 @@ export interface BodyLimit {
 }
 
 interface EnvelopedGroups {
-  readonly frame: RequestEnvelope;
+  readonly envelope: RequestEnvelope;
   readonly groups: Uint32Array;
 }
 
@@ -35,30 +35,29 @@ interface EnvelopedGroups {
  * the limit, as warnings. @throws Failure `one-request-too-large`
  */
 export const planRequests = (
-  reading: Dataset,
+  dataset: Dataset,
   { limit, oneRequest, ...framed }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
 ): readonly PlannedRequest[] => {
-  const requests = cutRequests(reading, { ...framed, limit: limit.bytes });
+  const requests = cutRequests(dataset, { ...framed, limit: limit.bytes });
   if (requests.length > 1 && oneRequest) {
-    const { bytes } = planRequest(reading, framed);
+    const { bytes } = planRequest(dataset, framed);
     throw oneRequestTooLarge({ bytes, limit: limit.bytes, requests: requests.length });
   }
   if (requests.length > 1) {
-    reading.problems.report("split-requests", { requests: requests.length, tooLarge: limit.isDiscovered }, () => ({}));
+    dataset.problems.report("split-requests", { requests: requests.length, tooLarge: limit.isDiscovered }, () => ({}));
   }
-  reportOversizedRequests(reading, { requests, limit });
+  reportOversizedRequests(dataset, { requests, limit });
   return requests;
 };
 
 /** Reports each single group that is over a limit. */
 export const reportOversizedRequests = (
-  reading: Dataset,
+  dataset: Dataset,
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
 ): void => {
-  for (const { groups, bytes } of requests) {
-    if (bytes <= limit.bytes) continue;
+  for (const { groups, bytes } of requests.filter(({ bytes }) => bytes > limit.bytes)) {
     const data = { bytes, limit: limit.bytes, tooLarge: limit.isDiscovered };
-    reading.problems.report("group-over-limit", data, () => locateGroup(reading, groups[0] ?? 0));
+    dataset.problems.report("group-over-limit", data, () => locateGroup(dataset, groups[0] ?? 0));
   }
 };
 
@@ -71,35 +70,35 @@ export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: strin
 };
 
 /** Returns a request of exactly these groups. */
-export const planRequest = (reading: Dataset, { frame, groups }: EnvelopedGroups): PlannedRequest => ({
+export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGroups): PlannedRequest => ({
   groups,
-  bytes: measureBodies(reading, { frame, groups }).bytesOf(0, groups.length),
-  frame: frame.digest,
+  bytes: measureBodies(dataset, { envelope, groups }).bytesOf(0, groups.length),
+  envelopeDigest: envelope.digest,
 });
 
 /** Cuts groups into the fewest requests within a limit. @param areFull true for full requests instead of near-equal ones */
 export const cutRequests = (
-  reading: Dataset,
-  { frame, groups, limit, areFull = false }: EnvelopedGroups & { readonly limit: number; readonly areFull?: boolean },
+  dataset: Dataset,
+  { envelope, groups, limit, areFull = false }: EnvelopedGroups & { limit: number; areFull?: boolean },
 ): readonly PlannedRequest[] => {
-  const sizes = measureBodies(reading, { frame, groups });
+  const sizes = measureBodies(dataset, { envelope, groups });
   const fewest = cutAtLimit(sizes, limit);
   const isEven = !areFull && fewest.length > 2;
   const cuts = isEven ? cutAtLimit(sizes, findSmallestLimit(sizes, limit, fewest.length)) : fewest;
   return cuts.slice(1).map((end, at) => {
     const first = cuts[at] ?? 0;
-    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), frame: frame.digest };
+    return { groups: groups.subarray(first, end), bytes: sizes.bytesOf(first, end), envelopeDigest: envelope.digest };
   });
 };
 
 type BodySizes = ReturnType<typeof measureBodies>;
 
-const measureBodies = (reading: Dataset, { frame, groups }: EnvelopedGroups) => {
-  const around = frame.opening.length + frame.closing.length;
+const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
+  const around = envelope.opening.length + envelope.closing.length;
   /** Bytes of the groups before each group, with a comma after each. */
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
-    before[at + 1] = (before[at] ?? 0) + reading.groups.bytesOf(groups[at] ?? 0) + 1;
+    before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;
   }
   const bytesOf = (from: number, end: number): number =>
     around + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0);

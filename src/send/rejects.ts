@@ -85,12 +85,12 @@ interface RejectsOptions {
 }
 
 /** Writes both files; returns the lines of the rejects file. @throws Failure `rejects-exist`, `rejects-unwritable` */
-export const writeRejects = async (reading: Dataset, options: RejectsOptions): Promise<number> => {
+export const writeRejects = async (dataset: Dataset, options: RejectsOptions): Promise<number> => {
   const { path, rejected, written, redact, soFar = emptyRejects() } = options;
   const reasons: string[] = [];
   // The readers of a pipe are unknown, so its rejects are private.
-  const own = { written, mode: combineModes(reading.sources, 0o600), isBegun: soFar.lines > 0 };
-  const pieces = readRejectedLines(reading, { rejected, soFar, onReason: (line) => reasons.push(line) });
+  const own = { written, mode: combineModes(dataset.sources, 0o600), isBegun: soFar.lines > 0 };
+  const pieces = readRejectedLines(dataset, { rejected, soFar, onReason: (line) => reasons.push(line) });
   await replaceFile(path, { ...own, pieces });
   await replaceFile(toReasonsPath(path), { ...own, pieces: [Buffer.from(redact(reasons.join("")))] });
   return soFar.lines;
@@ -164,17 +164,17 @@ interface RejectedLinesOptions extends Required<Pick<RejectsOptions, "rejected" 
 
 /** Yields the lines of rejected groups. @throws Failure `input-changed` */
 async function* readRejectedLines(
-  reading: Dataset,
+  dataset: Dataset,
   { rejected, soFar, onReason }: RejectedLinesOptions,
 ): AsyncGenerator<Buffer, void> {
-  const errors = indexErrorsByLine(reading);
-  const recheck = openRecheck(reading.problems.strictness);
+  const errors = indexErrorsByLine(dataset);
+  const recheck = openRecheck(dataset.problems.strictness);
   const window = new ReadWindow();
   for (const { group, problems } of rejected) {
-    const parts = listParts(reading, group);
+    const parts = listParts(dataset, group);
     const [first] = parts;
     const isUnexplained = problems.length === 0 && !parts.some((part) => errors.has(partLineKey(part)));
-    const isJoined = reading.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys: soFar.keys, window }));
+    const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys: soFar.keys, window }));
     /** Lines of the rejects file by line of the input. */
     const lines = new Map<string, number>();
     const again: Problem[] = [];

@@ -19,12 +19,12 @@ export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "r
 /** Returns the outcome of an attempt (guarantees.md). A status decides, even if sending broke off. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
-  const { status, isBodySent: bodySent, retryAfterMs } = attempt;
+  const { status, isBodySent, retryAfterMs } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
   // Assumed: a 503 with Retry-After is from a proxy in front of the service.
   if (status === 429 || status === 408 || (status === 503 && retryAfterMs !== undefined)) return "not-processed";
-  if (status >= 500) return bodySent ? "unknown" : "not-processed";
+  if (status >= 500) return isBodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";
 };
 
@@ -82,11 +82,11 @@ interface RequestContext extends SendOptions {
 }
 
 /** Attempts a request until it has an outcome. Records attempts that are not final. */
-export const sendUntilResolved = async (reading: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
-  const { host, runLedger, frame, compression: form } = run;
+export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
+  const { host, runLedger, envelope, compression } = run;
   const { request, recorded } = sent;
-  const chunks = () => readBody(reading, { frame, request });
-  const pieces = form === undefined ? undefined : await compress(chunks(), form);
+  const chunks = () => readBody(dataset, { envelope, request });
+  const pieces = compression === undefined ? undefined : await compress(chunks(), compression);
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
   let firstEndMs: number | undefined;
   for (;;) {
@@ -112,14 +112,10 @@ export const sendUntilResolved = async (reading: Dataset, sent: SentRequest, run
 /** Records the outcome of a request, and an echoed key. */
 export const recordAttempt = async (
   runLedger: RunLedger,
-  {
-    sent,
-    attempt,
-    state,
-  }: { readonly sent: SentRequest; readonly attempt: Attempt; readonly state: RecordedOutcome["state"] },
+  { sent, attempt, state }: { sent: SentRequest; attempt: Attempt; state: RecordedOutcome["state"] },
 ): Promise<void> => {
-  const { recorded, lastOutcome: last } = sent;
-  await runLedger.recordOutcome(recorded, { ...last, state });
+  const { recorded, lastOutcome } = sent;
+  await runLedger.recordOutcome(recorded, { ...lastOutcome, state });
   const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
   if (echoes && !runLedger.echoesKey) await runLedger.recordKeyEcho();
 };
@@ -139,7 +135,7 @@ const attemptOnce = async (
   { request, recorded }: SentRequest,
   { length, chunks, ...run }: RequestContext & RequestBody,
 ): Promise<Attempt> => {
-  const { client, modelId, idempotency, onBytesSent: onBytes, compression: form, runLedger } = run;
+  const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);
   let handedOver = 0;
   const body = {
@@ -151,12 +147,12 @@ const attemptOnce = async (
         // Progress counts bytes before compression.
         const bytes = Math.floor((chunk.length * request.bytes) / length);
         handedOver += bytes;
-        onBytes(bytes);
+        onBytesSent(bytes);
       }
     },
   };
   const headers = {
-    ...(form === undefined ? {} : { "Content-Encoding": form }),
+    ...(compression === undefined ? {} : { "Content-Encoding": compression }),
     ...(idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {}),
   };
   const { signal } = grace;
@@ -164,7 +160,7 @@ const attemptOnce = async (
     return await client.attempt(logTrajectories, { parameters: { model_id: modelId }, body, headers, signal });
   } finally {
     grace.end();
-    onBytes(-handedOver);
+    onBytesSent(-handedOver);
   }
 };
 

@@ -63,11 +63,11 @@ export interface CheckResult extends DatasetFacts {
   readonly failure: Failure | undefined;
 }
 
-export const checkResult = (reading: Dataset): CheckResult => {
-  const { problems, split } = reading;
-  const { groups, trajectories } = rejectInvalid(reading).countByOutcome(reading.groups);
-  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(reading)) : undefined;
-  const kept = problems.sorted(listInputNames(reading));
+export const checkResult = (dataset: Dataset): CheckResult => {
+  const { problems, split } = dataset;
+  const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
+  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(dataset)) : undefined;
+  const kept = problems.sorted(listInputNames(dataset));
   return {
     status: failure === undefined ? "valid" : "invalid",
     split,
@@ -76,14 +76,14 @@ export const checkResult = (reading: Dataset): CheckResult => {
     problems: kept,
     omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
     failure,
-    ...toDatasetFacts(reading, split),
+    ...toDatasetFacts(dataset, split),
   };
 };
 
-const toDatasetFacts = (reading: Dataset, split: string | undefined): DatasetFacts => ({
-  unreadable: countUnreadable(reading),
-  filteredOut: reading.leftOut,
-  metrics: reading.found.tally.groups === 0 ? {} : reading.found.tally.metrics(split),
+const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFacts => ({
+  unreadable: countUnreadable(dataset),
+  filteredOut: dataset.leftOut,
+  metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
 interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
@@ -104,10 +104,10 @@ interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
   readonly resendLogged?: boolean;
 }
 
-export const logResult = (reading: Dataset, run: LogResultParts): LogResult => {
+export const logResult = (dataset: Dataset, run: LogResultParts): LogResult => {
   const { planned, sent, modelId, split, batch, ledger } = run;
-  const { groups, trajectories } = run.outcomes.countByOutcome(reading.groups);
-  const failure = planned === undefined ? findFailure(reading, { ...run, groups }) : undefined;
+  const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
+  const failure = planned === undefined ? findFailure(dataset, { ...run, groups }) : undefined;
   return {
     ...emptyResult({ modelId, split, batch, failure }),
     status: planned === undefined ? toStatus(groups, failure, sent) : "planned",
@@ -121,8 +121,8 @@ export const logResult = (reading: Dataset, run: LogResultParts): LogResult => {
     ledger,
     planned: planned ?? [],
     obstacle: sent?.obstacle,
-    warnings: listWarnings(reading, run),
-    ...toDatasetFacts(reading, split),
+    warnings: listWarnings(dataset, run),
+    ...toDatasetFacts(dataset, split),
   };
 };
 
@@ -167,39 +167,35 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, sent: LogR
 
 /** Returns the failure of a run: unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
 const findFailure = (
-  reading: Dataset,
+  dataset: Dataset,
   run: LogResultParts & { readonly groups: OutcomeCounts },
 ): Failure | undefined => {
-  const { sent, groups, rejectsFailure: unwritten, rejectsFile = "", rejectsEmpty = false } = run;
-  const { stop = unwritten, problems = [], unknown, of: requests = 0, refused = [], tried = 0 } = sent ?? {};
+  const { sent, groups, rejectsFailure, rejectsFile = "", rejectsEmpty = false } = run;
+  const { stop = rejectsFailure, problems = [], unknown, of: requests = 0, refused = [], tried = 0 } = sent ?? {};
   const { logged, not_sent: notSent, rejected } = groups;
   const hasLedger = run.ledger !== null;
   const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: hasLedger };
   const about = stop === undefined ? {} : toStopDetails(stop, problems);
   if (unknown !== undefined) {
-    const settles = hasLedger && unknown.isHonored && run.resendLogged !== true;
-    const { request, number, unknownFailure: doubt, again } = unknown;
-    const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(reading, request.groups.at(at) ?? 0)));
+    const canResolve = hasLedger && unknown.isHonored && run.resendLogged !== true;
+    const { request, number, unknownFailure, retryFailure } = unknown;
+    const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const isLast = groups.unknown > request.groups.length;
-    const retryable = settles || (hasLedger && notSent > 0);
-    return logUnknown(
-      { ...facts, from, to, request: number, isLast, canResolve: settles, unknownFailure: doubt, retryFailure: again },
-      { ...about, retryable },
-    );
+    const retryable = canResolve || (hasLedger && notSent > 0);
+    const data = { ...facts, from, to, request: number, isLast, canResolve, unknownFailure, retryFailure };
+    return logUnknown(data, { ...about, retryable });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) return logUnresolved(facts, about);
   if (isFailure(stop, "interrupted")) {
-    const again = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
-    return interrupted(
-      { signal: stop.details.signal ?? "SIGTERM" },
-      { ...toObstacleDetails(sent?.obstacle), ...again },
-    );
+    const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
+    const { signal = "SIGTERM" } = stop.details;
+    return interrupted({ signal }, { ...toObstacleDetails(sent?.obstacle), ...details });
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
-    const unreadable = countUnreadable(reading);
-    const isConverted = reading.conversion !== undefined;
+    const unreadable = countUnreadable(dataset);
+    const isConverted = dataset.conversion !== undefined;
     const data = { ...facts, rejected, unreadable, file: rejectsFile, isEmpty: rejectsEmpty, isConverted };
     return logRejected(data, { retryable: false, stoppedBy: refused.length > 0 ? "refused" : "invalid_input" });
   }
@@ -228,9 +224,9 @@ const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDeta
 };
 
 /** Returns the warnings of reading and of sending. `--strict` cannot make the latter errors. */
-const listWarnings = (reading: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
-  const { problems } = reading;
-  const warnings = problems.sorted(listInputNames(reading)).filter(({ severity }) => severity === "warning");
+const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
+  const { problems } = dataset;
+  const warnings = problems.sorted(listInputNames(dataset)).filter(({ severity }) => severity === "warning");
   const isShown = (rule: string): boolean => !problems.strictness.allowed.has(rule);
   if (sent?.isDivided === true && sent.accepted > 1 && isShown("split-requests")) {
     warnings.push(createProblem("split-requests", { requests: sent.accepted, tooLarge: true }));

@@ -46,7 +46,9 @@ export interface SendResult {
   readonly accepted: number;
   readonly refused: readonly RefusedGroup[];
   /** The last request with an unknown outcome, and the error of a later attempt. */
-  readonly unknown: (SentRequest & { readonly again: Failure | undefined; readonly isHonored: boolean }) | undefined;
+  readonly unknown:
+    | (SentRequest & { readonly retryFailure: Failure | undefined; readonly isHonored: boolean })
+    | undefined;
   /** What stopped the run. */
   readonly stop: Failure | undefined;
   /** The problems of the refused request that stopped the run. */

@@ -31,14 +31,14 @@ export interface Job {
 /** Sends the requests of a run. Errors of the network or the service, and signals, are results. */
 export type Sender = ReturnType<typeof openSender>;
 
-export const openSender = (reading: Dataset, options: SendOptions) => {
-  const { host, client, runLedger, outcomes, dedupKeys, frame, concurrency } = options;
+export const openSender = (dataset: Dataset, options: SendOptions) => {
+  const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
   const refused: RefusedGroup[] = [];
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   /** Bytes in flight. */
   let inFlightBytes = 0;
-  let unknown: { readonly request: SentRequest; readonly again: Failure | undefined } | undefined;
+  let unknown: { readonly request: SentRequest; readonly retryFailure: Failure | undefined } | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
   /** Jobs that were attempted. */
@@ -65,7 +65,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
   };
   const markUnknown = (request: SentRequest, last = request.unknownFailure) => {
     outcomes.setAll(request.request.groups, "unknown");
-    unknown = { request, again: last === request.unknownFailure ? undefined : last };
+    unknown = { request, retryFailure: last === request.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
@@ -73,14 +73,11 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
   };
 
   /** Records an outcome. If that fails, the outcome is unknown to the next run. */
-  const record = async (request: SentRequest, settle: () => Promise<void>) => {
-    try {
-      await settle();
-    } catch (thrown) {
+  const record = async (request: SentRequest, recording: Promise<void>) =>
+    await recording.catch((thrown: unknown) => {
       markUnknown(request);
       throw thrown;
-    }
-  };
+    });
 
   /** Sends requests one after the other until the queue is empty or the run stops. */
   const runLane = async () => {
@@ -102,15 +99,15 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
-      sendNext(cutRequests(reading, { frame, groups, limit }));
+      sendNext(cutRequests(dataset, { envelope, groups, limit }));
       return false;
     }
     reportProgress();
-    for (const [at, source] of reading.sources.entries()) {
-      if (await source.touched()) await verifySource(reading, at);
+    for (const [at, source] of dataset.sources.entries()) {
+      if (await source.touched()) await verifySource(dataset, at);
     }
     const recorded =
-      earlier ?? (await runLedger.recordRequest({ ...request, marks: collectDedupKeys(request, dedupKeys) }));
+      earlier ?? (await runLedger.recordRequest({ ...request, dedupKeys: collectDedupKeys(request, dedupKeys) }));
     if ("taken" in recorded) {
       sendUntaken(request, recorded.taken);
       return false;
@@ -134,7 +131,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     const from = host.elapsed();
     let attempt: Attempt;
     try {
-      attempt = await sendUntilResolved(reading, request, {
+      attempt = await sendUntilResolved(dataset, request, {
         ...options,
         signals: until,
         patience,
@@ -153,10 +150,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
       if (!(thrown instanceof Failure)) request.mayBeLogged = true;
       if (request.mayBeLogged) markUnknown(request);
       const state = request.mayBeLogged ? "unknown" : "not_sent";
-      await record(
-        request,
-        async () => await runLedger.recordOutcome(request.recorded, { ...request.lastOutcome, state }),
-      );
+      await record(request, runLedger.recordOutcome(request.recorded, { ...request.lastOutcome, state }));
       throw thrown;
     }
     const ms = host.elapsed() - from;
@@ -175,7 +169,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     if (attempt.kind === "answered") addReply(sent.replies, attempt, settled.lastOutcome.calls);
     const state = isUnknown ? "unknown" : toEntryState(outcome, request);
     if (isFinalOutcome(outcome)) {
-      await record(settled, async () => await recordAttempt(runLedger, { sent: settled, attempt, state }));
+      await record(settled, recordAttempt(runLedger, { sent: settled, attempt, state }));
     }
     sent.obstacle = host.signal.aborted && !isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
@@ -191,7 +185,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !isFinalOutcome(outcome)) return stopWith(findStop(attempt));
     const own = { ...options, request, attempt };
-    const next = outcome === "too-large" ? handleTooLarge(reading, own) : await handleRefusal(reading, own);
+    const next = outcome === "too-large" ? handleTooLarge(dataset, own) : await handleRefusal(dataset, own);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
     refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);
@@ -210,7 +204,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
     for (let at = 0; at < taken.length; at += dedupKeyBytes) others.add(dedupKeys.find(taken, at));
     takenGroups.push(...request.groups.filter((group) => others.has(group)));
     const groups = request.groups.filter((group) => !others.has(group));
-    if (groups.length > 0) sendNext([planRequest(reading, { frame, groups })]);
+    if (groups.length > 0) sendNext([planRequest(dataset, { envelope, groups })]);
   };
 
   return {
@@ -223,7 +217,7 @@ export const openSender = (reading: Dataset, options: SendOptions) => {
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && {
         ...unknown.request,
-        again: unknown.again,
+        retryFailure: unknown.retryFailure,
         isHonored: isKeyHonored(unknown.request.recorded, options),
       },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),

@@ -55,7 +55,7 @@ export const clientAt = (
     stdin: new PassThrough(),
     stdout: new PassThrough(),
     stderr: new PassThrough(),
-    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, sizeless: false },
+    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false },
     now: () => now,
     elapsed: elapsed ?? (() => slept),
     sleep: async (ms, signal) => {

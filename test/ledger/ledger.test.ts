@@ -124,8 +124,8 @@ for (const { name, newPlace, skip, tags } of bodies)
       const bytes = keys.slice(0, count);
       const key = makeIdempotencyKey(in_, bytes, "");
       const own = await to.scope(in_);
-      const facts = { key, input: "a.jsonl", bytes: 10, frame: "", now: 1000 };
-      const entry = { ...facts, marks: bytes, generation: `${begun++}` };
+      const facts = { key, input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000 };
+      const entry = { ...facts, dedupKeys: bytes, generation: `${begun++}` };
       return String(await own.recordRequest(entry));
     };
     const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
@@ -263,11 +263,11 @@ for (const { name, newPlace, skip, tags } of bodies)
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
         const bytes = marks(...names).slice(0, names.length);
-        const facts = { key: "", input: "a.jsonl", bytes: 10, frame: "", now: 1000, generation: "" };
-        expect(await own.recordRequest({ ...facts, marks: bytes })).toBe(`r${at}`);
+        const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, generation: "" };
+        expect(await own.recordRequest({ ...facts, dedupKeys: bytes })).toBe(`r${at}`);
       }
       const read = await entries({});
-      expect(read.map(({ id, groups, marks: own }) => [id, groups, own.length])).toEqual(
+      expect(read.map(({ id, groups, dedupKeys: own }) => [id, groups, own.length])).toEqual(
         [1, 2, 3, 4].map((at) => [`r${at}`, 50_000, 50_000 * dedupKeyBytes]),
       );
     });
@@ -300,7 +300,11 @@ describe("the ledger of a run", () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
     for (const group of ["a", "b"]) {
-      const begun = await earlier.recordRequest({ marks: keysOf([group]).slice(0, 1), bytes: 10, frame: "" });
+      const begun = await earlier.recordRequest({
+        dedupKeys: keysOf([group]).slice(0, 1),
+        bytes: 10,
+        envelopeDigest: "",
+      });
       if ("taken" in begun) throw new Error("another run has the group");
       await earlier.recordOutcome(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
     }
@@ -318,7 +322,7 @@ describe("the ledger of a run", () => {
     const marks = keysOf(["a"]).slice(0, 1);
     const target = { destination: scope.destination, input: "a.jsonl" };
     const planned = await openRunLedger({ ...usualDelivery(), ledger: { path, require: false }, dryRun: true }, target);
-    const sent = await (await openRun(path)).recordRequest({ marks, bytes: 10, frame: "" });
+    const sent = await (await openRun(path)).recordRequest({ dedupKeys: marks, bytes: 10, envelopeDigest: "" });
     expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });
   });
 
@@ -356,7 +360,14 @@ describe("the verification of a group", () => {
     const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
     const marks = assignDedupKeys(reading.groups).slice(0, 1);
     const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
-    const more = { status: 200, cause: null, calls: [], marks, frame: "", state: "logged" as const };
+    const more = {
+      status: 200,
+      cause: null,
+      calls: [],
+      dedupKeys: marks,
+      envelopeDigest: "",
+      state: "logged" as const,
+    };
     const verified = async (...splits: readonly string[]) => {
       const entries = splits.map(
         (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
@@ -390,7 +401,7 @@ describe("the verification of a group", () => {
         ["released", 6, 1],
       ] as const
     ).map(([state, first, count], at): Entry => {
-      const more = { status: 200, cause: null, calls: [], frame: "", marks: marks.slice(first, count) };
+      const more = { status: 200, cause: null, calls: [], envelopeDigest: "", dedupKeys: marks.slice(first, count) };
       return { ...facts, ...more, id: `r${at}`, state, scope };
     });
     const found = await verifyDataset(reading, entries, { perScope: false });
@@ -478,7 +489,7 @@ describe("a run's lease on a shared ledger", () => {
     state.now += 15_000;
     const before = state.asked;
     const marks = new Uint8Array(dedupKeyBytes);
-    const entry = { marks, key: "", input: "", bytes: 1, frame: "", now: 0, generation: "" };
+    const entry = { dedupKeys: marks, key: "", input: "", bytes: 1, envelopeDigest: "", now: 0, generation: "" };
     await expect(writer.recordRequest(1, entry)).rejects.toMatchObject({ kind: "lease-lost" });
     await expect(writer.recordRetry(1, 0)).rejects.toMatchObject({ kind: "lease-lost" });
     expect(state.asked).toBe(before);
@@ -536,11 +547,11 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     return keys.slice(0, count);
   };
   const entryOf = (...contents: readonly string[]) => ({
-    marks: marks(...contents),
+    dedupKeys: marks(...contents),
     key: "",
     input: "a.jsonl",
     bytes: 10,
-    frame: "",
+    envelopeDigest: "",
     now: 0,
     generation: "",
   });

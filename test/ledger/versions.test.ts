@@ -150,11 +150,11 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
     await ledger?.acquireScope(scope, usualDelivery());
     const own = await ledger?.scope(scope);
     await own?.recordRequest({
-      marks: Buffer.alloc(32, 1).fill(2, 16),
+      dedupKeys: Buffer.alloc(32, 1).fill(2, 16),
       key: "",
       input: "a",
       bytes: 1,
-      frame: "",
+      envelopeDigest: "",
       now: 0,
       generation: "",
     });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { requestRefused } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { openExistingLedger } from "../../src/ledger/index.ts";
-import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
+import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
 import { answered, connectionReset, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
@@ -81,7 +81,7 @@ const placeOf = (service: Service) => {
       writeFileSync(file, linesOf(...rewards.map((reward) => groupOf(reward))));
       const reading = await read([file], { split: "train" });
       try {
-        return await deliverReading(reading, {
+        return await deliverGroups(reading, {
           ...usualDelivery(),
           client: async () => service.client(),
           ledger: { path: ledger, require: false },

@@ -45,7 +45,7 @@ const follow = async (
     said.push(`${elapsed}: ${rewards.join(" ")}, ${rejectsOf(file).length} rejected`);
     return answer?.(body, at) ?? answered(200);
   });
-  const { result, reading } = await followFile({
+  const { result, dataset } = await followFile({
     ...usualDelivery(),
     ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
     judgement: { strict: false, allowed: new Set(["single-trajectory-group", "no-assistant-turn"]) },
@@ -55,7 +55,7 @@ const follow = async (
     client: async () => client,
     ...more,
   });
-  await reading.close();
+  await dataset.close();
   const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
   return {
     said,

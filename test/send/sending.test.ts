@@ -25,7 +25,7 @@ import type { Dataset } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
 import { noWrittenFiles, openRunLedger } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
-import { type DeliverOptions, deliverReading, type LogResult } from "../../src/send/index.ts";
+import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { makeEnvelope, planRequests } from "../../src/send/plan.ts";
 import { writeRejects } from "../../src/send/rejects.ts";
 import { canResend } from "../../src/send/request.ts";
@@ -53,7 +53,7 @@ interface Sent {
 
 /** Plans and sends what was read, without a ledger. */
 const send = async (
-  reading: Dataset,
+  dataset: Dataset,
   {
     limit = 2 ** 25,
     answer,
@@ -66,7 +66,7 @@ const send = async (
   } & Partial<DeliverOptions> = {},
 ): Promise<Sent> => {
   const client = keepingClient(answer);
-  const result = await deliverReading(reading, {
+  const result = await deliverGroups(dataset, {
     ...usualDelivery(),
     host,
     client: async () => client,
@@ -123,23 +123,23 @@ describe("a body", () => {
 
   it("is the same for files, standard input and compressed files", async () => {
     const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
-    const reading = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
-    expect((await send(reading)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
+    const dataset = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
+    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
   });
 
   it.skipIf(!hasZstd)("mixes plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
     const zstd = readFileSync("test/input/two-groups.jsonl.zst");
     const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
-    const reading = await read([plain, packed, gzip]);
-    expect((await send(reading)).bodies.map(groupsIn)).toEqual([
+    const dataset = await read([plain, packed, gzip]);
+    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
       [group(1), group(1, 0), group(0.5, 2), group(2)].join(","),
     ]);
   });
 
   it("gathers the trajectories of a --group-by group from any position", async () => {
     const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
-    const reading = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
-    expect((await send(reading)).bodies.map(groupsIn)).toEqual([
+    const dataset = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
+    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
       `{"trajectories":[${line(1, 1)},${line(1, 3)}]},{"trajectories":[${line(2, 2)},${line(2, 4)}]}`,
     ]);
   });
@@ -184,9 +184,9 @@ describe("a body", () => {
             arrays: lines.map((line) => `[${line}]`).join(given.lineEnd),
           };
           const content = Buffer.from((given.bom ? "\ufeff" : "") + texts[given.shape] + given.lineEnd);
-          const reading = await read(filesOf(given.packed ? gzipSync(content) : content));
-          expect(reading.problems.errors).toBe(0);
-          const { bodies, result } = await send(reading, { limit: given.limit });
+          const dataset = await read(filesOf(given.packed ? gzipSync(content) : content));
+          expect(dataset.problems.errors).toBe(0);
+          const { bodies, result } = await send(dataset, { limit: given.limit });
           const wanted =
             given.shape === "trajectories" ? made.map((_, at) => madeOf(given.groups[at]?.[0] ?? [], at)) : lines;
           expect(bodies.map(groupsIn).join(",")).toBe(wanted.join(","));
@@ -223,16 +223,16 @@ const madeOf = (own: readonly string[], position: number): string =>
   `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
 
 describe("a plan", () => {
-  /** Plans all groups of a reading. */
-  const plan = (reading: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
-    const groups = Uint32Array.from({ length: reading.groups.count }, (_, group) => group);
-    const frame = makeEnvelope(reading, "train");
-    return planRequests(reading, { frame, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
+  /** Plans all groups of a dataset. */
+  const plan = (dataset: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
+    const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
+    const envelope = makeEnvelope(dataset, "train");
+    return planRequests(dataset, { envelope, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
   };
   const planOf = async (rewards: readonly string[], limit: number) => {
-    const reading = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
-    const requests = plan(reading, { limit, oneRequest: false });
-    const warnings = reading.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
+    const dataset = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
+    const requests = plan(dataset, { limit, oneRequest: false });
+    const warnings = dataset.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
     return {
       sizes: requests.map((request) => request.groups.length),
       bytes: requests.map(({ bytes }) => bytes),
@@ -261,8 +261,8 @@ describe("a plan", () => {
   });
 
   it("is refused if one request was asked for", async () => {
-    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
-    expect(() => plan(reading, { limit: 120, oneRequest: true })).toThrow(
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    expect(() => plan(dataset, { limit: 120, oneRequest: true })).toThrow(
       oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2 }),
     );
   });
@@ -273,7 +273,14 @@ describe("an unknown request", () => {
     const scope = { destination: "http://service/log", account: "default", model: "m", split: "train", batch: null };
     const host = testHost();
     const times = { firstTried: host.now(), lastTried: host.now(), attempts: 1, status: null, cause: null, calls: [] };
-    const request = { input: "a.jsonl", groups: 1, bytes: 10, key: "k", marks: new Uint8Array(16), frame: "" };
+    const request = {
+      input: "a.jsonl",
+      groups: 1,
+      bytes: 10,
+      key: "k",
+      dedupKeys: new Uint8Array(16),
+      envelopeDigest: "",
+    };
     const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
     const facts = { host, runLedger: { echoesKey: true }, idempotency: true, onUnknown: "leave" as const };
     expect([false, true].map((resendLogged) => canResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
@@ -287,9 +294,9 @@ describe("one request", () => {
     await run.acquire();
     await run.recordSize(150, "refused");
     await run.close();
-    const reading = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
+    const dataset = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
     const requests = async (oneRequest: boolean) =>
-      (await send(reading, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
+      (await send(dataset, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
     expect(await requests(false)).toBe(2);
     expect(await requests(true)).toBe(1);
   });
@@ -334,7 +341,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
       elapsedMs += 60_000;
       return await client.attempt(...asked);
     };
-    const result = await deliverReading(await two(), {
+    const result = await deliverGroups(await two(), {
       ...usualDelivery(),
       host: { ...testHost(), elapsed: () => elapsedMs },
       ledger: { path: await newDatabase(), require: false },
@@ -356,8 +363,8 @@ describe("an outcome", () => {
   });
   /** What two requests end as, of which the second is answered so first and 200 then. */
   const endOf = async (second: Attempt) => {
-    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
-    const { result, bodies } = await send(reading, {
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const { result, bodies } = await send(dataset, {
       limit: 120,
       answer: (_, at) => (at === 2 ? second : answered(200)),
     });
@@ -393,8 +400,8 @@ describe("an outcome", () => {
   });
 
   it("counts groups as logged, unknown or not sent", async () => {
-    const reading = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
-    const { result } = await send(reading, {
+    const dataset = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
+    const { result } = await send(dataset, {
       limit: 120,
       answer: (_, at) => (at === 2 ? broken(true) : answered(200)),
     });
@@ -406,10 +413,10 @@ describe("an outcome", () => {
   });
 
   it("has no rejects file if another program wrote to its path in the meantime", async () => {
-    const reading = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
+    const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const writing = writeRejects(reading, { path, rejected, written: noWrittenFiles, redact: (json) => json });
+    const writing = writeRejects(dataset, { path, rejected, written: noWrittenFiles, redact: (json) => json });
     await expect(writing).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
@@ -468,9 +475,9 @@ describe("an outcome", () => {
       sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
       return status === 422 ? refusal : answered(status);
     };
-    const reading = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
+    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
     const rejects = join(newFolder(), "rejects");
-    const { result } = await send(reading, { answer, limit: 500, onRefused: "skip", rejects });
+    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
     expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
     expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
     expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
@@ -594,7 +601,7 @@ describe("an outcome", () => {
 describe("a run of several requests", () => {
   it("tells after each change how much is logged, what became of the request, and whether it is tried again", async () => {
     const told: string[] = [];
-    const reading = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
+    const dataset = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
     const statuses = [429, 200, 413, 200, 200, 400];
     const failure = requestRefused(400, {});
     const client = keepingClient((_, at) =>
@@ -604,7 +611,7 @@ describe("a run of several requests", () => {
       onWait?.();
       return true;
     };
-    await send(reading, {
+    await send(dataset, {
       limit: 160,
       client: async () => ({ ...client, retryBudget: () => ({ wait }) }),
       onProgress: ({ requests, of, bytes, ofBytes, groups, change }) => {
@@ -659,9 +666,9 @@ describe("a run of several requests", () => {
       aborted.push(signal?.aborted === true);
       return await client.attempt(endpoint, asked);
     };
-    const reading = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     const options = { ...usualDelivery(), host, maxRequestBytes: 120, client: async () => ({ ...client, attempt }) };
-    expect([(await deliverReading(reading, options)).groups, aborted]).toMatchObject([
+    expect([(await deliverGroups(dataset, options)).groups, aborted]).toMatchObject([
       { logged: 1, not_sent: 1 },
       [false, true],
     ]);
@@ -670,8 +677,8 @@ describe("a run of several requests", () => {
 
 describe("a ledger that cannot be used", () => {
   it("ends the run before its first request, and the failure says so", async () => {
-    const reading = await read(filesOf(group(1)));
-    const sent = send(reading, { ledger: { path: newFolder(), require: false }, answer: () => expect.unreachable() });
+    const dataset = await read(filesOf(group(1)));
+    const sent = send(dataset, { ledger: { path: newFolder(), require: false }, answer: () => expect.unreachable() });
     await expect(sent).rejects.toMatchObject({ code: "storage", details: { unsent: true } });
   });
 });
@@ -745,9 +752,9 @@ describe("a file that changes while it is sent", () => {
 
   it("ends the run with invalid_input if nothing was logged", async () => {
     const [path = ""] = filesOf(group(1));
-    const reading = await read([path]);
+    const dataset = await read([path]);
     writeFileSync(path, group(2));
-    const { result } = await send(reading);
+    const { result } = await send(dataset);
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
   });
 
@@ -767,15 +774,15 @@ describe("a file that changes while it is sent", () => {
 
   it("ends the run if it cannot be read any more, without an unknown request", async () => {
     const [path = ""] = filesOf(group(1));
-    const reading = await read([path]);
-    const [source] = reading.sources;
+    const dataset = await read([path]);
+    const [source] = dataset.sources;
     if (source === undefined) throw new Error("nothing was opened");
     // The system reads nothing by a descriptor that is for writing.
     const descriptor = openSync(path, "a");
     onTestFinished(() => closeSync(descriptor));
     const bytes = descriptorBytes({ descriptor, name: path, size: source.bytes.size });
     await expect(bytes.read(Buffer.alloc(1), 0)).rejects.toMatchObject({ kind: "input-unreadable" });
-    const { result } = await send({ ...reading, sources: [{ ...source, bytes }] });
+    const { result } = await send({ ...dataset, sources: [{ ...source, bytes }] });
     expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });
     expect(result.failure).toMatchObject({ kind: "input-unreadable", message: expect.stringContaining(path) });
   });

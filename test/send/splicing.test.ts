@@ -10,9 +10,9 @@ import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
 /** What is given of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
-const spliced = async (reading: Dataset, groups: Uint32Array, room: number) => {
-  const frame = makeEnvelope(reading, "train");
-  const request = planRequest(reading, { frame, groups });
+const spliced = async (dataset: Dataset, groups: Uint32Array, room: number) => {
+  const envelope = makeEnvelope(dataset, "train");
+  const request = planRequest(dataset, { envelope, groups });
   const taken: Buffer[] = [];
   let turns = 0;
   let next = setImmediate(function again() {
@@ -21,7 +21,7 @@ const spliced = async (reading: Dataset, groups: Uint32Array, room: number) => {
   });
   let thrown: unknown;
   try {
-    for await (const chunk of readBody(reading, { frame, request, maxChunkBytes: room }))
+    for await (const chunk of readBody(dataset, { envelope, request, maxChunkBytes: room }))
       taken.push(Buffer.from(chunk));
   } catch (error) {
     thrown = error;
@@ -98,14 +98,14 @@ describe("a spliced body", () => {
       fc.record({ files, room, byKey: fc.boolean(), kept: fc.func(fc.integer({ min: 0, max: 4 })) }),
       async (given) => {
         const paths = filesOf(...given.files.map(({ content, packed }) => (packed ? gzipSync(content) : content)));
-        const reading = await read(paths, given.byKey ? { groupBy: "id" } : {});
+        const dataset = await read(paths, given.byKey ? { groupBy: "id" } : {});
         const groups = Uint32Array.from(
-          Array.from({ length: reading.groups.count }, (_, at) => at).filter((at) => given.kept(at) > 0),
+          Array.from({ length: dataset.groups.count }, (_, at) => at).filter((at) => given.kept(at) > 0),
         );
         const contents = given.files.map(({ content }) => content);
-        const { bytes, largest, request, thrown } = await spliced(reading, groups, given.room);
+        const { bytes, largest, request, thrown } = await spliced(dataset, groups, given.room);
         expect(thrown).toBe(undefined);
-        expect(bytes.toString("latin1")).toBe(defined(reading, contents, groups));
+        expect(bytes.toString("latin1")).toBe(defined(dataset, contents, groups));
         expect(bytes.length).toBe(request.bytes);
         expect(largest).toBeLessThanOrEqual(given.room);
       },
@@ -120,8 +120,8 @@ describe("a spliced body", () => {
       async (given) => {
         const plain = given.files.map(({ content }) => content);
         const paths = filesOf(...plain);
-        const reading = await read(paths, given.byKey ? { groupBy: "id" } : {});
-        const { groups, found } = reading;
+        const dataset = await read(paths, given.byKey ? { groupBy: "id" } : {});
+        const { groups, found } = dataset;
         const all = Uint32Array.from({ length: groups.count }, (_, at) => at);
         const part = given.nth % found.parts.count;
         const [start, length] = [found.parts.columns.start.at(part), found.parts.columns.length.at(part)];
@@ -130,10 +130,10 @@ describe("a spliced body", () => {
         const now = readFileSync(path);
         now[at] = (now[at] ?? 0) ^ 1;
         writeFileSync(path, given.cut ? now.subarray(0, at) : now);
-        const { bytes, thrown } = await spliced(reading, all, given.room);
+        const { bytes, thrown } = await spliced(dataset, all, given.room);
         expect(isFailure(thrown, "input-changed")).toBe(true);
         // As far as it came it is the body that was checked, but for the byte that was changed.
-        const whole = defined(reading, plain, all);
+        const whole = defined(dataset, plain, all);
         const own = plain[found.parts.columns.source.at(part)]?.toString("latin1", start, start + length) ?? "";
         expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);
         expect(differences(bytes.toString("latin1"), whole)).toBeLessThanOrEqual(1);

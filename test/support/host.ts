@@ -29,7 +29,7 @@ export const testHost = ({
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: stdout.stream,
     stderr: stderr.stream,
-    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, sizeless: false, ...terminal },
+    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false, ...terminal },
     now: () => Date.UTC(2025, 10, 1, 9, 30),
     elapsed: () => 0,
     sleep: async () => undefined,

@@ -59,7 +59,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
       throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
     const body = number === undefined ? undefined : { number, write: screen.printBytes };
     const result = await send
-      .deliverReading(reading, { ...deliveryOptions(run), split: reading.split ?? "", body })
+      .deliverGroups(reading, { ...deliveryOptions(run), split: reading.split ?? "", body })
       .finally(meter.stop)
       .catch(async (thrown: unknown) => {
         const names = reading.sources.map(({ name }) => name);
@@ -81,7 +81,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   await send.checkCompression(compress);
   const delivery = deliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
-  const { reading, result } = await send
+  const { dataset: reading, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
       judgement: parseStrictness({ strict, allow }),

@@ -273,7 +273,7 @@ const cacheLists = (run: RunVerb, { signal, elapsed }: Context["host"]): RunVerb
 /** Retries are short, because an agent gives up after a minute and can retry itself. */
 const defaults = { max_wait: "10s" };
 
-const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, sizeless: false };
+const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
 /** Runs a verb with `--json`, and collects its output. */
 const runVerb = async (server: Context, program: Program, { words, values, signal }: VerbCall): Promise<VerbResult> => {

@@ -6,7 +6,7 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** `isHalted` if the group came after an error that stops the run, so that it is not sent. */
+/** `isAfterError` if the group came after an error that stops the run, so that it is not sent. */
 export interface CompletedGroup {
   readonly group: number;
   readonly isAfterError: boolean;
@@ -21,11 +21,12 @@ interface BatchOptions {
 /** The batches of a run. Other runs can use the ledger between two batches. */
 export type Batches = ReturnType<typeof openBatches>;
 
-export const openBatches = (reading: Dataset, delivery: Delivery) => {
+export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, dedupKeys, earlier, numberOf } = options;
-  const { groups } = reading;
-  const report = openGroupReporter(reading);
+  const { groups, found } = dataset;
+  const { columns } = found.parts;
+  const report = openGroupReporter(dataset);
   /** Complete groups that are not sent, or that another run sent with an unknown outcome, in their order. */
   let openGroups: number[] = [];
   /** Refused groups in the rejects file. */
@@ -87,11 +88,12 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
     }
     const sent = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
-    const filled = cutRequests(reading, { frame: delivery.frame(), groups: sent, limit: limit.bytes, areFull: true });
+    const plan = { envelope: delivery.envelope(), groups: sent, limit: limit.bytes, areFull: true };
+    const filled = cutRequests(dataset, plan);
     const requests = isAll ? filled : filled.slice(0, -1);
     const jobs = [...delivery.planResends().jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
-    reportOversizedRequests(reading, { requests, limit });
+    reportOversizedRequests(dataset, { requests, limit });
     await delivery.sendJobs(jobs, isLast);
     for (const group of sent) {
       const outcome = outcomes.outcomeOf(group);
@@ -109,23 +111,21 @@ export const openBatches = (reading: Dataset, delivery: Delivery) => {
 
     /** True if groups of a source wait. */
     isWaitingFor: (source: number): boolean =>
-      listOpenGroups("not_sent").some(
-        (group) => reading.found.parts.columns.source.at(groups.firstOf(group)) === source,
-      ),
+      listOpenGroups("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
 
     /** Adds complete groups to the metrics, and compares them with other runs. */
     async addCompleted(completed: readonly CompletedGroup[]): Promise<void> {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
-      for (const { group, isAfterError: isHalted } of completed) {
+      for (const { group, isAfterError } of completed) {
         if (groups.isValid(group)) await report(group);
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
-        await finalizeGroup(reading, group);
+        await finalizeGroup(dataset, group);
         outcomes.extendTo(group + 1);
         if (isValid) {
           const { unknown } = delivery.compareGroups([group]);
-          if ((!isHalted && !isStopped && isGroupOpen(group)) || unknown.length > 0) openGroups.push(group);
+          if ((!isAfterError && !isStopped && isGroupOpen(group)) || unknown.length > 0) openGroups.push(group);
         } else if (options.onInvalid === "skip") {
           outcomes.set(group, "rejected");
           rejected.push({ group, problems: [] });

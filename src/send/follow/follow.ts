@@ -42,9 +42,9 @@ export interface FollowOptions
   readonly onRead: (bytes: number) => void;
 }
 
-/** The reading must be closed. */
+/** The dataset must be closed. */
 interface FollowedResult {
-  readonly reading: Dataset;
+  readonly dataset: Dataset;
   readonly result: LogResult;
 }
 
@@ -102,7 +102,7 @@ class FollowRun {
     const { groupBy, groupSize: size, host, file, resendLogged } = options;
     this.#options = options;
     this.#files = new FollowedFiles(options);
-    const { reading } = this.#files;
+    const { dataset } = this.#files;
     const dedupKeys = new DedupKeys();
     const numbers = openKeyNumbers();
     const earlier = new PriorOutcomes({
@@ -112,8 +112,8 @@ class FollowRun {
     });
     const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
     const state = { outcomes: new GroupOutcomes(0), runLedger, dedupKeys, earlier, numberOf };
-    this.delivery = openDelivery(reading, { ...options, ...state });
-    this.#batches = openBatches(reading, this.delivery);
+    this.delivery = openDelivery(dataset, { ...options, ...state });
+    this.#batches = openBatches(dataset, this.delivery);
     this.#gathering = {
       dedupKeys,
       byKey: groupBy !== undefined,
@@ -130,7 +130,7 @@ class FollowRun {
 
   async run(): Promise<FollowedResult> {
     const { host } = this.#options;
-    const { reading } = this.#files;
+    const { dataset } = this.#files;
     try {
       await this.delivery.requireWritableRejects(true);
       const stop = await this.#catchStop(async () => await this.#follow());
@@ -139,9 +139,9 @@ class FollowRun {
       const isSent = isEnd && !host.urgent.aborted && !isInputChanged(stop);
       const sendRest = async () => await this.#batches.sendAll(host.signal.aborted);
       const last = isSent ? await this.#catchStop(sendRest) : undefined;
-      return { reading, result: await this.#finish(stop ?? last) };
+      return { dataset, result: await this.#finish(stop ?? last) };
     } catch (thrown) {
-      await reading.close();
+      await dataset.close();
       throw thrown;
     }
   }
@@ -208,7 +208,7 @@ class FollowRun {
 
   /** Adds complete groups to the metrics and batches. @throws Failure `invalid-input` if an error stops the run */
   async #processCompleted(): Promise<void> {
-    const { problems } = this.#files.reading;
+    const { problems } = this.#files.dataset;
     await this.#batches.addCompleted(this.#completed.splice(0));
     if (problems.errors === 0) return;
     if (problems.isInputBroken) throw this.#files.toInvalidInput();
@@ -218,16 +218,16 @@ class FollowRun {
   /** @param stop undefined after a signal */
   async #finish(stop: Failure | undefined): Promise<LogResult> {
     const { host, judgement, file } = this.#options;
-    const { reading, all: files } = this.#files;
-    const { groups, problems } = reading;
+    const { dataset, all: files } = this.#files;
+    const { groups, problems } = dataset;
     const { outcomes, runLedger } = this.delivery.options;
     outcomes.extendTo(groups.count);
-    const isThere = !files.some(({ isRewritten: isGone }) => isGone) && !isInputChanged(stop);
+    const isThere = !files.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
     const open = files.flatMap(({ growing }) => growing.incomplete);
-    if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(reading, group);
+    if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these would be errors, but the groups are sent already.
     if (isThere && !judgement.strict)
-      await reportDatasetProblems(reading, { outliers: findRewardOutliers(reading.found) });
+      await reportDatasetProblems(dataset, { outliers: findRewardOutliers(dataset.found) });
     const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     this.#reportPriorRuns();
@@ -235,7 +235,7 @@ class FollowRun {
     if (isThere) await this.delivery.subtractRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isAll = files.length > 0 && !isUnfinished && outcomes.groupsWith("not_sent").length === 0;
-    const result = logResult(reading, {
+    const result = logResult(dataset, {
       ...this.delivery.options,
       resendLogged: false,
       sent: {
@@ -262,7 +262,7 @@ class FollowRun {
     this.delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const groups = this.#batches.countUnknown();
     if (groups === 0) return;
-    const requests = earlier.unknownEntries.filter(({ marks }) => dedupKeys.hasAny(marks)).length;
-    this.#files.reading.problems.report("unresolved-requests", { requests, groups }, () => ({}));
+    const requests = earlier.unknownEntries.filter(({ dedupKeys: keys }) => dedupKeys.hasAny(keys)).length;
+    this.#files.dataset.problems.report("unresolved-requests", { requests, groups }, () => ({}));
   }
 }

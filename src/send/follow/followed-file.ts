@@ -63,7 +63,7 @@ export interface FollowedFile {
 
 /** The files of one name as one growing input. */
 export class FollowedFiles {
-  readonly reading: Dataset;
+  readonly dataset: Dataset;
   /** In the order of opening. */
   readonly all: FollowedFile[] = [];
   readonly #options: FollowedFileOptions;
@@ -77,7 +77,7 @@ export class FollowedFiles {
     this.#options = options;
     const found = newScanResult(options.judgement);
     const sources = this.#sources;
-    this.reading = {
+    this.dataset = {
       sources,
       found,
       groups: new Groups(found.parts),
@@ -102,7 +102,7 @@ export class FollowedFiles {
       !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
     if (this.all.some(isOpen)) return;
     const index = this.all.length;
-    const { found, groups } = this.reading;
+    const { found, groups } = this.dataset;
     try {
       const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
       this.#sources.push(tail.source);
@@ -124,7 +124,7 @@ export class FollowedFiles {
 
   /** Reads complete lines, and calls `onLines` after each block. @throws Failure `invalid-input`, `file-not-followable` */
   async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
-    const { parts } = this.reading.found;
+    const { parts } = this.dataset.found;
     const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
     if (tail.taken === 0) this.#requireText(head);
     const end = await tail.findCompleteEnd();
@@ -150,7 +150,7 @@ export class FollowedFiles {
 
   #requireText(head: Buffer): void {
     const { file } = this.#options;
-    const { problems } = this.reading;
+    const { problems } = this.dataset;
     if (findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
     const sniffed = sniff(head);
     if (sniffed === undefined) return;
@@ -161,7 +161,7 @@ export class FollowedFiles {
 
   /** Reports requests that differ, and mixed shapes; returns the first line with an error. */
   #findDisagreement(): number | undefined {
-    const { requests, shapes, problems } = this.reading.found;
+    const { requests, shapes, problems } = this.dataset.found;
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
     this.#compared = now;
@@ -177,10 +177,10 @@ export class FollowedFiles {
   /** Reports bytes after the last newline; returns true if there are any. */
   async reportUnfinished(): Promise<boolean> {
     let isAny = false;
-    for (const { tail, isRewritten: isGone } of this.all) {
-      const bytes = isGone ? 0 : await tail.countUnfinished();
+    for (const { tail, isRewritten } of this.all) {
+      const bytes = isRewritten ? 0 : await tail.countUnfinished();
       const { name: file } = tail.source;
-      if (bytes > 0) this.reading.problems.report("incomplete-line", { bytes }, () => ({ file }));
+      if (bytes > 0) this.dataset.problems.report("incomplete-line", { bytes }, () => ({ file }));
       isAny ||= bytes > 0;
     }
     return isAny;
@@ -189,13 +189,13 @@ export class FollowedFiles {
   /** Returns the failure for a file with errors. @param about `valid` if valid groups could be sent */
   toInvalidInput(about: { readonly valid?: "some" } = {}): Failure {
     const names = this.#sources.map(({ name }) => name);
-    return invalidInput(this.reading.problems, names, about);
+    return invalidInput(this.dataset.problems, names, about);
   }
 
   /** Returns the failure for a file that cannot be read. @throws any other error */
   toUnreadable(thrown: unknown): Failure {
     const { file } = this.#options;
-    const { problems } = this.reading;
+    const { problems } = this.dataset;
     const code = getErrorCode(thrown);
     if (thrown instanceof NotAFile) {
       if (!thrown.isFolder) return fileNotFollowable(file, "not-a-file");
