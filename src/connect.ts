@@ -33,7 +33,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
   insecureHttp: settings.get("insecure_http") === true,
-  onAgain: (why: Failure, maxWaitMs: number) => void screen.noticeRetry(why, maxWaitMs),
+  onRetry: (why: Failure, maxWaitMs: number) => void screen.noticeRetry(why, maxWaitMs),
   trace: flags.debug ? screen.trace : undefined,
 });
 

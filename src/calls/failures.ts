@@ -1,4 +1,4 @@
-/** Failures of reading calls, and why a call can't become something else. */
+/** Failures of reading calls, and obstacles to their conversion. */
 import { Failure } from "../failure.ts";
 
 export type ConversionObstacle =
@@ -14,12 +14,12 @@ export type ConversionObstacle =
   | "odd-reward";
 
 export const callIdsMissing = (): Failure =>
-  new Failure("invalid_input", "call-ids-missing", "standard input held no call id", {
-    hint: "give one id a line, or the ids as arguments",
+  new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", {
+    hint: "give one id per line, or the ids as arguments",
   });
 
-/** @param why what the line is instead */
+/** @param why to follow "it is" */
 export const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
-  new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is no call id: it is ${why}`, {
-    hint: "give one id a line, as plain text, as the first of tab-separated fields, or as the id of a JSON object",
+  new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
+    hint: "give one id per line: plain, as the first tab-separated field, or as the id of a JSON object",
   });

@@ -1,4 +1,4 @@
-/** Traced calls as values: which are meant, what they come to, and what they can be turned into. */
+/** Traced calls: which are meant, what they come to, and what they can be turned into. */
 
 export {
   composeObject,
@@ -24,7 +24,7 @@ export {
   findModels,
   findOperation,
   findState,
-  isRunning as isGoingOn,
+  isRunning,
   omitContent,
   omitContentKeepFacts,
   omittedKey,

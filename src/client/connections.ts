@@ -1,4 +1,4 @@
-/** Opens connections with undici: directly, or through a proxy. Only this file loads undici. */
+/** Opens connections with undici, directly or through a proxy. Only this file loads undici. */
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import { setFlagsFromString } from "node:v8";
@@ -8,13 +8,10 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./route.ts";
 
-/**
- * How long one of several addresses of a name has before the next is tried. Node's own 250 ms
- * gives up on machines that are a slow link away; much more is felt if one family of addresses leads nowhere.
- */
+/** The time for one of several addresses of a name. Node's 250 ms are too short for slow links. */
 const addressTimeoutMs = 500;
 
-/** How long a connection may idle and still be used: other sides close theirs after some seconds. */
+/** How long an idle connection is reused: servers close theirs after some seconds. */
 const maxIdleMs = 1000;
 
 /** A connection for one request after the other. */
@@ -26,15 +23,15 @@ export interface Connection {
   destroy(): void;
 }
 
-/** The connections of one client. Nothing connects before a request. */
+/** The connections of one client. */
 export interface Connections {
   open(route: Route): Promise<Connection>;
-  /** Returns a connection that was released, or opens one. */
+  /** Returns a released connection, or opens one. */
   reuse(route: Route): Promise<Connection>;
   close(): void;
 }
 
-/** Opens the connections of a client. */
+/** Opens the connections of a client. Nothing connects before a request. */
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Connections => {
   const closing = new AbortController();
   // Every socket listens.
@@ -43,9 +40,9 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // undici asks for the next piece of a body when every other has left the process, and the memory may be used again.
+    // undici then requests a piece of a body only after the previous piece has left the process.
     highWaterMark: 1,
-    // Ends a socket that is still connecting, too.
+    // Also ends a socket that is still connecting.
     signal: closing.signal,
   };
   const connector = buildConnector(socketOptions);
@@ -56,12 +53,12 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
       ? new Agent(limits)
       : await openTunnels(route.proxy, { ...limits, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
-  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
   const toConnection = (agent: Agent, key: string): Connection => ({
     dispatch: (request, handler) => agent.dispatch(request, handler),
     release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
     destroy: () => void agent.destroy(),
   });
+  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
   return {
     open: async (route) => toConnection(await openAgent(route), keyOf(route)),
     reuse: async (route) => toConnection(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
@@ -75,8 +72,8 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
 type Connector = ReturnType<typeof buildConnector>;
 
 /**
- * undici compiles its parser when its first connection is ready. On Node 20, one call of the parser makes V8 optimize it
- * for 95 ms, and the process waits for that at its end. Other WebAssembly is optimized as always: 1,800,000 is the default.
+ * On Node 20, V8 optimizes undici's parser for 95 ms after its first call, and the process waits for that at its end.
+ * Other WebAssembly is optimized as always: 1,800,000 is the default.
  */
 const withoutTierUp =
   (connector: Connector): Connector =>
@@ -90,7 +87,7 @@ const withoutTierUp =
       }
     });
 
-/** Opens tunnels through a proxy. undici would ask without end for one that is refused or dropped: it is an error. */
+/** Opens tunnels through a proxy. undici itself would retry a refused or dropped tunnel without end. */
 const openTunnels = async (
   { origin: uri, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...limits }: { readonly connect: Connector; readonly requestTls: object },

@@ -1,11 +1,11 @@
-/** Sends one request with undici. The body that it yields tells if the service can have received all of it. */
+/** Sends one request with undici. The body that undici reads shows if the service can have received all of it. */
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
 import type { Headers } from "./request.ts";
 import type { Route } from "./route.ts";
 
-/** A request, as the server behind all proxies gets it, with its limits. */
+/** A request with its limits, as the server behind all proxies receives it. */
 export interface OutgoingRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly route: Route;
@@ -15,13 +15,13 @@ export interface OutgoingRequest {
   /** Longest silence in either direction. */
   readonly silenceMs: number;
   /** Longest time from the connection, or the last piece of a streamed body, to the end of the reply. */
-  readonly wholeMs?: number;
+  readonly totalMs?: number;
   readonly signal: AbortSignal;
   /** Bytes of the reply that are collected. */
   readonly maxBytes: number;
   /** Takes the final status. */
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Takes pieces of the reply instead of collecting them. Returns false if no more should come until `resume`. */
+  /** Takes pieces of the reply instead of collecting them. Returns false to pause until `resume`. */
   readonly onPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }
 
@@ -30,30 +30,29 @@ export type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** A reply, and how it ended. */
 export interface ExchangeResult {
-  /** Undefined if none was read with its headers. */
+  /** Undefined if it was not read together with its headers. */
   readonly status: number | undefined;
   readonly headers: ReplyHeaders;
-  /** The body as it came, encoded. */
+  /** The body as it arrived, encoded. */
   readonly bytes: Uint8Array;
-  /** What kept the reply from being complete. */
+  /** The reason why the reply is not complete. */
   readonly error: TransportError | undefined;
   /** True if the service can have received the whole body. */
-  readonly bodySent: boolean;
+  readonly isBodySent: boolean;
 }
 
-/** undici's clock for silence is up to this much slow, so that silence is reported as what it is. */
+/** undici's clock for silence can be this late. The limit of the total time must not be reported instead. */
 const clockSlackMs = 1000;
 
-/** The longest time that a timer of Node can have. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Sends a request and collects the reply. What the network does is a value. @throws what a streamed body throws */
-export const runExchange = (connection: Connection, outgoing: OutgoingRequest): Promise<ExchangeResult> =>
+/** Sends a request and collects the reply. A transport error is a value. @throws what a streamed body throws */
+export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
-    const { method, route, path, headers, body, signal, maxBytes, onHead, onPiece } = outgoing;
-    const { silenceMs, wholeMs = maxTimerMs } = outgoing;
+    const { method, route, path, headers, body, signal, maxBytes, onHead, onPiece } = request;
+    const { silenceMs, totalMs = maxTimerMs } = request;
     const streamed = isStreamed(body) ? body : undefined;
-    let bodySent = streamed === undefined;
+    let isBodySent = streamed === undefined;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
     const pieces: Uint8Array[] = [];
     let length = 0;
@@ -66,52 +65,51 @@ export const runExchange = (connection: Connection, outgoing: OutgoingRequest): 
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error !== undefined) connection.destroy();
-      // undici can use the connection again when it has seen that it stays open.
+      // undici can reuse a connection only after it has seen that it stays open.
       else void waitForArrivedData().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
-      // The connection lives longer than this exchange, and would keep them.
+      // The connection lives longer than this exchange, and would keep the pieces in memory.
       pieces.length = 0;
-      // The connection is released then.
-      return void waitForArrivedData().then(() => resolve({ ...head, bytes, error, bodySent }));
+      return void waitForArrivedData().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
-    const limit = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
+    const startTimer = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
       clearTimeout(timer);
       if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxTimerMs));
     };
-    const limitWhole = () => limit(wholeMs + clockSlackMs, "ENDLESS");
+    const startTotalTimer = () => startTimer(totalMs + clockSlackMs, "ENDLESS");
     if (signal.aborted) return interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
-    limit(connectTimeoutMs, "CONNECT_TIMEOUT");
+    startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
     const { to } = route;
-    const forwarding = isForwardedByProxy(route) ? route.proxy : undefined;
-    const own: readonly [string, string | undefined][] = [
-      ["Host", forwarding && to.authority],
-      ["Proxy-Authorization", forwarding?.authorization],
-      ["Content-Length", streamed && String(streamed.length)],
-    ];
-    const bodyEvents = streamed && {
+    const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
+    const ownHeaders = Object.entries({
+      Host: proxy && to.authority,
+      "Proxy-Authorization": proxy?.authorization,
+      "Content-Length": streamed && String(streamed.length),
+    });
+    const bodyEvents: BodyEvents = {
       isOver: () => isOver,
-      onPiece: limitWhole,
+      onPiece: startTotalTimer,
       onLast: () => {
-        bodySent = true;
+        isBodySent = true;
       },
-      onError: (cause: unknown) => end(new TransportError("BODY_FAILED", { cause })),
+      onError: (cause) => end(new TransportError("BODY_FAILED", { cause })),
     };
     connection.dispatch(
       {
         method,
-        origin: forwarding?.origin ?? to.origin,
-        path: forwarding === undefined ? path : to.origin + path,
-        headers: [...headers.flat(), ...own.flatMap(([name, value]) => (value === undefined ? [] : [name, value]))],
-        body: isStreamed(body) ? bodyEvents && yieldBody(body, bodyEvents) : body,
+        origin: proxy?.origin ?? to.origin,
+        path: proxy === undefined ? path : to.origin + path,
+        headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
+        body: isStreamed(body) ? yieldBody(body, bodyEvents) : body,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         ...(streamed === undefined ? {} : { reset: true }),
       },
       {
-        onRequestStart: limitWhole,
+        onRequestStart: startTotalTimer,
         onResponseStarted: () => {
           hasBegun = true;
         },
@@ -143,13 +141,14 @@ export const runExchange = (connection: Connection, outgoing: OutgoingRequest): 
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** True if a proxy forwards the request itself: without TLS on either side. Otherwise it opens a tunnel. */
-export const isForwardedByProxy = ({ to, proxy }: Route): boolean => proxy !== undefined && !to.secure && !proxy.secure;
+/** True if a proxy forwards the request itself, without TLS on either side. Otherwise it opens a tunnel. */
+export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
+  proxy !== undefined && !to.isSecure && !proxy.isSecure;
 
-/** Largest piece of a body. Between two pieces, a reply that has come is read. */
+/** Largest piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;
 
-/** The exchange that a body is a part of. */
+/** The connection of a body with its exchange. */
 interface BodyEvents {
   readonly isOver: () => boolean;
   readonly onPiece: () => void;
@@ -158,21 +157,21 @@ interface BodyEvents {
 }
 
 /**
- * Yields a body whose last byte is a piece of its own. undici asks for a piece when every other has left the process, so
- * no server can accept the request before `onLast`, and every server can from then on.
+ * Yields a body whose last byte is a piece of its own. undici requests a piece when all previous ones have left the
+ * process, so no server can accept the request before `onLast`, and every server can after it.
  */
 async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): AsyncGenerator<Uint8Array, void> {
   let left = length;
   try {
     for await (const chunk of chunks()) {
-      // undici ends a request whose body is not as long as its headers say.
+      // undici fails a request whose body does not have the length in its headers.
       if (chunk.length > left) return;
       const isLastChunk = chunk.length === left;
       for (let from = 0; from < chunk.length; ) {
         const end = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
         on.onPiece();
-        // A service that has its reply ready (413 after 4 of 100 MB) may close its side while the body is still being sent,
-        // and Node drops a reply that nobody has read if the next write fails.
+        // A service may answer early (413 after 4 of 100 MB) and close its side.
+        // Node drops an unread reply if the next write fails.
         await waitForArrivedData();
         if (on.isOver()) return;
         left -= end - from;
@@ -188,17 +187,17 @@ async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): Asy
 }
 
 /**
- * Waits until what has arrived was read. The first turn of the event loop may end before the system is asked for it, and
- * undici reports an error when the socket is closed, at the end of the second.
+ * Waits until arrived data was read. The first turn of the event loop may end before the system reports the data, and
+ * undici reports the error of a closed socket at the end of the second.
  */
 const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 /**
- * A transport error. Other modules see it only as a failure's cause. Its code is the system's or Node's, or one of the client's
- * own: CONNECT_TIMEOUT; SILENT, for as long as `--timeout` allows; ENDLESS, longer than a reply may take as a whole; ABORTED,
- * by the run; PROXY_REFUSED, with the status of the proxy; CUT, by the other side; CUT_HEADERS, as CUT within the headers, or
- * by undici on an unrequested 100 Continue; NOT_HTTP; BODY_FAILED, the request's body threw; TOO_LONG, longer than its limit.
+ * A transport error, which other modules see only as a failure's cause. Its code is the system's, Node's, or one of the
+ * client's: CONNECT_TIMEOUT; SILENT (`--timeout`); ENDLESS (limit of the total time); ABORTED by the run; PROXY_REFUSED with
+ * the proxy's status; CUT by the other side; CUT_HEADERS within the headers, or by undici after an unrequested 100 Continue;
+ * NOT_HTTP; BODY_FAILED by the request's body; TOO_LONG.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
@@ -212,10 +211,9 @@ export class TransportError extends Error {
   }
 }
 
-/** How long connecting may take, names, proxies and TLS included (guarantees.md). */
+/** The time for name resolution, proxy, TCP and TLS together (guarantees.md). */
 export const connectTimeoutMs = 10_000;
 
-/** undici's codes, and what they mean. */
 const undiciCodes: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "CONNECT_TIMEOUT",
   UND_ERR_HEADERS_TIMEOUT: "SILENT",
@@ -236,11 +234,11 @@ export const toTransportError = (thrown: unknown): TransportError => {
 };
 
 const toErrorCode = (thrown: unknown): string => {
-  // undici's class of errors of its parser; it has no code.
+  // The errors of undici's parser have no code.
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
-  // Without a call of the system, the other side just ended the connection.
+  // Without a system call, the other side just ended the connection.
   if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
   return undiciCodes[code] ?? code;
 };
@@ -249,10 +247,7 @@ const permanentCodes = /^(ABORTED|TOO_LONG|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OV
 const permanentTlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/**
- * True if another try can help: not with certificates, a closed client, or a proxy that refuses. A mistyped address and a
- * service that is not running are waited for only if somebody said for how long.
- */
+/** True if a retry can help. A mistyped host or a stopped service is worth a wait only with an explicit `--max-wait`. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
   !permanentCodes.test(code) &&
   !permanentTlsCodes.test(code) &&

@@ -1,4 +1,4 @@
-/** Failures of requests to the service, of its replies, and of the way to it. */
+/** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
@@ -7,41 +7,31 @@ import { findMessage } from "./reply-message.ts";
 import type { RequestTarget } from "./request.ts";
 import type { ParsedUrl } from "./route.ts";
 
-export const invalidUrl = (why: "scheme" | "extras"): Failure => {
-  const fault =
-    why === "scheme" ? "does not begin with https:// or http://" : "holds a user, a password, a query or a fragment";
-  return new Failure("usage", "invalid-url", `the address in the settings ${fault}`, {
-    hint: "give it as https://host/path",
-  });
-};
-
 export const invalidProxy = (variable: string): Failure =>
-  new Failure("usage", "invalid-proxy", `${variable} does not name a proxy that can be used`, {
-    hint: "give it as http://host:port or https://host:port",
+  new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
+    hint: `set ${variable} to http://host:port or https://host:port`,
   });
 
-export const invalidPathParameter = (parameter: string, value: string): Failure => {
-  const name = parameter.replaceAll("_", " ");
-  return new Failure("usage", "invalid-path-parameter", `"${value}" can't be a ${name}: no address can be made of it`);
-};
+export const invalidPathParameter = (parameter: string, value: string): Failure =>
+  new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
 
-export const invalidHeader = (what: string): Failure => {
-  const why = "its name or its value holds a character that no header can carry";
-  return new Failure("usage", "invalid-header", `${what} can't be sent as a header: ${why}`, {
-    hint: "look for a line end and for characters that are not ASCII, in it and in project_header",
+export const invalidHeader = (name: string): Failure => {
+  const why = "its name or value contains a character that headers cannot contain";
+  return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
+    hint: "remove line ends and characters that are not ASCII from its value or from project_header",
   });
 };
 
 export const credentialOverHttp = (origin: string): Failure =>
-  new Failure("usage", "credential-over-http", `${origin} is plain http: the key would travel in plain text`, {
-    hint: "use https://, or --insecure-http where that is meant",
+  new Failure("usage", "credential-over-http", `refusing to send the key to ${origin} over plain http`, {
+    hint: "use https://, or pass --insecure-http to send it anyway",
   });
 
 /** The request that a failure is about. */
 export interface RequestContext extends RequestTarget {
   readonly silenceMs: number;
   readonly tries: number;
-  /** How its body is compressed. */
+  /** The compression of its body. */
   readonly encoding?: string | undefined;
 }
 
@@ -49,191 +39,185 @@ export interface RequestContext extends RequestTarget {
 interface StatusReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** Its body, decoded, as much as there is. */
+  /** Decoded; may be incomplete. */
   readonly bytes: Uint8Array;
-  /** How long the service asks to wait; undefined if it asks nothing that can be read. */
+  /** The wait that the service asks for; undefined without a valid `Retry-After`. */
   readonly retryAfterMs: number | undefined;
   /** The credential that was sent. */
   readonly credential: Credential | undefined;
 }
 
-/** The setting that holds the address of a host of the contract, and what is below the address. */
-const urlSettings = {
-  base: ["base_url", "base_url is what stands before /call/read and /inference/…"],
-  inference: ["inference_base_url", "inference_base_url is what stands before /v1/models"],
-  log: ["log_base_url", "log_base_url (or base_url) is what stands before /v1/preview/models/…/log"],
-} as const satisfies Record<EndpointHost, readonly [string, string]>;
+/** The settings that contain the URL of a host, with the paths that follow it. */
+const urlSettings: Readonly<Record<EndpointHost, string>> = {
+  base: "base_url, the part of the URL before /call/read and /inference/…",
+  inference: "inference_base_url, the part of the URL before /v1/models",
+  log: "log_base_url (or base_url), the part of the URL before /v1/preview/models/…/log",
+};
 
-/** The setting that holds the address of a host of the contract. */
-export const urlSettingOf = (host: EndpointHost): string => urlSettings[host][0];
+const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
 
-const buildAbout = (
-  { endpoint, url }: Pick<RequestTarget, "endpoint" | "url">,
+const toDetails = (
+  { endpoint, url }: Pick<RequestContext, "endpoint" | "url">,
   status?: number,
   said?: string,
 ): FailureDetails => ({
-  where: { setting: urlSettingOf(endpoint.host) },
+  where: { setting: urlSettingName(endpoint.host) },
   http: { method: endpoint.method, url, status, said },
 });
 
-const appendSaid = (sentence: string, said: string | undefined): string =>
-  said === undefined ? sentence : `${sentence}: ${said}`;
+const appendMessage = (sentence: string, message: string | undefined): string =>
+  message === undefined ? sentence : `${sentence}: ${message}`;
 
-const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
-const times = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
+const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
+const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
 
-/** The statuses that say "not now" (guarantees.md): worth another try where repeating is safe. */
+/** True for the statuses that mean "not now" (guarantees.md). */
 export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** Returns the failure for a reply that is not a success. */
-export const toStatusFailure = (asked: RequestContext, reply: StatusReply): Failure => {
-  const { status } = reply;
-  const { endpoint, url } = asked;
-  const { kind, said } = findMessage(reply.bytes);
-  const [setting, addressAdvice] = urlSettings[endpoint.host];
-  const about = buildAbout(asked, status, said);
-  if (status === 401 || status === 403) return credentialRefused(asked, { ...reply, said });
+export const toStatusFailure = (request: RequestContext, reply: StatusReply): Failure => {
+  const { endpoint, url } = request;
+  const { status, retryAfterMs } = reply;
+  const { kind, message } = findMessage(reply.bytes);
+  const details = toDetails(request, status, message);
+  const urlSetting = urlSettings[endpoint.host];
+  if (status === 401 || status === 403) return credentialRefused(request, reply, details);
+  if (status === 404 && kind !== "json") {
+    const text = appendMessage(`cannot ${endpoint.name}: ${url} not found (404)`, message);
+    return new Failure("refused", "endpoint-not-found", text, { hint: `check ${urlSetting}`, ...details });
+  }
   if (status === 404) {
-    const message = `could not ${endpoint.name}: `;
-    if (kind !== "json") {
-      const nothing = appendSaid(`${message}there is nothing at ${url} (404)`, said);
-      return new Failure("refused", "endpoint-not-found", nothing, { hint: addressAdvice, ...about });
-    }
-    const nothing = appendSaid(`${message}the service says that there is no such thing (404)`, said);
-    const hint = `check what was asked for; ${addressAdvice}`;
-    return new Failure("not_found", "resource-not-found", nothing, { hint, ...about });
+    const text = appendMessage(`cannot ${endpoint.name}: not found (404)`, message);
+    const hint = `check the arguments and ${urlSetting}`;
+    return new Failure("not_found", "resource-not-found", text, { hint, ...details });
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
     const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
     // A query can have secrets.
-    const target = to === undefined ? "somewhere else" : `${to.origin}${to.pathname}`;
-    const message = `${url} redirects to ${target} (${status}), and rollcall follows no redirect`;
-    const hint = `if that is the service, put its address into ${setting}`;
-    return new Failure("refused", "unexpected-redirect", message, { hint, ...about });
+    const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
+    const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
+    const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
+    return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
   }
-  if (!isTransientStatus(status)) return requestRefused(status, about, status === 415 ? asked.encoding : undefined);
-  const { retryAfterMs } = reply;
-  const message = appendSaid(`the service answered ${status}${times(asked.tries)}`, said);
+  if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? request.encoding : undefined);
+  const text = appendMessage(`the service answered ${status}${formatTries(request.tries)}`, message);
   const hint =
     retryAfterMs === undefined
-      ? "try again later; --max-wait says how long is waited"
-      : `it asks to wait ${seconds(retryAfterMs)}: try again then, or give a longer --max-wait`;
-  return new Failure("unavailable", "service-unavailable", message, { hint, ...about });
+      ? "try again later, or let rollcall retry longer with --max-wait"
+      : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
+  return new Failure("unavailable", "service-unavailable", text, { hint, ...details });
 };
 
 const credentialRefused = (
-  { project, ...target }: RequestContext,
-  { status, credential, said }: StatusReply & { readonly said: string | undefined },
+  { project, endpoint }: RequestContext,
+  { status, credential }: StatusReply,
+  details: FailureDetails,
 ): Failure => {
-  const about = buildAbout(target, status, said);
+  const refused = (text: string, hint: string): Failure =>
+    new Failure("auth", "credential-refused", appendMessage(`${text} (${status})`, details.http?.said), {
+      hint,
+      ...details,
+      ...(credential && { credentialSource: credential.from }),
+    });
   if (credential === undefined) {
-    const message = `the service asks for a credential, and this operation has none (${status})`;
-    const hint = "look whether the address is the service's, and whether something stands before it";
-    return new Failure("auth", "credential-refused", appendSaid(message, said), { hint, ...about });
+    const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
+    return refused("the service requires a credential for an operation that has none", hint);
   }
   const { from } = credential;
-  const hasProject = target.endpoint.projectHeader || target.endpoint.use === "calls";
+  const hasProject = endpoint.projectHeader || endpoint.use === "calls";
   const withProject = project === undefined ? ", sent without a project" : ` and the project ${project}`;
-  const message = `the service refused the credential from ${from}${hasProject ? withProject : ""} (${status})`;
-  const check = hasProject
-    ? "check the key and the project: a wrong project is answered like a wrong key"
-    : "check the key";
+  const checked = hasProject ? "the key and the project (the service does not tell which is wrong)" : "the key";
   const other = /^[A-Z_]+$/.test(from)
-    ? `${from} goes before what is saved`
-    : "`rollcall auth login` saves another key";
-  const hint = `${check}; ${other}`;
-  return new Failure("auth", "credential-refused", appendSaid(message, said), {
-    hint,
-    credentialSource: from,
-    ...about,
-  });
+    ? `unset ${from}, which overrides the saved key`
+    : "save another key with `rollcall auth login`";
+  const text = `the service refused the credential from ${from}${hasProject ? withProject : ""}`;
+  return refused(text, `check ${checked}, or ${other}`);
 };
 
-/** The status of proxies that ask for a credential of their own. */
+/** The status of proxies that require a credential of their own. */
 const proxyAuthentication = 407;
 
-const proxyAdvice = "the proxy's user and password; NO_PROXY names what goes without it";
+const proxyHint = (variable: string): string =>
+  `put the proxy's user and password into ${variable}, or list the host in NO_PROXY`;
 
-/** @param encoding how the request was compressed, if the service takes no such requests */
-export const requestRefused = (status: number, about: FailureDetails, encoding?: string): Failure => {
-  const { problems = [], http } = about;
+/** @param encoding the compression of the request, if the service does not accept it */
+export const requestRefused = (status: number, details: FailureDetails, encoding?: string): Failure => {
+  const { problems = [], http } = details;
+  const message = http?.said;
   const [first] = problems;
-  const refused = (message: string, hint: string): Failure =>
-    new Failure("refused", "request-refused", message, { ...about, hint });
+  const refused = (text: string, hint: string): Failure =>
+    new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding !== undefined) {
-    const message = `the service takes no requests compressed with ${encoding} (${status})`;
-    const hint = "leave compress off: `--compress none`, or `rollcall config unset compress`";
-    return refused(appendSaid(message, http?.said), hint);
+    const text = `the service does not accept requests compressed with ${encoding} (${status})`;
+    return refused(appendMessage(text, message), "pass --compress none, or run `rollcall config unset compress`");
   }
-  const message = `the service refused the request (${status})`;
-  // What it said of each branch of a union was folded to what it means.
-  if (first === undefined) return refused(appendSaid(message, http?.said), refusalAdvice(status, http?.said));
+  const text = `the service refused the request (${status})`;
+  if (first === undefined) return refused(appendMessage(text, message), refusalHint(status, message));
   const why =
     problems.length === 1
       ? `: ${fieldPrefix(first)}${first.message} [${first.rule}]`
       : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
   return refused(
-    message + why,
-    hasLine ? `fix what it names; or ${skipRefusedHint}` : refusalAdvice(status, first.message),
+    text + why,
+    hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, first.message),
   );
 };
 
-/** What to do if a service names no place of the input: another request, since it would refuse the same one. */
-const refusalAdvice = (status: number, said: string | undefined): string =>
-  status === proxyAuthentication
-    ? `a proxy in between asks for a password: HTTP_PROXY holds ${proxyAdvice}`
-    : said === undefined
-      ? "it does not say why: --debug shows its headers, for whoever runs the service"
-      : "it would refuse the same request again: change what it names; --debug shows the request";
+/** The hint for a refusal without a position in the input. */
+const refusalHint = (status: number, message: string | undefined): string => {
+  if (status === proxyAuthentication) return proxyHint("HTTP_PROXY");
+  return message === undefined
+    ? "run the command with --debug, and show the headers to the operator of the service"
+    : "fix the named cause first, because the service would refuse the same request again";
+};
 
-/** Returns the failure for a success that is not the reply that the interface has. @param at the name of what is not */
+/** Returns the failure for a success that does not match the interface. @param at the path of the invalid value */
 export const invalidReply = (
-  target: RequestContext,
+  request: RequestContext,
   {
     status,
     bytes,
     fault,
-    at = "",
-  }: { status: number; bytes: Uint8Array; fault: string | undefined; at?: string | undefined },
+    at,
+  }: { status: number; bytes: Uint8Array; fault: string | undefined; at: string | undefined },
 ): Failure => {
-  const message = fault === undefined ? findMessage(bytes) : undefined;
-  const { kind, said } = message ?? {};
-  // As much of a page's title, or of a text, as tells what it is.
-  const title = said === undefined ? "" : ` ("${said.length > 200 ? `${said.slice(0, 200)}…` : said}")`;
-  const what = {
-    html: `with an HTML page${title}, not with JSON`,
-    text: `with text${title}, not with JSON`,
-    empty: "with nothing where JSON was expected",
-    json: `with JSON that is not the interface's${at === "" ? "" : `, at ${at}`}`,
+  const { kind, message } = fault === undefined ? findMessage(bytes) : {};
+  const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
+  const { url, endpoint } = request;
+  const texts = {
+    html: `expected JSON from ${url}, got an HTML page${title}`,
+    text: `expected JSON from ${url}, got text${title}`,
+    empty: `expected JSON from ${url}, got an empty reply`,
+    json: `unexpected JSON from ${url}${at ? ` at ${at}` : ""}`,
   };
-  const came = kind === undefined ? "in a compression that was not asked for" : what[kind];
-  return new Failure("refused", "invalid-reply", `${target.url} answered ${came}`, {
-    hint: urlSettings[target.endpoint.host][1],
+  const text = kind === undefined ? `the reply of ${url} has a compression that was not requested` : texts[kind];
+  return new Failure("refused", "invalid-reply", text, {
+    hint: `check ${urlSettings[endpoint.host]}`,
     isHtmlPage: kind === "html",
-    ...buildAbout(target, status, said),
+    ...toDetails(request, status, message),
   });
 };
 
-export const replyTooLarge = (target: RequestContext, status: number | undefined, limitBytes: number): Failure => {
-  const message = `the reply of ${target.url} is larger than ${limitBytes / 1024 / 1024} MiB`;
-  return new Failure("refused", "reply-too-large", message, {
-    hint: "no larger one is read: look whether the address is the service's, or fetch it with curl -o",
-    ...buildAbout(target, status),
+export const replyTooLarge = (request: RequestContext, status: number | undefined, maxBytes: number): Failure => {
+  const text = `the reply of ${request.url} is larger than ${maxBytes / 1024 / 1024} MiB`;
+  return new Failure("refused", "reply-too-large", text, {
+    hint: `check ${urlSettingName(request.endpoint.host)}, or download the reply with curl -o`,
+    ...toDetails(request, status),
   });
 };
 
-/** What a code of the network means for a person: after "host:port". */
-const codeMessages: Readonly<Record<string, string>> = {
-  ENOTFOUND: "there is no machine of that name",
-  EAI_AGAIN: "the name could not be looked up for now",
-  ECONNREFUSED: "nothing listens there",
+/** Texts for codes of the network, which are shown next to them. */
+const networkTexts: Readonly<Record<string, string>> = {
+  ENOTFOUND: "the host was not found",
+  EAI_AGAIN: "name resolution failed for now",
+  ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while the request was being sent",
-  ETIMEDOUT: "there is no answer from that machine",
-  EHOSTUNREACH: "there is no route to that machine",
-  ENETUNREACH: "no network leads there",
+  ETIMEDOUT: "the host did not answer",
+  EHOSTUNREACH: "the host is unreachable",
+  ENETUNREACH: "the network is unreachable",
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
   EPROTO: "it does not speak TLS",
@@ -241,74 +225,74 @@ const codeMessages: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
 };
 
-/** What a code of the client's own means: it is not shown. */
-const ownCodeMessages: Readonly<Record<string, string>> = {
-  CUT: "the connection ended before the answer was whole",
+/** Texts for codes of the client, which are not shown. */
+const clientTexts: Readonly<Record<string, string>> = {
+  CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
+  NOT_HTTP: "it does not answer in HTTP/1.1",
+  CUT: "the connection ended before the answer was complete",
   CUT_HEADERS:
-    "the connection ended within the headers of the answer; a 100 Continue that was not requested ends it too, and rollcall cannot log to a service that sends it",
-  ENDLESS: "the answer did not come to its end in time",
-  ABORTED: "the run was told to stop",
+    "the connection ended within the headers of the answer (rollcall cannot log to a service that sends an unrequested 100 Continue)",
+  ENDLESS: "the answer took too long",
+  ABORTED: "the run was stopped before the answer came",
 };
 
+/** Codes of connections that were never ready for a request. */
+const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_TIMEOUT|PROXY_REFUSED)$/;
+const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
-
-/** A transport error. */
-type NetworkError = Pick<TransportError, "code" | "status">;
 
 type Peer = Pick<ParsedUrl, "hostAndPort">;
 
 /** The request that a connection was for. */
 interface ConnectionContext extends Pick<RequestContext, "silenceMs" | "tries"> {
   readonly route: { readonly to: Peer; readonly proxy: Peer | undefined };
+  /** The setting with the URL. */
   readonly setting: string;
 }
 
-/** Returns the failure for a transport error on the way to an address. */
+type NetworkError = Pick<TransportError, "code" | "status">;
+
+/** Returns the failure for a transport error on the way to a URL. */
 export const connectionFailed = (
   error: NetworkError,
-  connecting: ConnectionContext,
-  about: FailureDetails = {},
+  context: ConnectionContext,
+  details: FailureDetails = {},
 ): Failure => {
   const { code } = error;
-  const { route, tries } = connecting;
-  const proxy = route.proxy === undefined ? "" : ` through the proxy ${route.proxy.hostAndPort}`;
-  const meaning = describeError(error, connecting);
-  return new Failure("unavailable", "connection-failed", `${route.to.hostAndPort}${proxy}: ${meaning}${times(tries)}`, {
-    hint: connectionAdvice(code, connecting),
+  const { route, tries } = context;
+  const target = `${route.to.hostAndPort}${route.proxy === undefined ? "" : ` through the proxy ${route.proxy.hostAndPort}`}`;
+  const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
+  const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
+  const reason = describeError(error, context);
+  const text = `${event}: ${reason}${formatTries(tries)}`;
+  return new Failure("unavailable", "connection-failed", text, {
+    hint: connectionHint(code, context),
     systemCode: code,
-    endedBy: describeEnd(code, meaning),
-    ...about,
+    endedBy: reason,
+    ...details,
     cause: error,
   });
 };
 
-/** How a request ended that may have left, as a sentence. */
-const describeEnd = (code: string, meaning: string): string => {
-  if (code === "ABORTED") return "the run was told to stop before the answer came";
-  if (code === "SILENT") return `the service was ${meaning}`;
-  return (codeMessages[code] ?? ownCodeMessages[code]) === undefined ? `the connection broke (${code})` : meaning;
-};
-
-/** Returns the failure for a reply that is not complete. */
-export const toTransportFailure = (asked: RequestContext, error: TransportError, status?: number): Failure =>
-  connectionFailed(error, { ...asked, setting: urlSettingOf(asked.endpoint.host) }, buildAbout(asked, status));
+/** Returns the failure for a reply that is missing or incomplete. */
+export const toTransportFailure = (request: RequestContext, error: TransportError, status?: number): Failure =>
+  connectionFailed(error, { ...request, setting: urlSettingName(request.endpoint.host) }, toDetails(request, status));
 
 const describeError = ({ code, status }: NetworkError, { silenceMs }: ConnectionContext): string => {
-  if (code === "SILENT") return `silent for ${seconds(silenceMs)}`;
-  if (code === "CONNECT_TIMEOUT") return `no connection within ${seconds(connectTimeoutMs)}`;
+  if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
-  if (code === "NOT_HTTP") return "it does not answer in HTTP/1.1";
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
-  return ownCodeMessages[code] ?? `${codeMessages[code] ?? "no connection"} (${code})`;
+  return clientTexts[code] ?? `${networkTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionAdvice = (code: string, { setting, route }: ConnectionContext): string => {
-  if (unknownAuthorityCodes.test(code)) return "NODE_EXTRA_CA_CERTS=<file.pem> adds an authority of your own";
-  if (code === "PROXY_REFUSED") return `HTTPS_PROXY holds ${proxyAdvice}`;
-  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `is ${setting} meant to be http://?`;
-  if (code === "NOT_HTTP") return `is ${setting} meant to be https://?`;
-  if (code === "SILENT") return "--timeout says how long silence is allowed";
-  if (code === "ENDLESS") return "a read may take --max-wait as a whole, the answer to a log twice --timeout";
-  const place = setting === "log_base_url" ? "log_base_url, or base_url where that alone is set" : setting;
-  return `check ${place}${route.proxy === undefined ? "" : ", and the proxy variables"}; the same command again is safe`;
+const connectionHint = (code: string, { setting, route }: ConnectionContext): string => {
+  if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
+  if (code === "PROXY_REFUSED") return proxyHint("HTTPS_PROXY");
+  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `try http:// in ${setting}`;
+  if (code === "NOT_HTTP") return `try https:// in ${setting}`;
+  if (code === "SILENT") return "increase --timeout";
+  if (code === "ENDLESS") return "increase --max-wait for a read, or --timeout for a log";
+  const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
+  const variables = route.proxy === undefined ? "" : " and the proxy variables";
+  return `check ${location}${variables}, and rerun the same command, which is safe`;
 };

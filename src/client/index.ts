@@ -1,4 +1,4 @@
-/** Sends one endpoint's request to the service and reads its reply. */
+/** Sends the request of one endpoint to the service and reads its reply. */
 import type {
   AuthScheme,
   Credential,
@@ -14,115 +14,112 @@ import type { Connections } from "./connections.ts";
 import { buildHeaders, findTarget, openCredentials, toShownHeaders } from "./request.ts";
 import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 
-export type { DownloadOptions, DownloadReply, Downloads, ProbeResult } from "./download.ts";
+export type { DownloadOptions, DownloadReply, Downloads } from "./download.ts";
 
-/** Loads downloads, and the look at addresses: no request of the interface needs them. */
+/** Loads downloads and probes, which no request of the interface needs. */
 export const loadDownloads = () => import("./download.ts");
 
-/** What a client is made of. */
 export interface ClientOptions {
   readonly host: Host;
-  /** Address of a host of the contract, without a trailing slash. @throws Failure if it is not set */
+  /** The URL of a host of the contract, without a trailing slash. @throws Failure if it is not set */
   readonly baseUrl: (host: EndpointHost) => string;
-  /** The credential for a use; asked when a request needs it, and once more, with `refused`, after a 401. */
+  /** Finds the credential for a use, once a request needs it, and again after a 401 with `refused`. */
   readonly credential: (
     use: CredentialUse,
     about: { readonly origin: string; readonly refused: boolean },
   ) => Promise<Credential>;
   readonly project: { readonly header: string; readonly value: string } | undefined;
-  /** Longest silence in either direction; undefined for the operation's own default. */
+  /** Longest silence in either direction. Default: the operation's own. */
   readonly timeoutMs: number | undefined;
-  /** Bounds all retries together. */
+  /** Limits all retries together. */
   readonly maxWaitMs: number;
-  /** True if a read waits for a host that refuses connections or has no address: only if somebody said for how long. */
+  /** True if a read waits for a host that is unknown or refuses connections: only with an explicit `--max-wait`. */
   readonly waitsForHost: boolean;
   /** True if credentials may travel over plain http to other machines. */
   readonly insecureHttp: boolean;
-  /** Told once in a while why a run tries again, within what bound. */
-  readonly onAgain?: (why: Failure, maxWaitMs: number) => void;
-  /** Where lines of `--debug` go. */
+  /** Called at the first longer wait for each reason. */
+  readonly onRetry?: (why: Failure, maxWaitMs: number) => void;
+  /** Takes the lines of `--debug`. */
   readonly trace: ((line: string) => void) | undefined;
 }
 
 /** A checked reply and the bytes it was read from (decoded, UTF-8). */
 export interface Reply<Value> {
-  /** 304 if what is held of an earlier reply is unchanged: value and bytes are those. */
+  /** 304 if the cached reply is unchanged: value and bytes are from the cache. */
   readonly status: number;
   readonly value: Value;
   readonly bytes: Uint8Array;
   readonly validators: Validators;
 }
 
-/** What a service gave to ask if a reply is unchanged (RFC 9110, 8.8), as far as a header can hold it. */
+/** The validators of a reply (RFC 9110, 8.8) that can be sent in a header. */
 export interface Validators {
   readonly etag?: string;
   readonly lastModified?: string;
 }
 
-/** What is held of an earlier reply of the same request. */
+/** An earlier reply to the same request. */
 export interface CachedReply {
   readonly validators: Validators;
-  /** Its bytes; undefined if they can't be read after all: it is then asked for without conditions. */
+  /** Returns its bytes; undefined if they cannot be read, so the request is repeated without conditions. */
   read(): Uint8Array | undefined;
 }
 
-/** A body in pieces. A piece has left the process when the next is asked for: its memory may be used again. */
+/** A body in pieces. The memory of a piece may be reused when the next piece is requested. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** What became of one attempt at a request that must not be repeated blindly (guarantees.md). */
+/** The outcome of one attempt at a request that must not be repeated blindly (guarantees.md). */
 export type Attempt = { readonly isBodySent: boolean } & (
   | {
-      /** A status was read with its headers: it decides, even if sending broke. */
+      /** A status was read with its headers. It decides, even if sending broke off. */
       readonly kind: "answered";
       readonly status: number;
-      /** How long the service asks to wait; undefined if it asks for nothing that can be read. */
+      /** The wait that the service asks for; undefined without a valid `Retry-After`. */
       readonly retryAfterMs: number | undefined;
       /** The `Idempotency-Key` that the service echoed. */
       readonly idempotencyKey: string | undefined;
-      /** Decoded; as much of it as arrived within the bound. */
+      /** Decoded, as far as it arrived within the limit. */
       readonly body: Uint8Array;
-      /** True if the body ended before it was whole, or was over the bound. */
+      /** True if the body is incomplete or over the limit. */
       readonly isCut: boolean;
       /** The failure of a run that ends with this answer; undefined for 2xx. */
       readonly failure: Failure | undefined;
     }
-  /** It broke off without a final status, with the code of a transport error. */
+  /** No final status was read. The code is that of a transport error. */
   | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
 );
 
-/** Bounds all waiting of a run together by `--max-wait`. */
+/** The remaining time of `--max-wait` for all waits together. */
 export interface RetryBudget {
   /**
-   * Waits before another attempt: exponentially with full jitter, and at least as long as the service asked.
-   * False, at once, if the bound does not allow it; else `onWait` is told before the wait.
+   * Waits before another attempt, exponentially with full jitter, and at least `minMs`, which the service asked for.
+   * Returns false immediately if the budget does not allow it. Calls `onWait` before the wait.
    */
   wait(minMs: number | undefined, onWait?: () => void): Promise<boolean>;
 }
 
-/** What is asked of an endpoint. */
 export interface EndpointRequest<P extends Schema, B extends Schema> {
   readonly parameters: SchemaInput<P>;
   readonly body: SchemaInput<B>;
-  readonly held?: CachedReply;
+  readonly cached?: CachedReply;
 }
 
-/** What is asked of one with a streamed body. */
 export interface StreamedRequest<P extends Schema> {
   readonly parameters: SchemaInput<P>;
   readonly body: StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Breaks the attempt off. Default: the host's signal. */
+  /** Aborts the attempt. Default: the host's signal. */
   readonly signal?: AbortSignal;
 }
 
-/** The service, as other modules see it. */
+/** The client of a service. */
 export interface Client {
   /**
-   * Calls an endpoint and checks its reply; repeats it, within `--max-wait`, if the endpoint is safe to repeat.
-   * `held` is asked for by its validators, and read in place of a reply that says that it is unchanged.
+   * Calls an endpoint and checks its reply. Repeats the request within `--max-wait` if the endpoint is repeatable.
+   * Reads `cached` if the service answers that it is unchanged.
    * @throws Failure auth, unavailable, refused, not_found, usage
    */
   send<P extends Schema, B extends Schema, R>(
@@ -130,14 +127,14 @@ export interface Client {
     request: EndpointRequest<P, B>,
   ): Promise<Reply<R>>;
   /**
-   * Tries a streamed request once, on a connection of its own. What the network or the service does is a value.
-   * @throws Failure only for what is wrong before anything is sent: settings, credentials; and whatever the body throws
+   * Tries a streamed request once, on a connection of its own.
+   * @throws Failure for settings and credentials, before anything is sent; and what the body throws
    */
   attempt<P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: StreamedRequest<P>,
   ): Promise<Attempt>;
-  /** Where a request would go, and its headers as `--debug` shows them. Nothing is sent, and no credential asked for. */
+  /** Returns the destination of a request, and its headers as `--debug` shows them. Requests no credential. */
   target<P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -146,21 +143,20 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** In place of the credential, which nobody was asked for. */
 const placeholderCredentials: Readonly<Record<AuthScheme, Credential | undefined>> = {
   bearer: { scheme: "bearer", token: "-", from: "" },
   basic: { scheme: "basic", username: "", password: "", from: "" },
   none: undefined,
 };
 
-/** Opens a client. Nothing is connected, and no credential asked for, before a request needs it. */
+/** Opens a client. Nothing connects, and no credential is requested, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
-  let opened: Promise<Connections> | undefined;
+  let connections: Promise<Connections> | undefined;
   const session: Session = {
     options,
     connections: () => {
-      opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
-      return opened;
+      connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
+      return connections;
     },
     pausedUntilMs: new Map(),
     credentials: openCredentials(options),
@@ -175,6 +171,6 @@ export const openClient = (options: ClientOptions): Client => {
       return { method: endpoint.method, url, headers: toShownHeaders(headers, options.project?.header) };
     },
     retryBudget: () => openRetryBudget(options),
-    close: async () => (await opened)?.close(),
+    close: async () => (await connections)?.close(),
   };
 };

@@ -1,27 +1,26 @@
-/** Reads the message that the body of an error has (interface 7). Text in it is not made safe. */
+/** Finds the message in the body of an error (interface 7). It is not safe to print yet. */
 import { getMember, isObject, parseJson } from "../json/walk.ts";
 
-/** A body's kind, and its message; undefined if there is none to be found. */
+/** The kind of a body, and its message; undefined without one. */
 interface ReplyMessage {
   readonly kind: "json" | "html" | "text" | "empty";
-  readonly said: string | undefined;
+  readonly message: string | undefined;
 }
 
-/** Characters of a message: more than a person reads. The screen cuts it further, after its secrets are redacted. */
+/** Characters of a message. The screen shortens it further, after redaction. */
 const maxMessageLength = 128 * 1024;
 
-/** Bytes of a body in which a message is looked for: echoed inputs can be as large as a request. */
+/** Bytes of a body that are searched: echoed inputs can be as large as a request. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
-/** Finds what a body is and says. */
+/** Finds the kind and the message of a body. */
 export const findMessage = (bytes: Uint8Array): ReplyMessage => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
-  if (text === "") return { kind: "empty", said: undefined };
-  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", said: truncate(findTitle(text)) };
+  if (text === "") return { kind: "empty", message: undefined };
+  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
-  return parsed === undefined
-    ? { kind: "text", said: truncate(text) }
-    : { kind: "json", said: truncate(findText(parsed.value)) };
+  if (parsed === undefined) return { kind: "text", message: truncate(text) };
+  return { kind: "json", message: truncate(findText(parsed.value)) };
 };
 
 const truncate = (message: string | undefined): string | undefined =>
@@ -30,10 +29,10 @@ const truncate = (message: string | undefined): string | undefined =>
 const findTitle = (html: string): string | undefined =>
   (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
 
-/** The keys of messages, the more telling first. */
+/** The keys of messages, the most specific first. */
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** More items than this say the same again, once for each branch of a union. */
+/** Further items repeat the first ones, once for each branch of a union. */
 const maxItems = 3;
 
 const findText = (value: unknown, depth = 0): string | undefined => {
@@ -47,12 +46,12 @@ const findText = (value: unknown, depth = 0): string | undefined => {
   if (!isObject(value)) return undefined;
   const { loc, msg, error } = value;
   if (loc !== undefined && msg !== undefined) {
-    // A validation item (interface 7): where, then what.
+    // A validation item (interface 7).
     const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
     const message = findText(msg);
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
-  // `{"error": {"message": …}}` and `{"error": "…", "message": …}`: an object is more telling than what is next to it.
+  // An object in `error` is more specific than the members next to it.
   const inner = isObject(error) || Array.isArray(error) ? findText(error, depth + 1) : undefined;
   if (inner !== undefined) return inner;
   for (const key of messageKeys) {

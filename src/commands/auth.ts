@@ -49,8 +49,8 @@ const login = command({
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log);
     screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
-    if (plan.without.length > 0) {
-      screen.notice(`not saved for ${plan.without.join(", ")}: no URL is set; set it and log in again`);
+    if (plan.usesWithoutUrl.length > 0) {
+      screen.notice(`not saved for ${plan.usesWithoutUrl.join(", ")}: no URL is set; set it and log in again`);
     }
     for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
     screen.notice(`next: ${next}`);

@@ -53,13 +53,13 @@ export const fetchText = async (
   place: RemoteLocation,
   reach: RemoteContext,
 ): Promise<{ readonly body: string; readonly headers: DownloadReply["headers"] }> => {
-  const patience = reach.downloads.patience();
+  const budget = reach.downloads.retryBudget();
   for (;;) {
     const got = await new RemoteFile(place, reach).request([]);
     try {
       return { body: await text(got.chunks()), headers: got.headers };
     } catch (thrown) {
-      if (!isConnectionCut(thrown) || !(await patience.wait(undefined))) throw thrown;
+      if (!isConnectionCut(thrown) || !(await budget.wait(undefined))) throw thrown;
     }
   }
 };
@@ -159,7 +159,7 @@ export class RemoteFile {
   ): AsyncGenerator<Uint8Array, void> {
     const { name } = this.#location;
     const length = range === undefined ? Number.POSITIVE_INFINITY : range.end - range.start;
-    let patience = this.#downloads.patience();
+    let budget = this.#downloads.retryBudget();
     let taken = 0;
     for (let got = first; ; got = undefined) {
       const before = taken;
@@ -185,8 +185,8 @@ export class RemoteFile {
         if (!isConnectionCut(thrown)) throw thrown;
         if (range === undefined && taken > 0 && !hasValidator(this.#version))
           throw remoteTruncated(name, taken, thrown);
-        if (taken - before >= progressBytes) patience = this.#downloads.patience();
-        if (!(await patience.wait(undefined))) throw thrown;
+        if (taken - before >= progressBytes) budget = this.#downloads.retryBudget();
+        if (!(await budget.wait(undefined))) throw thrown;
         this.#downloads.announce(thrown);
       }
     }

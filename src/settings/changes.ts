@@ -43,10 +43,10 @@ import {
 
 type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
-/** A setting as it is shown: its text, its source, the option, variable or file, and the problem of an invalid one. */
+/** A setting as it is shown. `from` is its option, variable or file; `problem` is null if its value is valid. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
-/** Every setting, and names in the profile that are not settings of this version. @throws Failure `unknown-profile`, `invalid-settings-file`, `inaccessible-file` */
+/** Returns every setting, and unknown names in the profile. @throws Failure `unknown-profile`, and as `readSaved` */
 export const listSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile } = layers;
@@ -63,28 +63,31 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
 
 const toSettingRow = (layers: Layers, name: SettingName) => {
   const found = resolveSetting(layers, name);
-  const { text = "", source = null } = found ?? {};
-  const where = found?.where() ?? {};
+  if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
+  const { text, source } = found;
+  const where = found.where();
   const parsed = settings[name].parse(text, layers);
-  const isValid = found === undefined || parsed.ok;
-  const problem: Problem | null = isValid
+  const problem: Problem | null = parsed.ok
     ? null
     : { ...toPosition(where), severity: "warning", ...toInvalidValueProblem(name, text, parsed) };
   const from = where.option ?? where.environment ?? where.file ?? null;
-  return { name, value: found === undefined ? null : redactSetting(name, text), source, from, problem };
+  return { name, value: redactSetting(name, text), source, from, problem };
 };
 
 type SettingProblem = Pick<Problem, "rule" | "message" | "advice">;
 
-const toInvalidValueProblem = (name: SettingName, text: string, { wanted, suggestion }: ParseError): SettingProblem => {
-  const correct = `\`rollcall config set ${name} …\`, or correct it where it stands`;
-  const advice = suggestion === undefined ? correct : `did you mean ${suggestion}?`;
-  return {
-    rule: "setting-invalid",
-    message: `${name} can't be "${redactSetting(name, text)}": it takes ${wanted}`,
-    advice,
-  };
-};
+const toInvalidValueProblem = (
+  name: SettingName,
+  text: string,
+  { wanted, suggestion }: ParseError,
+): SettingProblem => ({
+  rule: "setting-invalid",
+  message: `invalid ${name} "${redactSetting(name, text)}": expected ${wanted}`,
+  advice:
+    suggestion === undefined
+      ? `correct the value, or run \`rollcall config set ${name} …\``
+      : `did you mean ${suggestion}?`,
+});
 
 const toPosition = ({ file, line, column }: FailureLocation): Pick<Problem, "file" | "line" | "column"> => ({
   ...(file === undefined ? {} : { file }),
@@ -95,10 +98,10 @@ const toPosition = ({ file, line, column }: FailureLocation): Pick<Problem, "fil
 const findUnknownNames = ({ saved }: Layers): readonly string[] =>
   Object.keys(saved).filter((name) => findSettingName(name) === undefined);
 
-/** Names that people use for a secret, or for what belongs to one. */
+/** Names that people use for secrets and user names. */
 const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
 
-/** A name in the spelling of an option or a variable, as that of a setting. */
+/** Converts the name of an option or a variable to that of a setting. */
 const normalizeName = (typed: string): string =>
   typed
     .toLowerCase()
@@ -114,7 +117,7 @@ const findSetting = (typed: string): SettingName => {
   throw unknownSetting(typed, findNearest(typed.replaceAll("-", "_"), settingNames));
 };
 
-/** A change of settings; `overriding` are variables of the environment that override it. */
+/** A change of settings. `overriding` are environment variables that override it. */
 export type SettingsChange = Awaited<ReturnType<typeof setSetting>>;
 
 /** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `conflicting-options`, and as `changeSaved` */
@@ -124,8 +127,8 @@ export const setSetting = async (
 ) => {
   const name = findSetting(typed);
   const layers = findLayers({ ...sources, canBeNew: true });
-  if (layers.local && settings[name].isDeployed) {
-    const why = "the local service has its own address and its own key";
+  if (layers.local && settings[name].isOfService) {
+    const why = "the local service has its own URL and its own key";
     throw conflictingOptions({ first: `the profile ${localProfile}`, second: name, why });
   }
   const parsed = settings[name].parse(text, layers);
@@ -135,7 +138,7 @@ export const setSetting = async (
   return await save(sources.host, layers, { [name]: typeof parsed.value === "boolean" ? parsed.value : text });
 };
 
-/** Saves the settings of a file, or with `-` of standard input: all or none. @throws Failure `import-…`, and as `changeSaved` */
+/** Saves the settings of a file, or with `-` of standard input, or none. @throws Failure `…-import…`, and as `changeSaved` */
 export const importSettings = async (sources: ChangeSources, from: string) => {
   const layers = findLayers({ ...sources, canBeNew: true });
   return await save(sources.host, layers, await readImport(sources.host, from, layers));
@@ -151,44 +154,43 @@ const save = async (host: Host, layers: Layers, added: Members) => {
   return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(toVariableName) };
 };
 
-/** Deletes settings, also those of other versions. Nothing is written if none was set. */
+/** Returns the entries without some keys. */
+const omit = (members: Members = {}, keys: readonly string[]): Members =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => !keys.includes(name)));
+
+/** Deletes settings, also those of other versions. */
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
   const { profile, saved } = findLayers(sources);
   const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
   const names = all.filter((name) => Object.hasOwn(saved, name));
   if (names.length > 0) {
-    await changeSaved(sources.host, "settings", (profiles) => {
-      const kept = Object.entries(profiles.get(profile) ?? {}).filter(([name]) => !names.includes(name));
-      profiles.set(profile, Object.fromEntries(kept));
-    });
+    await changeSaved(sources.host, "settings", (profiles) =>
+      profiles.set(profile, omit(profiles.get(profile), names)),
+    );
   }
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 
-/** The settings of a profile as `importSettings` takes them. @throws Failure `setting-invalid`, and as `listSettings` */
+/** Returns the settings of a profile in the form of `importSettings`. @throws Failure `setting-invalid`, and as `listSettings` */
 export const exportSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;
   const names = settingNames.filter((name) => saved[name] !== undefined && saved[name] !== null);
   for (const name of names) findValue({ ...layers, flags: {}, env: {} }, name);
-  return {
-    profile,
-    settings: Object.fromEntries(names.map((name) => [name, saved[name]])),
-    unknown: findUnknownNames(layers),
-  };
+  const exported = Object.fromEntries(names.map((name) => [name, saved[name]]));
+  return { profile, settings: exported, unknown: findUnknownNames(layers) };
 };
 
-/** No settings are larger; a larger file was named by mistake. */
+/** A larger file does not contain settings. */
 const maxImportBytes = 1024 * 1024;
 
 const readImport = async (host: Host, from: string, layers: Layers): Promise<Members> => {
   const name = from === "-" ? "(standard input)" : from;
-  const bytes = await (from === "-" ? readStdin(host, maxImportBytes) : readBounded(from, maxImportBytes, host)).catch(
-    (cause: unknown) => {
-      host.signal.throwIfAborted();
-      throw unreadableImport(name, getErrorCode(cause), cause);
-    },
-  );
+  const reading = from === "-" ? readStdin(host, maxImportBytes) : readBounded(from, maxImportBytes, host);
+  const bytes = await reading.catch((cause: unknown) => {
+    host.signal.throwIfAborted();
+    throw unreadableImport(name, getErrorCode(cause), cause);
+  });
   if (bytes === undefined) throw unreadableImport(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]): Problem[] => {
@@ -199,7 +201,7 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Mem
   return members;
 };
 
-/** The problem of one member of an import; undefined if it can be saved. It does not show a value that may be secret. */
+/** Finds the problem of one member of an import. It does not show a value that may be secret. */
 export const findImportProblem = (
   key: string,
   value: unknown,
@@ -207,21 +209,21 @@ export const findImportProblem = (
 ): SettingProblem | undefined => {
   const name = findSettingName(key);
   if (name === undefined && isSecretName(key)) {
-    const advice = "take it out of the file, and save it with `rollcall auth login`";
+    const advice = "remove it from the file, and save it with `rollcall auth login`";
     return { rule: "secret-in-settings", message: `${key} is a secret, not a setting`, advice };
   }
   if (name === undefined) {
     const meant = findNearest(key, settingNames);
-    const advice = meant === undefined ? "`rollcall config list` names the settings" : `did you mean ${meant}?`;
-    return { rule: "setting-unknown", message: `there is no setting ${key}`, advice };
+    const advice = meant === undefined ? "list the settings with `rollcall config list`" : `did you mean ${meant}?`;
+    return { rule: "setting-unknown", message: `unknown setting ${key}`, advice };
   }
-  if (layers.local && settings[name].isDeployed) {
-    const advice = "leave it out, or import into another profile: --profile <name>";
+  if (layers.local && settings[name].isOfService) {
+    const advice = "remove it, or import into another profile with --profile <name>";
     return { rule: "built-in-setting", message: `the local service has its own ${name}`, advice };
   }
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
-    const message = `${name} is neither a text nor a number nor true or false`;
-    return { rule: "setting-invalid", message, advice: "write it as a text, such as `rollcall config export` does" };
+    const message = `${name} is not a string, a number, true or false`;
+    return { rule: "setting-invalid", message, advice: "write it as a string, as `rollcall config export` does" };
   }
   const text = toSettingText(value);
   const parsed = settings[name].parse(text, layers);
@@ -230,36 +232,36 @@ export const findImportProblem = (
 
 const readSavedFiles = ({ host, warn }: ChangeSources) => {
   const [settings, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
-  const known = knownProfiles(settings, credentials);
-  return { settings, credentials, known, usesOf: (name: string) => findSavedUses(credentials.profiles, name) };
+  return { settings, credentials, known: knownProfiles(settings, credentials) };
 };
 
-/** Every profile: `keys` are the uses that a key is saved for. @throws Failure `invalid-settings-file`, `place-…` */
+/** Returns every profile. `keys` are the uses of its saved keys. @throws as `readSaved` */
 export const listProfiles = (sources: ChangeSources) => {
-  const { settings, known, usesOf: keysOf } = readSavedFiles(sources);
+  const { settings, credentials, known } = readSavedFiles(sources);
   const { profile } = findProfileName(sources.flags, sources.host.env, settings);
   return known.map((name) => {
-    const address = settings.profiles.get(name)?.base_url;
-    const shown = typeof address === "string" ? redactSetting("base_url", address) : null;
-    return { name, in_use: name === profile, base_url: shown, keys: keysOf(name) };
+    const url = settings.profiles.get(name)?.base_url;
+    const shown = typeof url === "string" ? redactSetting("base_url", url) : null;
+    return { name, in_use: name === profile, base_url: shown, keys: findSavedUses(credentials.profiles, name) };
   });
 };
 
-/** The failure of a profile that is chosen and does not exist; undefined if it does. */
+/** Returns the failure for a selected profile that does not exist. */
 export const findMissingProfile = (sources: ChangeSources): Failure | undefined => {
   const { settings, known } = readSavedFiles(sources);
   const { profile, where } = findProfileName(sources.flags, sources.host.env, settings);
-  return known.includes(profile) ? undefined : unknownProfile(profile, { known, where, way: "--create makes it" });
+  return known.includes(profile) ? undefined : unknownProfile(profile, { known, where, create: "--create" });
 };
 
-/** The names of a profile's settings, and the uses of its keys. @throws Failure `unknown-profile` */
+/** Returns the names of a profile's settings, and the uses of its keys. @throws Failure `unknown-profile` */
 export const describeProfile = (sources: ChangeSources, profile: string) => {
-  const { settings, known, usesOf: keysOf } = readSavedFiles(sources);
+  const { settings, credentials, known } = readSavedFiles(sources);
   if (!known.includes(profile)) throw unknownProfile(profile, { known, where: {} });
-  return { settings: Object.keys(settings.profiles.get(profile) ?? {}), keys: keysOf(profile) };
+  const names = Object.keys(settings.profiles.get(profile) ?? {});
+  return { settings: names, keys: findSavedUses(credentials.profiles, profile) };
 };
 
-/** Makes a profile the one that is used if none is named. @throws Failure `unknown-profile`, and as `changeSaved` */
+/** Makes a profile the default for later runs. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
   describeProfile(sources, name);
   await changeSaved(sources.host, "settings", (_, others) => {
@@ -282,19 +284,18 @@ export const deleteProfile = async (sources: ChangeSources, name: string): Promi
   return { wasInUse };
 };
 
-/** Deletes the saved credentials of a profile, or of one use. `left` are variables that still give credentials. */
+/** Deletes the saved credentials of a profile, or of one use. `left` are variables that still contain credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, warn } = sources;
   const { profiles } = readSaved(host, "credentials", warn);
   const { profile, isNew } = findLayers({ ...sources, canBeNew: true });
-  // A profile without settings may still have credentials.
+  // A profile without settings may have credentials.
   if (isNew && !profiles.has(profile)) findLayers(sources);
   const removed = findSavedUses(profiles, profile).filter((use) => only === undefined || use === only);
   if (removed.length > 0) {
     await changeSaved(host, "credentials", (saved) => {
-      const isKept = ([use]: readonly [string, unknown]) => !removed.some((gone) => gone === use);
-      const kept = Object.entries(saved.get(profile) ?? {}).filter(isKept);
-      if (kept.length > 0) saved.set(profile, Object.fromEntries(kept));
+      const kept = omit(saved.get(profile), removed);
+      if (Object.keys(kept).length > 0) saved.set(profile, kept);
       else saved.delete(profile);
     });
   }
@@ -302,7 +303,7 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
 };
 
 /**
- * Renames a profile. Its account, by which the ledger knows what was logged, stays.
+ * Renames a profile. Its account stays, so the ledger still finds its groups.
  * @throws Failure `unknown-profile`, `profile-exists`, `conflicting-options`, `setting-invalid`, and as `changeSaved`
  */
 export const renameProfile = async (
@@ -313,13 +314,13 @@ export const renameProfile = async (
   const { keys } = describeProfile(sources, from);
   checkProfileName(to, {});
   if (from === localProfile || to === localProfile) {
-    const why = `${localProfile} is the local service's`;
+    const why = `${localProfile} belongs to the local service`;
     throw conflictingOptions({ first: "profile rename", second: localProfile, why });
   }
   const { settings, credentials, known } = readSavedFiles(sources);
-  const isEmpty = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
-  if (from !== to && known.includes(to) && !isEmpty) throw profileExists(to);
-  // Keys first: a run that is killed in between leaves no key without a profile.
+  const isUnused = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
+  if (from !== to && known.includes(to) && !isUnused) throw profileExists(to);
+  // Keys first, so a killed run leaves no key without a profile.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {
       const saved = profiles.get(from) ?? {};

@@ -1,4 +1,4 @@
-/** The credential of a request: from the environment, saved by a login, or from a command, in this order. */
+/** Finds the credential of a request in the environment, saved by a login, or from a command, in this order. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { FailureLocation } from "../failure.ts";
@@ -22,10 +22,10 @@ import { findValue, type Layers, resolveSetting, type SettingsSources } from "./
 import { type Members, readSaved } from "./saved.ts";
 import { toVariableName } from "./values.ts";
 
-/** The variables that have a secret. Each has a `…_FILE`, which names a file with the secret instead. */
+/** The variables with a secret. Each has a `…_FILE` for a file with the secret. */
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
-/** For each use (interface 5): the host that it goes to, and the variables of its secret, the first that is set. */
+/** The host of each use (interface 5), and the variables of its secret in their order. */
 export const useTargets: Readonly<
   Record<CredentialUse, { readonly host: EndpointHost; readonly variables: readonly SecretVariable[] }>
 > = {
@@ -39,15 +39,15 @@ export const credentialUses: readonly CredentialUse[] = ["log", "inference", "ca
 
 const commandVariable = toVariableName("credential_command");
 
-/** The variables that are set and give a secret to any of some uses, or name its file. */
-export const findSecretVariables = ({ env }: Host, some: readonly CredentialUse[]): readonly string[] => {
-  const names = some.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
+/** Returns the variables that are set and contain the secret for some uses, or its file. */
+export const findSecretVariables = ({ env }: Host, uses: readonly CredentialUse[]): readonly string[] => {
+  const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
   return [...new Set(names)].filter((name) => env[name]);
 };
 
 /** The source of a credential, without its content. */
 interface CredentialSource {
-  /** `command`: a command would run. `elsewhere`: the saved one belongs to another origin. */
+  /** `command`: a command would run. `elsewhere`: the saved one is for another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;
   /** The user name of call reads. */
@@ -56,7 +56,7 @@ interface CredentialSource {
   readonly boundOrigin?: string;
 }
 
-/** A source that returns its secret, or fails without one. */
+/** A source that returns its secret, or fails. */
 interface FoundCredential extends CredentialSource {
   readonly secret: () => string | Promise<string>;
 }
@@ -69,15 +69,16 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const secrets = new Map<SecretVariable, Promise<Secret | undefined>>();
   const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
     if (use !== "calls") return undefined;
-    const typed = host.env.ROLLCALL_USERNAME || undefined;
-    const name = (isNamed ? (saved ?? typed) : (typed ?? saved)) ?? "api";
-    return checkUsername(name, name === typed ? { environment: "ROLLCALL_USERNAME" } : {});
+    const fromEnvironment = host.env.ROLLCALL_USERNAME || undefined;
+    const name = (isNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
+    return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
       const reading = secrets.get(variable) ?? readSecret(variable, sources);
-      const secret = await secrets.set(variable, reading).get(variable);
+      secrets.set(variable, reading);
+      const secret = await reading;
       if (secret === undefined) continue;
       checkSecret(secret, [use]);
       return { state: "ready", from: secret.from, username, secret: () => secret.text };
@@ -89,37 +90,39 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     const login = profiles.get(profile)?.[use];
     if (login === undefined) return undefined;
     if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
-      const wrong = `"${use}" of the profile "${profile}" is no saved credential`;
-      throw invalidSettingsFile(wrong, where(["profiles", profile, use]));
+      const fault = `"${use}" of the profile "${profile}" is not a saved credential`;
+      throw invalidSettingsFile(fault, where(["profiles", profile, use]));
     }
-    const { key, origin: boundTo } = login;
+    const { key, origin: boundOrigin } = login;
     const from = `login of the profile ${profile}`;
     const username = findUsername(use, typeof login.username === "string" ? login.username : undefined);
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
-    if (boundTo === origin) return { state: "ready", from, username, secret: () => key };
-    const failure = credentialWrongOrigin({ use, origin, profile }, boundTo);
-    return { state: "elsewhere", from, boundOrigin: boundTo, secret: () => Promise.reject(failure) };
+    if (boundOrigin === origin) return { state: "ready", from, username, secret: () => key };
+    const failure = credentialWrongOrigin({ use, origin, profile }, boundOrigin);
+    return { state: "elsewhere", from, boundOrigin, secret: () => Promise.reject(failure) };
   };
   const findInCommand = (use: CredentialUse, origin: string): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
     if (line === undefined) return undefined;
-    const isOwn = resolveSetting(layers, "credential_command")?.source !== "environment";
+    const isInEnvironment = resolveSetting(layers, "credential_command")?.source === "environment";
     return {
       state: "command",
-      from: isOwn ? `credential_command of the profile ${profile}` : commandVariable,
+      from: isInEnvironment ? commandVariable : `credential_command of the profile ${profile}`,
       username: findUsername(use),
       secret: () => runCredentialCommand(line, { host, hide, use, origin }),
     };
   };
   const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
     if (isNamed) {
-      // A profile that the command line names comes first with its own credential or command.
+      // The credential or command of a named profile overrides the environment.
       const hasCommand = resolveSetting(layers, "credential_command")?.source === "profile";
       const own = findInLogin(use, origin) ?? (hasCommand ? findInCommand(use, origin) : undefined);
-      const variables = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (own !== undefined && variables.length > 0) {
-        sources.notice(`not used: ${variables.join(", ")}; the profile ${profile} has its own credential for ${use}`);
+      const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
+      if (own !== undefined && unused.length > 0) {
+        sources.notice(
+          `${unused.join(", ")} not used, because the profile ${profile} has its own credential for ${use}`,
+        );
       }
       if (own !== undefined) return own;
     }
@@ -131,25 +134,25 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     const { secret, from = "", username } = await find(use, origin);
     return toCredential(use, { text: await secret(), from, username });
   };
-  const resolvedCredentials = new Map<string, Promise<Credential>>();
+  const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
   return {
     /**
-     * The credential for a use at an origin; `refused` runs a `credential_command` once more.
-     * @throws Failure `auth` if there is none, or if the saved one belongs to another origin; `usage` if it is unusable
+     * Returns the credential for a use at an origin. `refused` runs a `credential_command` once more.
+     * @throws Failure `auth` if there is none, or if the saved one is for another origin; `usage` if it is invalid
      */
     async credential(
       use: CredentialUse,
       { origin, refused }: { readonly origin: string; readonly refused: boolean },
     ): Promise<Credential> {
       const id = `${use} ${origin}`;
-      const isAgain = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
-      const credential = (isAgain ? undefined : resolvedCredentials.get(id)) ?? resolveCredential(use, origin);
-      if (isAgain) rerunIds.add(id);
-      resolvedCredentials.set(id, credential);
+      const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
+      const credential = (isRerun ? undefined : resolved.get(id)) ?? resolveCredential(use, origin);
+      if (isRerun) rerunIds.add(id);
+      resolved.set(id, credential);
       return await credential;
     },
-    /** The source of what `credential` would return. Runs no command. @throws Failure `usage` */
+    /** Returns the source of the credential. Runs no command. @throws Failure `usage` */
     async credentialSource(use: CredentialUse, origin: string): Promise<CredentialSource> {
       const { secret: _, ...source } = await find(use, origin);
       return source;
@@ -157,35 +160,35 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   };
 };
 
-/** Makes a secret the credential of a use (interface 5). */
+/** Converts a secret to the credential of a use (interface 5). */
 export const toCredential = (
   use: CredentialUse,
   { text, from, username = "api" }: Pick<Secret, "text" | "from"> & { readonly username?: string | undefined },
 ): Credential =>
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
-/** Checks a user name: at its first colon, Basic would end it (interface 5). @throws Failure `setting-invalid` */
+/** Checks a user name, which ends at the first colon in Basic (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
-  const wanted = "a name without a colon and control characters";
+  const wanted = "a name without colons and control characters";
   throw invalidSetting({ setting: "username", value: name, wanted, where });
 };
 
-/** The uses that a profile has a saved credential for. */
+/** Returns the uses that a profile has a saved credential for. */
 export const findSavedUses = (profiles: ReadonlyMap<string, Members>, profile: string): readonly CredentialUse[] =>
   credentialUses.filter((use) => profiles.get(profile)?.[use] !== undefined);
 
-/** A secret, and its source in words that have nothing of it. */
+/** A secret, and its source without any part of it. */
 interface Secret {
   readonly text: string;
   readonly from: string;
   readonly where: FailureLocation;
 }
 
-/** No secret is longer; a larger file was named by mistake. */
+/** A larger file is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
-/** Reads the secret of a variable or of the file that its `…_FILE` names, unchecked. An empty variable has none. */
+/** Reads the secret of a variable or of the file in its `…_FILE`, unchecked; undefined if both are empty. */
 const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSources): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -195,11 +198,11 @@ const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSour
     return { text: value, from: variable, where: { environment: variable } };
   }
   if (!file) return undefined;
-  const from = `the file that ${fileVariable} names`;
+  const from = `the file in ${fileVariable}`;
   const where = { environment: fileVariable, file };
   const bytes = await readBounded(file, maxSecretBytes, host).catch((cause: unknown) => {
     host.signal.throwIfAborted();
-    throw unreadableCredentialFile(fileVariable, file, getErrorCode(cause), { where, cause });
+    throw unreadableCredentialFile(fileVariable, file, { code: getErrorCode(cause), where, cause });
   });
   if (bytes === undefined) throw invalidCredential(from, "long", where);
   const text = withoutLineEnd(bytes.toString("utf8"));
@@ -211,22 +214,22 @@ const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSour
 export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
 
 /** Checks that a secret can be sent for some uses. @throws Failure `invalid-credential`, without its content */
-export const checkSecret = ({ text, from, where }: Secret, some: readonly CredentialUse[]): void => {
-  const wrong = findSecretFault(text, some);
-  if (wrong !== undefined) throw invalidCredential(from, wrong, where);
+export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
+  const fault = findSecretFault(text, uses);
+  if (fault !== undefined) throw invalidCredential(from, fault, where);
 };
 
 /** A key is visible ASCII in one piece. The password of a call read or a database has no line ends (interface 5). */
-const findSecretFault = (text: string, some: readonly string[]): keyof typeof secretFaults | undefined => {
+const findSecretFault = (text: string, uses: readonly string[]): keyof typeof secretFaults | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
-  if (!some.includes("log") && !some.includes("inference")) return undefined;
+  if (!uses.includes("log") && !uses.includes("inference")) return undefined;
   if (/\p{Cc}/u.test(text)) return "control";
   if (text.includes(" ")) return "white-space";
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
 };
 
-/** The pause before a pipe without new bytes is read again. */
+/** The pause before an empty pipe is read again. */
 const pipePauseMs = 5;
 
 /** Reads a file, a pipe or a device; undefined for more than `maxBytes`. @throws the system's errors */
@@ -236,7 +239,7 @@ export const readBounded = async (
   { sleep, signal }: Pick<Host, "sleep" | "signal">,
 ): Promise<Buffer | undefined> => {
   const { constants, open } = await import("node:fs/promises");
-  // A pipe without a writer is empty, and does not block.
+  // A pipe without a writer must not block.
   const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const buffer = Buffer.alloc(maxBytes + 1);
   try {
@@ -257,26 +260,23 @@ export const readBounded = async (
 /** The time for a command: a person may have to touch a security key. */
 const maxCommandMs = 60_000;
 
-/** The time for an ended command to deliver its output: a program that it started may keep that open. */
+/** The time for the output after the command's exit, because a program that it started may keep the pipe open. */
 const outputGraceMs = 1000;
 
+interface CommandTarget extends Pick<SettingsSources, "host" | "hide"> {
+  /** Databases have passwords, too. */
+  readonly use: CredentialUse | "ledger" | "store";
+  /** The origin of the service, or the URL of the database. */
+  readonly origin: string;
+}
+
 /**
- * Runs a `credential_command` without a shell, and returns the first line that it prints. Its output is never shown.
- * @param use databases have passwords too
- * @param origin where the key goes: an origin, or the address of a database
+ * Runs a `credential_command` without a shell, and returns the first line of its output, which is never shown.
  * @throws Failure `credential-command-failed`
  */
 export const runCredentialCommand = async (
   line: string,
-  {
-    host,
-    hide,
-    use,
-    origin,
-  }: Pick<SettingsSources, "host" | "hide"> & {
-    readonly use: CredentialUse | "ledger" | "store";
-    readonly origin: string;
-  },
+  { host, hide, use, origin }: CommandTarget,
 ): Promise<string> => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
@@ -289,34 +289,31 @@ export const runCredentialCommand = async (
     signal: AbortSignal.any([host.signal, over.signal]),
     killSignal: "SIGKILL",
   });
-  let printed = "";
+  let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    if (printed.length < maxSecretBytes) printed += text;
+    if (output.length < maxSecretBytes) output += text;
   });
   try {
-    const failed = await new Promise<string | undefined>((settle) => {
+    const problem = await new Promise<string | undefined>((resolve) => {
       const end = (status: number | null, signal: string | null): void => {
-        if (signal !== null) settle(`it was ended by ${signal}`);
-        else settle(status === 0 ? undefined : `it ended with exit status ${status}`);
+        if (signal !== null) resolve(`it was ended by ${signal}`);
+        else resolve(status === 0 ? undefined : `it ended with exit status ${status}`);
       };
-      child.once("error", (cause) => settle(`it could not be started (${describeSystemCode(getErrorCode(cause))})`));
+      child.once("error", (cause) => resolve(`it cannot be started (${describeSystemCode(getErrorCode(cause))})`));
       child.once("close", end);
       child.once("exit", async (status, signal) => {
-        if (!printed.includes("\n")) await host.sleep(outputGraceMs);
+        if (!output.includes("\n")) await host.sleep(outputGraceMs);
         end(status, signal);
       });
-      const tooLong = () => settle("it took more than 60 seconds");
-      host.sleep(maxCommandMs, over.signal).then(tooLong, () => undefined);
+      const expire = () => resolve("it took more than 60 seconds");
+      host.sleep(maxCommandMs, over.signal).then(expire, () => undefined);
     });
     host.signal.throwIfAborted();
-    const [key = ""] = printed.split(/\r?\n/, 1);
+    const [key = ""] = output.split(/\r?\n/, 1);
     hide(key);
-    const wrong = failed === undefined ? findSecretFault(key, [use]) : undefined;
-    if (failed === undefined && wrong === undefined) return key;
-    throw credentialCommandFailed(
-      program,
-      wrong ? `what it printed is no key: ${secretFaults[wrong]}` : (failed ?? ""),
-    );
+    const fault = findSecretFault(key, [use]);
+    if (problem === undefined && fault === undefined) return key;
+    throw credentialCommandFailed(program, problem ?? `its output is not a key: ${secretFaults[fault ?? "empty"]}`);
   } finally {
     over.abort();
     child.stdout.destroy();

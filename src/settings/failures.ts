@@ -2,24 +2,24 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
-import { describeSystemCode, didYouMean } from "../sentences.ts";
+import { describeSystemCode, didYouMean, pluralize } from "../sentences.ts";
 
-/** The location of a value in a sentence; empty if it has none. */
+/** Formats the location of a value; empty without one. */
 const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string): string => {
-  const named = option ?? environment;
-  if (named !== undefined || file === undefined) return named ?? "";
+  const name = option ?? environment;
+  if (name !== undefined || file === undefined) return name ?? "";
   const position = line === undefined ? "" : `:${line}:${column ?? 1}`;
   return `${file}${position}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
 
-/** @param ways to set it @param isLocal true if the local service needs none */
+/** @param ways to set it @param isLocal true if the local service does not need it */
 export const settingUnset = (setting: string, ways: readonly string[], isLocal: boolean): Failure => {
-  const without = isLocal ? "; with --local, the service inside this program needs none" : "";
-  const about = { hint: `${ways.join(", ")}${without}`, where: { setting } };
-  return new Failure("usage", "setting-missing", `no ${setting} is set`, about);
+  const all = isLocal ? [...ways, "use the local service with --local"] : ways;
+  const hint = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
+  return new Failure("usage", "setting-missing", `${setting} is not set`, { hint, where: { setting } });
 };
 
-/** A value that a setting does not take, without its secrets, and the profile that it is saved in. */
+/** An invalid value of a setting, without secrets, and the profile that it is saved in. */
 interface InvalidValue {
   setting: string;
   value: string;
@@ -31,88 +31,84 @@ interface InvalidValue {
 
 export const invalidSetting = ({ setting, value, wanted, suggestion, where, profile }: InvalidValue): Failure => {
   const from = formatWhere(where, profile);
-  const message = `${setting} can't be "${value}"${from === "" ? "" : ` (${from})`}: it takes ${wanted}`;
+  const message = `invalid ${setting} "${value}"${from === "" ? "" : ` (${from})`}: expected ${wanted}`;
   return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });
 };
 
 export const unknownSetting = (name: string, suggestion: string | undefined): Failure => {
-  const hint = didYouMean(suggestion, "`rollcall config list` lists what there is");
-  return new Failure("usage", "setting-unknown", `there is no setting "${name}"`, hint);
+  const hint = didYouMean(suggestion, "list the settings with `rollcall config list`");
+  return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, hint);
 };
 
 export const secretAsSetting = (name: string): Failure =>
   new Failure("usage", "setting-unknown", `${name} is a secret, not a setting`, {
-    hint: "`rollcall auth login` saves a key",
+    hint: "save a key with `rollcall auth login`",
   });
 
+const importHint = "give a file that `rollcall config export` wrote, or - for standard input";
+
 export const unreadableImport = (file: string, code: string, cause?: unknown): Failure =>
-  new Failure("invalid_input", "unreadable-import", `can't read ${file}: ${describeSystemCode(code)}`, {
-    hint: "give a file that `rollcall config export` wrote, or - for standard input",
+  new Failure("invalid_input", "unreadable-import", `cannot read ${file}: ${describeSystemCode(code)}`, {
+    hint: importHint,
     where: { file },
     cause,
   });
 
-export const invalidImportFile = (wrong: string, where: FailureLocation): Failure =>
-  new Failure("invalid_input", "invalid-import-file", `${formatWhere(where)} can't be imported: ${wrong}`, {
-    hint: "give a file that `rollcall config export` wrote; nothing was saved",
-    where,
-  });
-
-export const invalidImportSettings = (from: string, problems: readonly Problem[]): Failure => {
-  const count = problems.length === 1 ? "one setting" : `${problems.length} settings`;
-  const about = { hint: "correct the file; nothing was saved", problems };
-  return new Failure(
-    "invalid_input",
-    "invalid-import-settings",
-    `${from} can't be imported: ${count} can't be used`,
-    about,
-  );
+export const invalidImportFile = (fault: string, where: FailureLocation): Failure => {
+  const message = `cannot import ${formatWhere(where)}: ${fault}; nothing was saved`;
+  return new Failure("invalid_input", "invalid-import-file", message, { hint: importHint, where });
 };
 
-export const invalidSettingsFile = (wrong: string, where: FailureLocation): Failure =>
-  new Failure("usage", "invalid-settings-file", `${formatWhere(where)} can't be used: ${wrong}`, {
-    hint: "correct it, or move it away; rollcall leaves it as it is",
+export const invalidImportSettings = (file: string, problems: readonly Problem[]): Failure => {
+  const count = pluralize(problems.length, "invalid setting");
+  const message = `cannot import ${file}: it has ${count}; nothing was saved`;
+  return new Failure("invalid_input", "invalid-import-settings", message, { hint: "correct the file", problems });
+};
+
+export const invalidSettingsFile = (fault: string, where: FailureLocation): Failure =>
+  new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, {
+    hint: "correct the file, or move it away",
     where,
   });
 
 export const profileExists = (profile: string): Failure =>
-  new Failure("usage", "profile-exists", `there is a profile "${profile}" already`, {
-    hint: `give another name, or \`rollcall profile delete ${profile}\` first`,
+  new Failure("usage", "profile-exists", `the profile "${profile}" already exists`, {
+    hint: `choose another name, or run \`rollcall profile delete ${profile}\` first`,
   });
 
-/** @param where it is named: if that is a file, the saved choice has to go @param way to make it */
+/** @param where its name is from; a saved choice must change @param create how to create it */
 export const unknownProfile = (
   profile: string,
-  { known, where, way }: { known: readonly string[]; where: FailureLocation; way?: string },
+  { known, where, create }: { known: readonly string[]; where: FailureLocation; create?: string },
 ): Failure => {
-  const make = way ?? `\`rollcall auth login --profile ${profile}\` makes it`;
-  const hint = where.file === undefined ? make : "`rollcall profile use default` goes back to the default";
-  const message = `there is no profile "${profile}"; there are ${known.join(", ")}`;
-  const about = { ...didYouMean(findNearest(profile, known), hint), subject: profile, where };
-  return new Failure("usage", "unknown-profile", message, about);
+  const hint =
+    where.file === undefined
+      ? `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`
+      : "return to the default with `rollcall profile use default`";
+  const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
+  const details = { ...didYouMean(findNearest(profile, known), hint), subject: profile, where };
+  return new Failure("usage", "unknown-profile", message, details);
 };
 
-/** Why a text cannot be sent as a secret. */
+/** Reasons why a text cannot be sent as a secret. */
 export const secretFaults = {
   empty: "it is empty",
   "line-end": "it has more than one line",
-  control: "it holds control characters",
-  "white-space": "it holds white space",
-  "not-ascii": "it holds characters that no header can carry",
+  control: "it contains control characters",
+  "white-space": "it contains white space",
+  "not-ascii": "it contains characters that headers cannot contain",
   long: "it is longer than 64 KiB",
 };
 
 export const invalidCredential = (
   from: string,
-  wrong: keyof typeof secretFaults,
+  fault: keyof typeof secretFaults,
   where: FailureLocation = {},
 ): Failure => {
-  const isPassword = wrong === "control" || wrong === "white-space" || wrong === "not-ascii";
-  const forCalls = "ROLLCALL_PASSWORD, or `rollcall auth login --for calls`";
-  const hint = isPassword
-    ? `give the key alone; such characters can be in a password for call read: ${forCalls}`
-    : "give the key alone, on one line";
-  const message = `the key from ${from} can't be used: ${secretFaults[wrong]}`;
+  const isPassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
+  const forCalls = "save a password for call read with ROLLCALL_PASSWORD or `rollcall auth login --for calls`";
+  const hint = isPassword ? `give the key alone, or ${forCalls}` : "give the key alone, on one line";
+  const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
 
@@ -124,20 +120,19 @@ export const duplicateCredential = (variable: string, fileVariable: string): Fai
 export const unreadableCredentialFile = (
   variable: string,
   file: string,
-  code: string,
-  about: FailureDetails = {},
+  { code, ...details }: { readonly code: string } & FailureDetails,
 ): Failure => {
-  const message = `the file that ${variable} names can't be read: ${file} (${describeSystemCode(code)})`;
-  const hint = `let ${variable} name a file that holds the key`;
-  return new Failure("usage", "unreadable-credential-file", message, { hint, ...about });
+  const message = `cannot read the file in ${variable}: ${file} (${describeSystemCode(code)})`;
+  const hint = `set ${variable} to a file that contains the key`;
+  return new Failure("usage", "unreadable-credential-file", message, { hint, ...details });
 };
 
 export const credentialCommandFailed = (program: string, why: string): Failure =>
-  new Failure("auth", "credential-command-failed", `the credential_command ${program} gave no key: ${why}`, {
-    hint: "run it by hand to see what it says: rollcall shows nothing of it",
+  new Failure("auth", "credential-command-failed", `the credential_command ${program} returned no key: ${why}`, {
+    hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-/** The requests of a use. */
+/** A use with its destination. */
 interface CredentialTarget {
   use: CredentialUse;
   origin: string;
@@ -145,73 +140,63 @@ interface CredentialTarget {
 }
 
 export const credentialMissing = ({ use, origin, profile }: CredentialTarget): Failure =>
-  new Failure("auth", "credential-missing", `there is no credential for ${use} at ${origin} (profile ${profile})`, {
-    hint: `\`${loginCommand(profile)}\`, or ROLLCALL_API_KEY=…`,
+  new Failure("auth", "credential-missing", `not logged in to ${origin} (profile ${profile}, needed for ${use})`, {
+    hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
   });
 
-/** @param boundTo the origin of the saved credential */
-export const credentialWrongOrigin = ({ use, origin, profile }: CredentialTarget, boundTo: string): Failure => {
-  const message = `the credential for ${use} in the profile ${profile} belongs to ${boundTo} and does not go to ${origin}`;
-  const hint = `to log in there: ${loginCommand(profile, use, origin)}`;
+/** @param boundOrigin the origin of the saved credential */
+export const credentialWrongOrigin = ({ use, origin, profile }: CredentialTarget, boundOrigin: string): Failure => {
+  const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;
+  const hint = `log in there with \`${loginCommand(profile, use, origin)}\``;
   return new Failure("auth", "credential-wrong-origin", message, { hint });
 };
 
-export const loginKeyMissing = (how: "no-terminal" | "empty"): Failure => {
-  const message = how === "empty" ? "no key was given" : "there is no terminal to ask for the key on";
-  const hint = "give it on standard input: `rollcall auth login --with-token < key-file`";
+export const loginKeyMissing = (why: "no-terminal" | "empty"): Failure => {
+  const message = why === "empty" ? "missing key" : "cannot ask for the key: standard input is not a terminal";
+  const hint = "give the key on standard input: `rollcall auth login --with-token < key-file`";
   return new Failure("usage", "login-key-missing", message, { hint });
 };
 
-/** The only password that fits is in a file that others may read. */
-export const passwordFileNotPrivate = ({
-  path,
-  title,
-  file,
-}: {
-  path: string;
-  title: string;
-  file: string;
-}): Failure => {
-  const message = `${title}, ${path}, asks for a password, and the one in ${file} is not used: others may read that file`;
+export const passwordFileNotPrivate = ({ path, title, file }: Record<"path" | "title" | "file", string>): Failure => {
+  const message = `refusing to read the password for ${title}, ${path}: others can read ${file}`;
   return new Failure("auth", "password-file-not-private", message, { hint: `chmod 600 ${file}` });
 };
 
-export const folderUnknown = (what: "settings" | "data"): Failure => {
-  const variable = what === "settings" ? "ROLLCALL_CONFIG_DIR" : "ROLLCALL_DATA_DIR";
-  const message = `there is no folder for ${what}: neither ${variable} nor a home is set`;
-  return new Failure("storage", "folder-unknown", message, { hint: `${variable}=<folder>` });
+export const folderUnknown = (kind: "settings" | "data"): Failure => {
+  const variable = kind === "settings" ? "ROLLCALL_CONFIG_DIR" : "ROLLCALL_DATA_DIR";
+  const message = `cannot locate the folder for ${kind}: neither ${variable} nor HOME is set`;
+  return new Failure("storage", "folder-unknown", message, { hint: `set ${variable} to a folder` });
 };
 
-export const inaccessibleFile = (doing: "read" | "write", file: string, code: string, cause?: unknown): Failure =>
-  new Failure("storage", "inaccessible-file", `can't ${doing} ${file}: ${describeSystemCode(code)}`, {
-    hint: "ROLLCALL_CONFIG_DIR=<folder> names another place",
+export const inaccessibleFile = (action: "read" | "write", file: string, code: string, cause?: unknown): Failure =>
+  new Failure("storage", "inaccessible-file", `cannot ${action} ${file}: ${describeSystemCode(code)}`, {
+    hint: "choose another folder with ROLLCALL_CONFIG_DIR",
     where: { file },
     cause,
   });
 
-/** Others write to the same file all the time. */
 export const settingsLocked = (file: string): Failure =>
-  new Failure("storage", "settings-locked", `other processes keep holding the lock ${file}`, {
-    hint: "run it again when they are done",
+  new Failure("storage", "settings-locked", `other processes hold the lock ${file}`, {
+    hint: "run the command again when they have finished",
     where: { file },
     retryable: true,
   });
 
-/** The system knows no home of the user, and what writes settings asks for one. */
+/** conf needs a home folder to write. */
 export const homeMissing = (cause: unknown): Failure =>
-  new Failure("storage", "home-missing", "the system knows no home of this user, so nothing can be saved", {
-    hint: "HOME=<folder> names one",
+  new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", {
+    hint: "set HOME to your home folder",
     where: { environment: "HOME" },
     cause,
   });
 
-/** The command line that logs in. */
-export const loginCommand = (profile: string, use?: CredentialUse, at?: string): string => {
+/** Returns the command that logs in. */
+export const loginCommand = (profile: string, use?: CredentialUse, url?: string): string => {
   const option = use === "inference" ? "--inference-base-url" : use === "log" ? "--log-base-url" : "--base-url";
   return [
     "rollcall auth login",
     ...(profile === "default" ? [] : [`--profile ${profile}`]),
     ...(use === undefined ? [] : [`--for ${use}`]),
-    ...(at === undefined ? [] : [`${option} ${at}`]),
+    ...(url === undefined ? [] : [`${option} ${url}`]),
   ].join(" ");
 };

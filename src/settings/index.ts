@@ -48,5 +48,6 @@ export {
   type SettingName,
   settingNames,
   settings as settingTable,
+  urlSettingName,
   urlSettingNames,
 } from "./values.ts";

@@ -1,4 +1,4 @@
-/** The folders of rollcall's files, and the two files that have settings and credentials: one reader and one writer for both. */
+/** The folders of rollcall's files, and the two files with settings and credentials, which have one reader and one writer. */
 import { isUtf8 } from "node:buffer";
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -9,7 +9,7 @@ import { findFault } from "../json/reader.ts";
 import { findSpan, isObject, locateOffset } from "../json/walk.ts";
 import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
 
-/** The part of a host that decides where files are. */
+/** The part of a host that determines folders. */
 export type FolderHost = Pick<Host, "env" | "platform">;
 
 const folders = {
@@ -34,31 +34,30 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   const customFolder = env[variable];
   if (customFolder) return resolve(customFolder);
   const base = env[xdg];
-  // The base directory specification has relative paths ignored.
+  // The base directory specification ignores relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
   const below = (folder: string | undefined, ...parts: readonly string[]) => folder && join(folder, ...parts);
   if (platform !== "win32") return below(env.HOME, platform === "darwin" ? mac : home, "rollcall") || undefined;
   return below(env[windows.variable] || below(env.USERPROFILE, windows.home), "rollcall", windows.name) || undefined;
 };
 
-/** The folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
+/** Finds the folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
-/** True if a file can be created: the nearest folder above it that exists can be written. */
+/** True if a file can be created: its nearest existing folder is writable. */
 export const canCreate = (path: string): boolean => {
-  const above = dirname(path);
+  const folder = dirname(path);
   try {
-    accessSync(above, constants.W_OK | constants.X_OK);
-    return statSync(above).isDirectory();
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return statSync(folder).isDirectory();
   } catch (thrown) {
-    return getErrorCode(thrown) === "ENOENT" && above !== path && canCreate(above);
+    return getErrorCode(thrown) === "ENOENT" && folder !== path && canCreate(folder);
   }
 };
 
-/** A JSON object of a file. */
+/** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** One of the two files that are saved. */
 type SavedKind = "settings" | "credentials";
 
 const findSavedFile = (host: FolderHost, kind: SavedKind): string | undefined => {
@@ -66,41 +65,42 @@ const findSavedFile = (host: FolderHost, kind: SavedKind): string | undefined =>
   return folder === undefined ? undefined : join(folder, `${kind}.json`);
 };
 
-/** The file of the settings, if it exists or not. @throws Failure `folder-unknown` */
+/** Returns the path of a saved file, which may not exist. @throws Failure `folder-unknown` */
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
   const file = findSavedFile(host, kind);
   if (file === undefined) throw folderUnknown("settings");
   return file;
 };
 
-/** A saved file: all of its content, also what only newer versions know, and its profiles. */
+/** The content of a saved file, including members of newer versions. */
 export interface SavedFile extends ReturnType<typeof parseDocument> {
   readonly profiles: ReadonlyMap<string, Members>;
 }
 
 /**
- * Reads a saved file; a missing one is empty. Nothing is created.
+ * Reads a saved file. A missing one is empty.
  * @throws Failure `invalid-settings-file`, `inaccessible-file`, `unsafe-ownership`
  */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
   const file = findSavedFile(host, kind);
   const bytes = file === undefined ? undefined : readIfExists(file);
   if (file === undefined || bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
-  const loose = host.platform === "win32" ? [] : [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
-  for (const problem of loose) if (problem !== undefined) warn?.(problem);
+  const problems = host.platform === "win32" ? [] : [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
+  for (const problem of problems) if (problem !== undefined) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
   const found = new Map<string, Members>();
   for (const [name, saved] of Object.entries(profiles)) {
-    if (!isObject(saved))
+    if (!isObject(saved)) {
       throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
+    }
     found.set(name, saved);
   }
   return { members, where, profiles: found };
 };
 
-/** The problems of a saved file's mode. @throws as `readSaved` */
+/** Returns the problems of the mode of a saved file. @throws as `readSaved` */
 export const findSavedProblems = (host: FolderHost, kind: SavedKind): readonly Problem[] => {
   const problems: Problem[] = [];
   readSaved(host, kind, (problem) => problems.push(problem));
@@ -111,7 +111,7 @@ const readIfExists = (file: string): Buffer | undefined => {
   try {
     const isFile = statSync(file).isFile();
     requireSafeOwnership(file);
-    // A device or a pipe may have no end, or wait for one.
+    // A device or a pipe may never end.
     if (isFile) return readFileSync(file);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
@@ -122,28 +122,27 @@ const readIfExists = (file: string): Buffer | undefined => {
   throw inaccessibleFile("read", file, "not-a-file");
 };
 
-/** Reads a JSON object from a file's bytes. @throws the failure that `broken` makes */
+/** Parses a JSON object from a file's bytes. @throws the failure that `toFailure` returns */
 export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof invalidSettingsFile) => {
   if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
   const text = Buffer.from(bytes)
     .toString("utf8")
     .replace(/^\ufeff/, "");
-  const own = Buffer.from(text);
-  const whereAt = (at: number): FailureLocation => ({ file, ...locateOffset(own, at) });
-  // A message of JSON.parse would quote the text, which may have keys in it.
-  const fault = findFault(own);
-  if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", whereAt(fault.at));
+  const content = Buffer.from(text);
+  const locate = (offset: number): FailureLocation => ({ file, ...locateOffset(content, offset) });
+  // JSON.parse would quote the text in its message, which may have keys.
+  const fault = findFault(content);
+  if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
-  /** The position of the value at a path; that of the file if there is none. */
   const where = (path: readonly string[]): FailureLocation => {
-    const span = findSpan(own, path);
-    return span === undefined ? { file } : whereAt(span.start);
+    const span = findSpan(content, path);
+    return span === undefined ? { file } : locate(span.start);
   };
   return { members, where };
 };
 
-/** The change that adds members to a profile, which may be new. */
+/** Returns the change that adds members to a profile. */
 export const addMembers =
   (profile: string, added: Members) =>
   (profiles: Map<string, Members>): void =>
@@ -153,9 +152,9 @@ export const addMembers =
 const maxWaitMs = 20_000;
 
 /**
- * Changes the profiles of a saved file, or its other members, and returns its path. Everything else in it stays, also what
- * another process writes at the same time.
- * @throws Failure `place-…`, `home-missing`, `invalid-settings-file`; the file is then unchanged
+ * Changes the profiles or other members of a saved file, and returns its path. Everything else stays, also what another
+ * process writes in the meantime. After a failure, the file is unchanged.
+ * @throws Failure `folder-unknown`, `inaccessible-file`, `settings-locked`, `home-missing`, and as `readSaved`
  */
 export const changeSaved = async (
   host: Host,
@@ -188,7 +187,7 @@ export const changeSaved = async (
   return file;
 };
 
-/** Loads conf, which asks for a home when it is loaded: reading needs neither. */
+/** Loads conf, which requires a home folder when it is loaded. */
 const loadWriter = async (): Promise<(file: string, document: Record<string, unknown>) => void> => {
   const { default: Conf } = await import("conf").catch((cause: unknown) => {
     throw getErrorCode(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
@@ -197,21 +196,20 @@ const loadWriter = async (): Promise<(file: string, document: Record<string, unk
     const text = `${JSON.stringify(document, undefined, 2)}\n`;
     const target = readIfExists(file) === undefined ? file : realpathSync(file);
     const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-    // The lock is held, so that drafts are those of writers that were killed.
-    const clear = (): void => {
+    // Under the lock, any draft is that of a killed writer.
+    const removeDrafts = (): void => {
       for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
     };
-    clear();
+    removeDrafts();
     try {
       const own = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
       const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...own, serialize: () => text });
       conf.store = document;
       // On a full disk, conf writes a part and reports no error.
-      if (readFileSync(conf.path, "utf8") !== text)
-        throw Object.assign(new Error("written in part"), { code: "ENOSPC" });
+      if (readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
       renameSync(conf.path, target);
     } finally {
-      clear();
+      removeDrafts();
     }
   };
 };

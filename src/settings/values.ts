@@ -1,13 +1,14 @@
-/** Every setting (configuration.md): its purpose, its default, and how its text is parsed and shown. */
+/** Every setting (configuration.md): its description, its default, and how its text is parsed and shown. */
+import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-/** A parsed text, or what it should be instead, and what it was probably meant to be. */
+/** A parsed text, or what was expected instead. */
 export type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ParseError;
 
-/** The refusal of a text. */
 export interface ParseError {
   readonly ok: false;
+  /** The expected form, to follow "expected". */
   readonly wanted: string;
   readonly suggestion?: string | undefined;
 }
@@ -27,7 +28,7 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
 /** Timers count milliseconds in 31 bits: about 24 days and 20 hours. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Parses a duration, in whole milliseconds. */
+/** Parses a duration to whole milliseconds. */
 export const parseDuration = (text: string, minMs = 0): ParseResult<number> => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   const wanted = "a duration such as 500ms, 30s, 2m or 1h";
@@ -36,15 +37,12 @@ export const parseDuration = (text: string, minMs = 0): ParseResult<number> => {
   return ms > maxTimerMs ? reject("a duration of at most 596h") : accept(ms);
 };
 
-const parseWait = (text: string): ParseResult<number> => parseDuration(text);
-const parseTimeout = (text: string): ParseResult<number> => parseDuration(text, 1);
-
 const sizeUnits = {
   ...{ "": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 },
   ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
 };
 
-/** Parses a size in whole bytes. */
+/** Parses a size to whole bytes. */
 const parseSize = (text: string): ParseResult<number> => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
   if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or plain bytes");
@@ -52,21 +50,19 @@ const parseSize = (text: string): ParseResult<number> => {
   return Number.isSafeInteger(bytes) ? accept(bytes) : reject("a size below 8192TiB");
 };
 
-/** Parses a base address: http or https, no user, password, query or fragment. Its trailing slash is removed. */
+/** Parses a base URL without user, password, query and fragment. Removes its trailing slash. */
 const parseUrl = (text: string): ParseResult<string> => {
-  if (/[\s\p{Cc}\\]/u.test(text)) {
-    return reject("an address without white space, control characters and backslashes");
-  }
-  if (!/^https?:\/\//i.test(text)) return reject("an address that begins with https:// or http://", addScheme(text));
+  if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
+  if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://", addScheme(text));
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return reject("an address such as https://api.example.com");
+  if (url === undefined) return reject("a URL such as https://api.example.com");
   const plain = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  // The text before an @ may be a password, wherever it ended up.
+  // The text before any @ may be a password.
   const suggestion = plain.includes("@") ? undefined : plain;
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    return reject("an address without a user or a password in it", suggestion);
+    return reject("a URL without a user or a password", suggestion);
   }
-  return /[?#]/.test(text) ? reject("an address without a query or a fragment", suggestion) : accept(plain);
+  return /[?#]/.test(text) ? reject("a URL without a query or a fragment", suggestion) : accept(plain);
 };
 
 const addScheme = (text: string): string | undefined => {
@@ -74,11 +70,11 @@ const addScheme = (text: string): string | undefined => {
   const rest = text.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\//i, "");
   const plain = `http://${rest}`;
   const guess = URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`;
-  const address = URL.canParse(guess) ? parseUrl(guess) : undefined;
-  return address?.ok ? address.value : undefined;
+  const url = URL.canParse(guess) ? parseUrl(guess) : undefined;
+  return url?.ok ? url.value : undefined;
 };
 
-/** Removes from an address what may be secret: a user and a password, a query and a fragment. */
+/** Removes the parts of a URL that can be secret: user, password, query and fragment. */
 const redactUrl = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
@@ -92,7 +88,7 @@ const parseName = matchPattern(
   "a name without control characters and without white space around it",
 );
 
-/** A provider's name is one segment of a path. */
+/** Parses the name of a provider, which is one segment of a path. */
 const parseSegment = (text: string): ParseResult<string> =>
   text === "." || text === ".." ? reject("a provider's name") : parseName(text);
 
@@ -101,13 +97,10 @@ const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
 /** Parses `team/project`. */
 export const parseProject = matchPattern(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
 
-const parsePrefix = matchPattern(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, a letter first");
-
-/** Headers that requests need for other purposes. */
-const reservedHeaders = [
-  "authorization connection content-encoding content-length content-type cookie host expect idempotency-key",
-  "keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent",
-].flatMap((names) => names.split(" "));
+/** Headers that requests use for other purposes. */
+const reservedHeaders =
+  `accept-encoding authorization connection content-encoding content-length content-type cookie host expect idempotency-key
+  keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent`.split(/\s+/);
 
 const parseHeaderName = (text: string): ParseResult<string> => {
   if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
@@ -134,87 +127,84 @@ const parseCommand: Parse<string> = (text, machine) => {
   return words[0] ? accept(text) : reject("a command line: a program and its arguments");
 };
 
-/** What is known of a setting. */
 interface Setting<Value> {
-  /** Its purpose, for help and completion. */
+  /** Its description, for help and completion. */
   readonly about: string;
   readonly parse: Parse<Value>;
-  /** Its text as it may be shown. Default: all of it. */
+  /** Redacts its text. Default: shows all of it. */
   readonly show?: (text: string) => string;
-  /** The setting that its default is made of. */
-  readonly madeOf?: "base_url" | "vendor_prefix";
-  /** Its default: a text, or what makes it of the profile's name and the text of `madeOf`. */
+  /** The setting that its default is derived from. */
+  readonly derivedFrom?: "base_url" | "vendor_prefix";
+  /** Its default, or a function of the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((around: { readonly profile: string; readonly other: string }) => string);
-  /** Its default in the profile `local`, if that is another one. */
+  /** Its default in the profile `local`. Default: the same. */
   readonly local?: string;
-  /** A value of its form, if commands need one and there is no default. */
+  /** A valid value, if commands need one and there is no default. */
   readonly example?: string;
   /** True if the commands that need it have it as an option. */
   readonly hasOption?: true;
-  /** True if it belongs to a deployed service: that of a named profile comes first, and the profile `local` has none. */
-  readonly isDeployed?: true;
+  /** True if it belongs to a deployed service: a named profile overrides the environment, and `local` has none. */
+  readonly isOfService?: true;
 }
 
-const address = { parse: parseUrl, show: redactUrl, isDeployed: true } as const;
+const url = { parse: parseUrl, show: redactUrl, isOfService: true } as const;
 const provider = { parse: parseSegment, local: "local", example: "acme" };
 
 const definitions = {
-  base_url: { ...address, about: "the service's main address", example: "https://api.example.com", hasOption: true },
-  inference_base_url: {
-    ...address,
-    about: "the address of the models",
-    example: "https://models.example.com/v1",
-    hasOption: true,
-  },
+  base_url: { ...url, about: "main URL of the service", example: "https://api.example.com", hasOption: true },
+  inference_base_url: { ...url, about: "URL of the models", example: "https://models.example.com/v1", hasOption: true },
   log_base_url: {
-    ...address,
-    about: "the address that trajectories are logged to",
-    madeOf: "base_url",
+    ...url,
+    about: "URL to log trajectories to",
+    derivedFrom: "base_url",
     fallback: ({ other }) => other,
   },
-  analysis_provider: { ...provider, about: "the provider's name of `catalog analysis`" },
-  router_provider: { ...provider, about: "the provider's name of `catalog router`" },
+  analysis_provider: { ...provider, about: "provider name for `catalog analysis`" },
+  router_provider: { ...provider, about: "provider name for `catalog router`" },
   project: {
-    about: "the team/project of calls and usage",
+    about: "team/project of calls and usage",
     parse: parseProject,
     local: "local/local",
     example: "team/project",
     hasOption: true,
   },
-  vendor_prefix: { about: "the service's own prefix of field names", parse: parsePrefix, fallback: "vendor" },
+  vendor_prefix: {
+    about: "the service's prefix of field names",
+    parse: matchPattern(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, a letter first"),
+    fallback: "vendor",
+  },
   project_header: {
-    about: "the header that names the project",
+    about: "header with the project",
     parse: parseHeaderName,
-    madeOf: "vendor_prefix",
+    derivedFrom: "vendor_prefix",
     fallback: ({ other }) => `${other.slice(0, 1).toUpperCase()}${other.slice(1)}-Project`,
   },
-  account: { about: "whose trajectories these are", parse: parseName, fallback: ({ profile }) => profile },
-  split: { about: "the data split that is logged to", parse: parseName, example: "train", hasOption: true },
-  batch: { about: "what tells equal groups of different steps apart", parse: parseName },
-  max_request_size: { about: "the largest log request", parse: parseSize, fallback: "32MiB" },
-  timeout: { about: "the longest silence of the service (30s, for log 5m)", parse: parseTimeout },
-  max_wait: { about: "the bound of all retries together", parse: parseWait, fallback: "5m" },
+  account: { about: "owner of the logged trajectories", parse: parseName, fallback: ({ profile }) => profile },
+  split: { about: "data split to log to", parse: parseName, example: "train", hasOption: true },
+  batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
+  max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
+  timeout: {
+    about: "longest silence of the service (30s, for log 5m)",
+    parse: (text: string) => parseDuration(text, 1),
+  },
+  max_wait: { about: "total time for all retries", parse: (text: string) => parseDuration(text), fallback: "5m" },
   idempotency: {
-    about: "whether log requests are made safe to repeat: auto or never",
+    about: "idempotency keys in log requests: auto or never",
     parse: oneOf("auto", "never"),
     fallback: "auto",
   },
   compress: {
-    about: "how log requests are compressed: none, gzip or zstd",
+    about: "compression of log requests: none, gzip or zstd",
     parse: oneOf("none", "gzip", "zstd"),
     fallback: "none",
   },
-  insecure_http: { about: "whether credentials may go over plain http", parse: parseBoolean, fallback: "false" },
-  credential_command: { about: "the command that prints a key", parse: parseCommand, isDeployed: true },
-  max_body_size: { about: "the largest body that the local service takes", parse: parseSize, fallback: "64MiB" },
-  max_unpacked_size: {
-    about: "the most that a packed file or pipe may unpack to",
-    parse: parseSize,
-    fallback: "64GiB",
-  },
+  insecure_http: { about: "allow credentials over plain http", parse: parseBoolean, fallback: "false" },
+  credential_command: { about: "command that prints a key", parse: parseCommand, isOfService: true },
+  max_body_size: { about: "largest body that the local service accepts", parse: parseSize, fallback: "64MiB" },
+  max_unpacked_size: { about: "largest content of a compressed input", parse: parseSize, fallback: "64GiB" },
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
-/** The name of a setting, as in the settings file and in `config set`. */
+/** The name of a setting, as in the settings file. */
 export type SettingName = keyof typeof definitions;
 
 /** Each setting's type. Durations are in milliseconds, sizes in bytes. */
@@ -230,20 +220,21 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
 
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 
-/** The names of all settings, in their order. */
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 
-/** The setting of a name; undefined if there is none. */
+/** Returns a name as that of a setting; undefined if there is none. */
 export const findSettingName = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
 
-/** The three addresses. */
+/** Returns the setting with the URL of a host. */
+export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
+
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 
-/** The variable of the environment that has a setting. */
+/** Returns the environment variable of a setting. */
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
 
-/** The option of the command line that has a setting, in the commands that have it. */
+/** Returns the option of a setting, in the commands that have it. */
 export const toOptionName = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
 
-/** A setting's text as it may be shown. */
+/** Returns a setting's text without secrets. */
 export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

@@ -61,7 +61,7 @@ describe("reading call ids from lines", () => {
   ])("fails with the line number after %s", async (_, line, why) => {
     await expect(idsIn(`ok\n\n${line}`)).rejects.toMatchObject({
       kind: "invalid-call-id",
-      message: expect.stringMatching(new RegExp(`^line 3 of standard input is no call id: it is ${why}$`)),
+      message: expect.stringMatching(new RegExp(`^line 3 of standard input is not a call id: it is ${why}$`)),
     });
   });
 });

@@ -79,7 +79,7 @@ describe("the notice about retries", () => {
     const busy = { answer: { status: 503 } };
     const server = await scriptedServer([busy, busy, busy, busy, busy, { answer: json({ data: [] }) }]);
     const { client } = clientAt(server.url, {
-      onAgain: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
+      onRetry: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
     });
     await client.send(listModels, list);
     expect(notices).toEqual([["service-unavailable", 60_000]]);
@@ -95,7 +95,7 @@ describe("the notice about retries", () => {
       models,
     ]);
     const { client } = clientAt(server.url, {
-      onAgain: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
+      onRetry: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
     });
     await Promise.all([1, 2, 3].map(() => client.send(listModels, list)));
     expect(notices).toEqual([["service-unavailable", 60_000]]);
@@ -105,7 +105,7 @@ describe("the notice about retries", () => {
     const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
     const server = await scriptedServer([{ answer: { status: 503 } }, { answer: json({ data: [] }) }]);
     const { client } = clientAt(server.url, {
-      onAgain: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
+      onRetry: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
     });
     await client.send(listModels, list);
     expect(notices).toEqual([]);

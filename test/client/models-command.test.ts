@@ -69,7 +69,7 @@ describe("rollcall models", () => {
     const { host } = new URL(url);
     expect([code, stderr]).toEqual([
       0,
-      `note: ${host}: the connection ended before the answer was whole, 3 times; retrying for up to 20 s (--max-wait)\n`,
+      `note: the request to ${host} failed: the connection ended before the answer was complete, 3 times; retrying for up to 20 s (--max-wait)\n`,
     ]);
   });
 
@@ -90,12 +90,12 @@ describe("rollcall models", () => {
       "302",
       { status: 302, headers: { location: "/login" } },
       "refused",
-      "/login (302), and rollcall follows no redirect",
+      "/login (302), which rollcall does not follow",
     ],
     [6, "a page", { body: "<!DOCTYPE html><title>Sign in</title>" }, "refused", 'an HTML page ("Sign in")'],
-    [6, "JSON of another shape", json({ models: [] }), "refused", "not the interface's, at data"],
+    [6, "JSON of another shape", json({ models: [] }), "refused", " at data"],
     [9, "404 in JSON", json({ detail: "Not Found" }, 404), "not_found", "(404): Not Found"],
-    [6, "404 in text", { status: 404, body: "no page" }, "refused", "could not list models: there is nothing at http"],
+    [6, "404 in text", { status: 404, body: "no page" }, "refused", "cannot list models: http"],
   ];
 
   it.each(answers)("exits with %i after %s", async (code, _, answer, error, message) => {
@@ -113,6 +113,6 @@ describe("rollcall models", () => {
     const { url } = await rawServer((socket) => socket.resume());
     const ran = await models(url, {}, ["--timeout", "300ms"]);
     expect(ran).toMatchObject({ code: 5, stdout: "" });
-    expect(ran.stderr).toContain("silent for 0.3 s");
+    expect(ran.stderr).toContain("no data arrived for 0.3 s");
   });
 });

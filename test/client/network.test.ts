@@ -82,7 +82,7 @@ describe("the limit of silence", () => {
     const server = await rawServer(() => undefined);
     expect(await failureAt(server.url)).toMatchObject({
       code: "unavailable",
-      message: expect.stringMatching(/silent for 0\.2 s$/),
+      message: expect.stringMatching(/no data arrived for 0\.2 s$/),
     });
   });
 
@@ -169,9 +169,9 @@ describe("a connection", () => {
     expect(failure).toMatchObject({
       code: "unavailable",
       kind: "connection-failed",
-      message: `127.0.0.1:${port}: nothing listens there (ECONNREFUSED)`,
+      message: `cannot connect to 127.0.0.1:${port}: the connection was refused (ECONNREFUSED)`,
       details: {
-        hint: "check inference_base_url; the same command again is safe",
+        hint: "check inference_base_url, and rerun the same command, which is safe",
         http: { method: "GET", url: `http://127.0.0.1:${port}/v1/models` },
       },
     });

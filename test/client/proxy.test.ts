@@ -94,7 +94,7 @@ describe("a proxy", () => {
     const failure = await failureOf(clientAt("https://service.invalid", { env }).client.send(listModels, list));
     // The tunnel works: only the certificate behind it is unknown.
     expect(failure).toMatchObject({
-      message: expect.stringContaining(`service.invalid:443 through the proxy ${proxy.authority}: `),
+      message: expect.stringContaining(`cannot connect to service.invalid:443 through the proxy ${proxy.authority}: `),
       details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" },
     });
     expect(proxy.asked).toMatchObject([
@@ -142,7 +142,7 @@ describe("a proxy", () => {
     const failure = await failureOf(client.send(listModels, list));
     expect(failure).toMatchObject({
       code: "unavailable",
-      message: `service.invalid:443 through the proxy 127.0.0.1:${port}: nothing listens there (ECONNREFUSED)`,
+      message: `cannot connect to service.invalid:443 through the proxy 127.0.0.1:${port}: the connection was refused (ECONNREFUSED)`,
     });
     expect(failure.message + JSON.stringify(failure)).not.toContain("word");
   });
@@ -152,7 +152,7 @@ describe("a proxy", () => {
     expect(await failureOf(client.send(listModels, list))).toMatchObject({
       code: "usage",
       kind: "invalid-proxy",
-      message: "HTTPS_PROXY does not name a proxy that can be used",
+      message: "HTTPS_PROXY is not a valid proxy URL",
     });
   });
 });

@@ -109,7 +109,7 @@ describe("an error reply", () => {
     const server = await scriptedServer([{ answer: json({}, 401) }]);
     const request = { parameters: { analysis_provider: "p" }, body: undefined };
     const failure = await failureOf(clientAt(server.url).client.send(listAnalysisModels, request));
-    expect(failure.message).toContain("asks for a credential, and this operation has none (401)");
+    expect(failure.message).toContain("requires a credential for an operation that has none (401)");
   });
 
   it("fails as not found if it is a 404 in JSON", async () => {
@@ -147,9 +147,9 @@ describe("an error reply", () => {
   );
 
   it("names no new address if a 302 has no location or a broken one", async () => {
-    expect((await failureAt({ status: 302 })).message).toContain("redirects to somewhere else (302)");
+    expect((await failureAt({ status: 302 })).message).toContain("redirects to an invalid location (302)");
     const broken = await failureAt({ status: 302, headers: { location: "https://[" } });
-    expect(broken.message).toContain("redirects to somewhere else (302)");
+    expect(broken.message).toContain("redirects to an invalid location (302)");
   });
 
   it.each([429, 408, 500, 503])("fails as unavailable after the last try if its status is %i", async (status) => {
@@ -177,12 +177,12 @@ describe("a successful reply", () => {
   });
 
   it.each([
-    ["an HTML page", "<html><title>Sign in</title></html>", 'with an HTML page ("Sign in"), not with JSON', "Sign in"],
-    ["text", "hello", 'with text ("hello"), not with JSON', "hello"],
-    ["nothing", "", "with nothing where JSON was expected", undefined],
-    ["incomplete JSON", '{"data":[', "with text", '{"data":['],
-    ["another shape", '{"models":[]}', "with JSON that is not the interface's", undefined],
-    ["null", "null", "with JSON that is not the interface's", undefined],
+    ["an HTML page", "<html><title>Sign in</title></html>", 'got an HTML page ("Sign in")', "Sign in"],
+    ["text", "hello", 'got text ("hello")', "hello"],
+    ["nothing", "", "got an empty reply", undefined],
+    ["incomplete JSON", '{"data":[', "got text", '{"data":['],
+    ["another shape", '{"models":[]}', "unexpected JSON from", undefined],
+    ["null", "null", "unexpected JSON from", undefined],
   ])("fails as refused if it contains %s", async (_, body, came, said) => {
     const failure = await failureAt({ status: 200, body });
     expect(failure).toMatchObject({
@@ -194,7 +194,7 @@ describe("a successful reply", () => {
   });
 
   it("names the path of a value that has another shape", async () => {
-    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).message).toMatch(/not the interface's, at data\.1$/);
+    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).message).toMatch(/ at data\.1$/);
   });
 
   it.each([
@@ -213,7 +213,7 @@ describe("a successful reply", () => {
     const failure = await failureAt({ headers: { "content-encoding": "zstd" }, body: "\u0028\u00b5" });
     expect(failure).toMatchObject({
       code: "refused",
-      message: expect.stringMatching(/answered in a compression that was not asked for$/),
+      message: expect.stringMatching(/has a compression that was not requested$/),
     });
   });
 

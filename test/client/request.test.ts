@@ -47,19 +47,6 @@ describe("the path of a request", () => {
     await client.send(listAnalysisModels, { parameters: { analysis_provider: "p/q" }, body: undefined });
     expect(server.received[0]?.path).toBe("/a%20b/v1/inference/analysis/p%2Fq/models");
   });
-
-  it.each([
-    "service.example/v1",
-    "ftp://service.example",
-    "http://user:password@127.0.0.1:1",
-    "http://127.0.0.1:1/?key=1",
-    "",
-  ])("cannot start with the address %j", async (address) => {
-    expect(await failureOf(clientAt(address).client.send(listModels, list))).toMatchObject({
-      code: "usage",
-      kind: "invalid-url",
-    });
-  });
 });
 
 describe("the headers of a request", () => {
@@ -117,7 +104,7 @@ describe("the headers of a request", () => {
     expect(failure).toMatchObject({
       code: "usage",
       kind: "invalid-header",
-      message: expect.stringMatching(/^the credential from the file k can't be sent as a header: /),
+      message: expect.stringMatching(/^cannot send the credential from the file k as a header: /),
     });
     expect(failure.message + JSON.stringify(failure)).not.toContain("X-Other");
   });
@@ -129,18 +116,6 @@ describe("the headers of a request", () => {
     });
     expect(await failureOf(client.send(readCall, call))).toMatchObject({ code: "usage", kind: "invalid-header" });
   });
-
-  it.each(["Authorization", "host", "Transfer-Encoding", "content-length", "User Agent", ""])(
-    "cannot contain a project header called %j",
-    async (header) => {
-      const server = await scriptedServer([]);
-      const { client } = clientAt(server.url, { project: { header, value: "a/b" } });
-      expect(await failureOf(client.send(listModels, list))).toMatchObject({
-        code: "usage",
-        kind: "invalid-header",
-      });
-    },
-  );
 
   it("cannot contain a project with a line end", async () => {
     const server = await scriptedServer([]);

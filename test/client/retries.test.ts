@@ -121,7 +121,7 @@ describe("the wait before a retry", () => {
       code: "unavailable",
       retryable: true,
       message: "the service answered 503, 2 times: busy",
-      details: { http: { status: 503, said: "busy" }, hint: expect.stringContaining("it asks to wait 50 s") },
+      details: { http: { status: 503, said: "busy" }, hint: expect.stringContaining("try again in 50 s") },
     });
   });
 

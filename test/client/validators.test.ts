@@ -10,7 +10,7 @@ const cached = {
   validators: { etag: '"v1"', lastModified: "Sun, 01 Nov 2026 09:00:00 GMT" },
 };
 
-const sendTo = async (answer: Answer, about: object = { held: cached }) => {
+const sendTo = async (answer: Answer, about: object = { cached }) => {
   const server = await scriptedServer([{ answer }]);
   const { client, traced } = clientAt(server.url, { maxWaitMs: 0 });
   const reply = client.send(listAnalysisModels, { ...request, ...about });
@@ -50,14 +50,14 @@ describe("a conditional request", () => {
     const server = await scriptedServer([{ answer: { status: 304 } }, { answer: { body: newer } }]);
     const reply = await clientAt(server.url).client.send(listAnalysisModels, {
       ...request,
-      held: { ...cached, read: () => undefined },
+      cached: { ...cached, read: () => undefined },
     });
     expect(reply.status).toBe(200);
     expect(server.received.map(({ headers }) => headers["if-none-match"])).toEqual(['"v1"', undefined]);
   });
 
   it("requires validators, without which a 304 is refused", async () => {
-    const { reply } = await sendTo({ status: 304 }, { held: { ...cached, validators: {} } });
+    const { reply } = await sendTo({ status: 304 }, { cached: { ...cached, validators: {} } });
     expect((await failureOf(reply)).code).toBe("refused");
   });
 

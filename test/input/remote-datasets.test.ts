@@ -92,7 +92,7 @@ describe("a dataset on the Hub as input", () => {
         };
         return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, cancel: () => undefined };
       },
-      patience: () => ({ wait: async () => false }),
+      retryBudget: () => ({ wait: async () => false }),
       announce: () => undefined,
       endedBy: () => downloads,
       close: () => undefined,

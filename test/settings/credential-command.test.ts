@@ -96,16 +96,16 @@ describe("a credential command", () => {
   it.each([
     ["exits with 3", shell("echo key-1234; echo key-1234 >&2; exit 3"), "it ended with exit status 3"],
     ["is killed", shell("kill -9 $$"), "it was ended by SIGKILL"],
-    ["does not exist", "rollcall-no-such-program --key key-1234", "it could not be started (it does not exist)"],
-    ["prints nothing", "true", "what it printed is no key: it is empty"],
-    ["prints an empty line first", "printf '\\nkey-1234'", "what it printed is no key: it is empty"],
-    ["prints two words", "echo Bearer key-1234", "what it printed is no key: it holds white space"],
+    ["does not exist", "rollcall-no-such-program --key key-1234", "it cannot be started (it does not exist)"],
+    ["prints nothing", "true", "its output is not a key: it is empty"],
+    ["prints an empty line first", "printf '\\nkey-1234'", "its output is not a key: it is empty"],
+    ["prints two words", "echo Bearer key-1234", "its output is not a key: it contains white space"],
   ])("fails as auth, without showing its output, if it %s", async (_, line, end) => {
     const failure = await failureOf(() => credentialOf("log", withCommand(line)));
     expect(failure).toMatchObject({
       kind: "credential-command-failed",
       code: "auth",
-      message: expect.stringContaining(` gave no key: ${end}`),
+      message: expect.stringContaining(` returned no key: ${end}`),
     });
     expect(JSON.stringify(failure)).not.toContain("1234");
   });

@@ -48,18 +48,18 @@ describe("a credential from the environment", () => {
     expect(await credentialOf("log", { env })).toEqual({
       scheme: "bearer",
       token: "key-1234",
-      from: "the file that ROLLCALL_API_KEY_FILE names",
+      from: "the file in ROLLCALL_API_KEY_FILE",
     });
   });
 
   it.each([
     ["an empty second line", "has more than one line", "key-1234\n\n"],
     ["a second line", "has more than one line", "key-1234\nkey-5678"],
-    ["a null character", "holds control characters", "key-1234\u0000"],
-    ["an escape sequence", "holds control characters", "\u001b[31mkey-1234"],
-    ["a space", "holds white space", "Bearer key-1234"],
-    ["a byte order mark", "holds characters that no header can carry", "\ufeffkey-1234"],
-    ["an accent", "holds characters that no header can carry", "kéy-1234"],
+    ["a null character", "contains control characters", "key-1234\u0000"],
+    ["an escape sequence", "contains control characters", "\u001b[31mkey-1234"],
+    ["a space", "contains white space", "Bearer key-1234"],
+    ["a byte order mark", "contains characters that headers cannot contain", "\ufeffkey-1234"],
+    ["an accent", "contains characters that headers cannot contain", "kéy-1234"],
     ["only a line end", "is empty", "\n"],
     ["70,000 characters", "is longer than 64 KiB", "x".repeat(70_000)],
   ])("fails without showing its text if it contains %s", async (_, wrong, text) => {
@@ -70,7 +70,7 @@ describe("a credential from the environment", () => {
     expect(failure).toMatchObject({
       kind: "invalid-credential",
       code: "usage",
-      message: `the key from the file that ROLLCALL_API_KEY_FILE names can't be used: it ${wrong}`,
+      message: `cannot use the key from the file in ROLLCALL_API_KEY_FILE: it ${wrong}`,
       where: { environment: "ROLLCALL_API_KEY_FILE", file: env.ROLLCALL_API_KEY_FILE },
     });
     expect(JSON.stringify(failure)).not.toContain("1234");
@@ -78,7 +78,7 @@ describe("a credential from the environment", () => {
       expect(home.hidden).toContain(text);
     if (/^[ -~\n]+$/.test(text) && text.trim() !== "" && wrong !== "is longer than 64 KiB") {
       const variable = await failureOf(() => credentialOf("log", { env: { ROLLCALL_API_KEY: text } }));
-      expect(variable.message).toBe(`the key from ROLLCALL_API_KEY can't be used: it ${wrong}`);
+      expect(variable.message).toBe(`cannot use the key from ROLLCALL_API_KEY: it ${wrong}`);
     }
   });
 
@@ -106,7 +106,7 @@ describe("a credential from the environment", () => {
     expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
       kind: "unreadable-credential-file",
       code: "usage",
-      message: expect.stringContaining(`ROLLCALL_TOKEN_FILE names can't be read: ${env.ROLLCALL_TOKEN_FILE} (`),
+      message: expect.stringContaining(`cannot read the file in ROLLCALL_TOKEN_FILE: ${env.ROLLCALL_TOKEN_FILE} (`),
     });
   });
 
@@ -176,7 +176,9 @@ describe("a saved credential", () => {
     const home = openHome({ logins, profiles, env, flags: { profile: "work" } });
     const settings = await home.read();
     expect(await settings.credential("calls", asked)).toMatchObject({ username: "anna", password: "work-calls" });
-    expect(home.notices).toEqual(["not used: ROLLCALL_API_KEY; the profile work has its own credential for calls"]);
+    expect(home.notices).toEqual([
+      "ROLLCALL_API_KEY not used, because the profile work has its own credential for calls",
+    ]);
     const named = openHome({ profiles, env, flags: { profile: "work" } });
     expect(await (await named.read()).credential("log", asked)).toMatchObject({ token: "env-key" });
     expect(named.notices).toEqual([]);
@@ -187,7 +189,7 @@ describe("a saved credential", () => {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({
         kind: "credential-wrong-origin",
         code: "auth",
-        message: `the credential for log in the profile default belongs to ${origin} and does not go to ${at}`,
+        message: `the saved log key of the profile default is for ${origin}; refusing to send it to ${at}`,
       });
     }
     const settings = await openHome({ logins }).read();
@@ -233,8 +235,8 @@ describe("a saved credential", () => {
     expect(await failureOf(() => credentialOf("log", {}))).toMatchObject({
       kind: "credential-missing",
       code: "auth",
-      message: `there is no credential for log at ${origin} (profile default)`,
-      hint: "`rollcall auth login`, or ROLLCALL_API_KEY=…",
+      message: `not logged in to ${origin} (profile default, needed for log)`,
+      hint: "run `rollcall auth login`, or set ROLLCALL_API_KEY",
     });
   });
 });

@@ -27,7 +27,7 @@ describe("an export", () => {
     const home = openHome({ profiles: { default: { ...settings, from_tomorrow: 1 } } });
     expect(exportSettings(home.sources)).toEqual({ profile: "default", settings, unknown: ["from_tomorrow"] });
     const spoiled = openHome({ profiles: { default: { base_url: "https://anna:pass-w0rd@a.example" } } });
-    expect(() => exportSettings(spoiled.sources)).toThrow("base_url can't be ");
+    expect(() => exportSettings(spoiled.sources)).toThrow("invalid base_url ");
   });
 });
 
@@ -84,7 +84,7 @@ describe("an import", () => {
     expect(await failureOf(() => importSettings(openHome().sources, file()))).toMatchObject({
       kind: "unreadable-import",
       code: "invalid_input",
-      message: `can't read ${file()}: ${why}`,
+      message: `cannot read ${file()}: ${why}`,
     });
   });
 });

@@ -40,10 +40,10 @@ describe("logins", () => {
   it("need an address, and fail for the local service", async () => {
     expect(await failureOf(() => planned(openHome()))).toMatchObject({
       kind: "setting-missing",
-      message: "no base_url is set",
+      message: "base_url is not set",
     });
     expect(await failureOf(() => planned(openHome(), { only: "inference" }))).toMatchObject({
-      message: "no inference_base_url is set",
+      message: "inference_base_url is not set",
     });
     const local = openHome({ flags: { local: true } });
     expect((await failureOf(() => planned(local))).kind).toBe("conflicting-options");

@@ -47,7 +47,7 @@ describe("a setting", () => {
       environment: "ROLLCALL_MAX_WAIT",
     });
     expect(await failureOf(() => settings.get("project"))).toMatchObject({
-      message: expect.stringMatching(/^project can't be "alpha" \(.*settings\.json:1:32, profile work\): it takes/),
+      message: expect.stringMatching(/^invalid project "alpha" \(.*settings\.json:1:32, profile work\): expected/),
       where: { setting: "project", file: home.file("settings.json"), line: 1, column: 32 },
     });
     expect((await failureOf(() => settings.get("timeout"))).message).toContain('"["x"]"');
@@ -57,11 +57,11 @@ describe("a setting", () => {
   it("says how to set it if it is required and missing", async () => {
     const settings = await openHome().read();
     expect(await failureOf(() => settings.require("split"))).toMatchObject({
-      message: "no split is set",
-      hint: "--split train, ROLLCALL_SPLIT=train, or `rollcall config set split train`",
+      message: "split is not set",
+      hint: "pass --split train, set ROLLCALL_SPLIT=train or run `rollcall config set split train`",
       where: { setting: "split" },
     });
-    expect((await failureOf(() => settings.address("log"))).message).toBe("no base_url is set");
+    expect((await failureOf(() => settings.address("log"))).message).toBe("base_url is not set");
   });
 });
 
@@ -93,8 +93,8 @@ describe("a profile", () => {
       Array(3).fill("https://work.example"),
     );
     expect(home.notices).toEqual([
-      "ROLLCALL_BASE_URL is not used: the profile work has its own address",
-      "ROLLCALL_LOG_BASE_URL is not used: the profile work has its own address",
+      "ROLLCALL_BASE_URL is not used, because the profile work has its own URL",
+      "ROLLCALL_LOG_BASE_URL is not used, because the profile work has its own URL",
     ]);
     expect(settings.get("split")).toBe("env");
   });
@@ -127,7 +127,7 @@ describe("a profile", () => {
     const home = openHome({ flags: { base_url: "https://typed.example" }, env, profiles });
     expect((await home.read()).address("log")).toBe("https://logs.env.example");
     expect(home.notices).toEqual([
-      "trajectories go to the address of ROLLCALL_LOG_BASE_URL, not to that of --base-url; --log-base-url names another",
+      "logging to the URL in ROLLCALL_LOG_BASE_URL, not to --base-url; use --log-base-url for another URL",
     ]);
   });
 
@@ -136,14 +136,14 @@ describe("a profile", () => {
     expect(await failureOf(home.read)).toEqual({
       kind: "unknown-profile",
       code: "usage",
-      message: 'there is no profile "wrok"; there are default, local, work, home',
+      message: 'unknown profile "wrok" (profiles: default, local, work, home)',
       hint: "did you mean work?",
       where: { option: "--profile" },
     });
     const other = openHome({ env: { ROLLCALL_PROFILE: "zzz" } });
     expect(await failureOf(other.read)).toMatchObject({
-      message: 'there is no profile "zzz"; there are default, local',
-      hint: "`rollcall auth login --profile zzz` makes it",
+      message: 'unknown profile "zzz" (profiles: default, local)',
+      hint: "create it with `rollcall auth login --profile zzz`",
       where: { environment: "ROLLCALL_PROFILE" },
     });
   });
@@ -151,7 +151,7 @@ describe("a profile", () => {
   it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])("cannot have the name %j", async (profile) => {
     expect(await failureOf(openHome({ flags: { profile } }).read)).toMatchObject({
       kind: "setting-invalid",
-      message: expect.stringMatching(/^profile can't be /),
+      message: expect.stringMatching(/^invalid profile /),
     });
   });
 
@@ -204,7 +204,7 @@ describe("the profile local", () => {
       maxBodyBytes: 64 * 1024 * 1024,
     });
     expect(home.notices).toEqual([
-      "not used with the local service: ROLLCALL_BASE_URL, ROLLCALL_API_KEY, ROLLCALL_TOKEN_FILE, ROLLCALL_CREDENTIAL_COMMAND",
+      "not used with the local service: ROLLCALL_BASE_URL, ROLLCALL_CREDENTIAL_COMMAND, ROLLCALL_TOKEN_FILE, ROLLCALL_API_KEY",
     ]);
   });
 
@@ -234,7 +234,7 @@ describe("a run without a home folder", () => {
     expect(await failureOf(() => settings.service())).toMatchObject({
       kind: "folder-unknown",
       code: "storage",
-      hint: "ROLLCALL_DATA_DIR=<folder>",
+      hint: "set ROLLCALL_DATA_DIR to a folder",
     });
   });
 

@@ -167,7 +167,7 @@ describe("the project header", () => {
       (await openHome({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
     expect(await at("acme")).toBe("Acme-Project");
     expect(await failureOf(() => at("a b"))).toMatchObject({
-      message: expect.stringMatching(/^vendor_prefix can't be "a b"/),
+      message: expect.stringMatching(/^invalid vendor_prefix "a b"/),
       where: { environment: "ROLLCALL_VENDOR_PREFIX" },
     });
   });

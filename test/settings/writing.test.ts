@@ -151,8 +151,8 @@ describe("a settings file", () => {
     const failure = {
       kind: "invalid-settings-file",
       code: "usage",
-      message: expect.stringMatching(new RegExp(`settings\\.json(:\\d+:\\d+)? can't be used: ${wrong}$`)),
-      hint: "correct it, or move it away; rollcall leaves it as it is",
+      message: expect.stringMatching(new RegExp(`settings\\.json(:\\d+:\\d+)?: ${wrong}$`)),
+      hint: "correct the file, or move it away",
       where,
     };
     expect(await failureOf(home.read)).toEqual(failure);
@@ -174,7 +174,7 @@ describe("a settings file", () => {
     const failure = {
       kind: "inaccessible-file",
       code: "storage",
-      message: expect.stringMatching(/^can't read .*: it is not a file$/),
+      message: expect.stringMatching(/^cannot read .*: it is not a file$/),
     };
     expect(await failureOf(home.read)).toMatchObject(failure);
     expect(await failureOf(() => set(home, "split", "train"))).toMatchObject(failure);
@@ -256,7 +256,7 @@ describe("a failed write", () => {
     const failure = {
       kind: "inaccessible-file",
       code: "storage",
-      message: `can't write ${join(file, "below", "settings.json")}: a part of the path is a file`,
+      message: `cannot write ${join(file, "below", "settings.json")}: a part of the path is a file`,
     };
     expect(await failureOf(() => set(below, "split", "train"))).toMatchObject(failure);
     expect(await failureOf(() => logIn(below, "key-1234"))).toMatchObject(failure);
@@ -267,7 +267,7 @@ describe("a failed write", () => {
     expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({
       kind: "folder-unknown",
       code: "storage",
-      hint: "ROLLCALL_CONFIG_DIR=<folder>",
+      hint: "set ROLLCALL_CONFIG_DIR to a folder",
     });
   });
 
@@ -284,7 +284,7 @@ describe("a failed write", () => {
       expect(await failureOf(() => set(home, "split", "b"))).toMatchObject({
         kind: "inaccessible-file",
         code: "storage",
-        message: expect.stringMatching(/^can't write .*: the disk is full$/),
+        message: expect.stringMatching(/^cannot write .*: the disk is full$/),
       });
       expect(readFileSync(file, "utf8")).toBe(before);
       expect(readdirSync(disk.folder).sort()).toEqual(["ballast", "settings.json"]);

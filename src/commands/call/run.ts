@@ -1,6 +1,6 @@
 /** The run of `rollcall call read`: shows traced calls in the order given (interface 4.3). */
 import { addAbortSignal } from "node:stream";
-import { isGoingOn, openPolling, parseCallIds, runInOrder } from "../../calls/index.ts";
+import { isRunning, openPolling, parseCallIds, runInOrder } from "../../calls/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -38,13 +38,13 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const progress = screen.startProgress("reading calls");
   const showProgress = (more = "") => progress.update(`reading calls: ${state.requested} done${more}`);
   const waiting = typed.wait ? openPolling(host, maxWaitMs) : undefined;
-  const isRunning = (outcome: Outcome): boolean => {
-    const isFound = outcome.kind === "found" && isGoingOn(outcome.call);
+  const isStillRunning = (outcome: Outcome): boolean => {
+    const isFound = outcome.kind === "found" && isRunning(outcome.call);
     if (isFound) showProgress(`, ${outcome.id} is still running`);
     return isFound;
   };
   const reading = {
-    run: async (id: string) => (waiting === undefined ? await read(id) : await waiting(() => read(id), isRunning)),
+    run: async (id: string) => (waiting === undefined ? await read(id) : await waiting(() => read(id), isStillRunning)),
     atOnce: typed.concurrency ?? defaultConcurrency,
     endsAll: (outcome: Outcome) => outcome.kind === "failed" && outcome.isFatal,
   };
@@ -205,7 +205,7 @@ const recordOutcome = (seen: ReadState, outcome: Outcome): void => {
     if (seen.failedInARow >= maxFailedInARow) seen.stopped ??= "in-a-row";
   } else {
     for (const field of outcome.mistyped) seen.mistyped.set(field, (seen.mistyped.get(field) ?? 0) + 1);
-    if (isGoingOn(outcome.call)) seen.running.push(outcome.id);
+    if (isRunning(outcome.call)) seen.running.push(outcome.id);
   }
 };
 

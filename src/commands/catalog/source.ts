@@ -115,7 +115,7 @@ export const readCatalog = async (
   }
   if (offline) throw catalogNotCached(place);
   const client = await openClient(context, settings);
-  const asked = { body: undefined, ...(copy === undefined ? {} : { held: copy }) };
+  const asked = { body: undefined, ...(copy === undefined ? {} : { cached: copy }) };
   const { provider } = place;
   const reply =
     catalog === "analysis"

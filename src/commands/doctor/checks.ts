@@ -17,6 +17,7 @@ import {
   findSavedProblems,
   listSettings,
   type Settings,
+  urlSettingName,
 } from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
@@ -206,15 +207,14 @@ const checkUrl = async (
   [address, of]: readonly [string, EndpointHost],
   credentials: Promise<readonly Finding[]>,
 ): Promise<Finding> => {
-  const check = `address ${of}`;
+  const [check, setting] = [`address ${of}`, urlSettingName(of)];
   try {
-    const { probeUrl: probe } = await loadDownloads();
-    const { status, proxy = null, isPage } = await probe({ host, address, of, silenceMs });
+    const { probeUrl } = await loadDownloads();
+    const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, silenceMs });
     const facts = { address, status, proxy };
     const { origin } = new URL(address);
     const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
-      const setting = of === "base" ? "base_url" : `${of}_base_url`;
       const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
       const message = `${address} answers with a web page, not with JSON`;
       return { check, status: "error", message, facts, fix, code: "unavailable" };

@@ -43,7 +43,7 @@ describe("rollcall auth login on a terminal", () => {
     const { server, home, saved } = await openHome([{ answer: models }]);
     const { code, seen, after } = await onTerminal(["auth", "login"], home, [
       ["base_url (", "not an address\r"],
-      ["it takes an address", "\r"],
+      ["expected a URL", "\r"],
       ["inference_base_url (", `${server.url}/v1\r`],
       [`key for inference at ${server.url}: `, `wrong\x15wk-123x\x7f\x1b[D456\x1b[200~7890\x1b[201~\r`],
     ]);
@@ -63,7 +63,7 @@ describe("rollcall auth login on a terminal", () => {
       ["inference_base_url (", "\r"],
       ["project (", "team/project\r"],
       ["analysis_provider (", `${key}\r`],
-      ["that is the key, which was taken already", "\r"],
+      ["this is the key, which was already entered", "\r"],
       ["router_provider (", "\r"],
     ]);
     // What is typed at a prompt in the open, the terminal shows once; rollcall does not repeat it.
@@ -76,7 +76,7 @@ describe("rollcall auth login on a terminal", () => {
     const { home } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login"], home, [
       ["base_url (", `${key}\r`],
-      ["the key is asked for after it", "\x03"],
+      ["the key comes later", "\x03"],
     ]);
     expect([code, seen.split(key).length - 1]).toEqual([130, 1]);
   });
@@ -84,11 +84,11 @@ describe("rollcall auth login on a terminal", () => {
   it("asks for the project and the providers", { tags: "slow" }, async () => {
     const { server, home, saved } = await openHome();
     const { code } = await onTerminal(["auth", "login", "--no-check"], home, [
-      ["base_url (the service's main address, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
+      ["base_url (main URL of the service, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
       ["key for log at", `${key}\r`],
       ["inference_base_url (", "\r"],
       ["project (", "alpha\r"],
-      ["it takes team/project", "team/project\r"],
+      ["expected team/project", "team/project\r"],
       ["analysis_provider (", "one\r"],
       ["router_provider (", "\r"],
     ]);
@@ -113,8 +113,8 @@ describe("rollcall auth login on a terminal", () => {
   });
 
   it.each([
-    ["Ctrl-D", "\x04", "no key was given"],
-    ["an empty line", "\r", "no key was given"],
+    ["Ctrl-D", "\x04", "missing key"],
+    ["an empty line", "\r", "missing key"],
     ["two lines", "first-1234\rsecond-1234\r", "it has more than one line"],
   ])("restores the terminal and saves nothing after %s", { tags: "slow" }, async (_, typed, said) => {
     await expectRestored(typed, 2, said);

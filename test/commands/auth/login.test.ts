@@ -50,7 +50,7 @@ describe("rollcall auth login", () => {
       expect.stringContaining("/two/"),
     ]);
     const wrong = await auth(`login --with-token --no-check ${site} --project alpha`, { stdin: key });
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('project can\'t be "alpha"')]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('invalid project "alpha"')]);
   });
 
   it("accepts any password for calls without line ends, but only ASCII keys", async () => {
@@ -155,16 +155,16 @@ describe("rollcall auth login", () => {
   });
 
   it.each([
-    ["login --no-check", key, "there is no terminal to ask for the key on"],
-    ["login --with-token --no-check", "", "no key was given"],
-    ["login --with-token --no-check", "\n", "no key was given"],
-    ["login --with-token --no-check", "\n \r\n\n", "no key was given"],
+    ["login --no-check", key, "cannot ask for the key: standard input is not a terminal"],
+    ["login --with-token --no-check", "", "missing key"],
+    ["login --with-token --no-check", "\n", "missing key"],
+    ["login --with-token --no-check", "\n \r\n\n", "missing key"],
     ["login --with-token --no-check", "two\nlines-1234", "it has more than one line"],
-    ["login --with-token --no-check", "Bearer lines-1234", "it holds white space"],
-    ["login --with-token --no-check", "\u0000lines-1234", "it holds control characters"],
+    ["login --with-token --no-check", "Bearer lines-1234", "it contains white space"],
+    ["login --with-token --no-check", "\u0000lines-1234", "it contains control characters"],
     ["login --with-token --for everything", key, "log, inference or calls"],
-    ["login --with-token --for log --username anna", key, "only call read takes a user name"],
-    ["login --with-token --username a:b", key, "without a colon"],
+    ["login --with-token --for log --username anna", key, "only call read has a user name"],
+    ["login --with-token --username a:b", key, "without colons"],
     ["login --with-token --local", key, "the local service makes its own key"],
     ["login --with-token lines-1234", key, ""],
   ])("exits with 2 and saves nothing for %s with the input %j", async (args, stdin, said) => {
@@ -206,13 +206,13 @@ describe("rollcall auth login", () => {
     const missing = await auth("login --with-token --profile work", { stdin: key });
     expect(missing.stderr).toBe(
       [
-        "rollcall: no base_url is set",
-        "hint: --base-url https://api.example.com, ROLLCALL_BASE_URL=https://api.example.com, or `rollcall config set base_url https://api.example.com --profile work`; with --local, the service inside this program needs none",
+        "rollcall: base_url is not set",
+        "hint: pass --base-url https://api.example.com, set ROLLCALL_BASE_URL=https://api.example.com, run `rollcall config set base_url https://api.example.com --profile work` or use the local service with --local",
         "",
       ].join("\n"),
     );
     expect((await auth("login --with-token --for inference", { stdin: key })).stderr).toContain(
-      "no inference_base_url is set",
+      "inference_base_url is not set",
     );
     const { stderr } = await auth("login --with-token --base-url a.example", { stdin: key });
     expect(stderr).toContain("did you mean https://a.example?");

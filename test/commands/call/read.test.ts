@@ -102,10 +102,10 @@ describe("rollcall call read", () => {
   });
 
   it.each([
-    ["nothing", "", "held no call id"],
-    ["blank lines", "\n \r\n", "held no call id"],
-    ["bytes that are not text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is no call id"],
-    ["a line longer than any id", `${"a".repeat(2_000_000)}\n`, "line 1 of standard input is no call id"],
+    ["nothing", "", "no call ids on standard input"],
+    ["blank lines", "\n \r\n", "no call ids on standard input"],
+    ["bytes that are not text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is not a call id"],
+    ["a line longer than any id", `${"a".repeat(2_000_000)}\n`, "line 1 of standard input is not a call id"],
   ])("exits with 3 if standard input contains %s", async (_, stdin, message) => {
     const { code, stdout, stderr } = await runRollcall(["call", "read", "-", "--json"], {
       env: {

@@ -32,7 +32,7 @@ describe("rollcall config", () => {
       expect(stdout + stderr).not.toMatch(/1234|5678|9012/);
     }
     expect((await config("set api_key key-1234")).stderr).toBe(
-      "rollcall: api_key is a secret, not a setting\nhint: `rollcall auth login` saves a key\n",
+      "rollcall: api_key is a secret, not a setting\nhint: save a key with `rollcall auth login`\n",
     );
     expect((await config("set token wk-secret-1234 --json")).stderr).not.toContain("1234");
   });
@@ -43,8 +43,8 @@ describe("rollcall config", () => {
     ["set timeout 30", "did you mean 30s?"],
     ["set bse_url https://a.example", "did you mean base_url?"],
     ["get splt", "did you mean split?"],
-    ["list --profile wrok", "there are default, local"],
-    ["set base_url https://a.example --local", "the local service has its own address"],
+    ["list --profile wrok", "(profiles: default, local)"],
+    ["set base_url https://a.example --local", "the local service has its own URL"],
     ["list --local --base-url https://a.example", "cannot combine --local and --base-url"],
     ["lst", "list"],
     ["", "config"],
@@ -61,7 +61,7 @@ describe("rollcall config", () => {
     for (const args of ["list", "set split b", "get split", "import -", "export", "unset split"]) {
       const { code, stderr } = await config(args, { stdin: "{}" });
       expect(code).toBe(2);
-      expect(stderr).toContain(`${file}:2:28 can't be used: it is not JSON`);
+      expect(stderr).toContain(`cannot use ${file}:2:28: it is not JSON`);
     }
     expect(readFileSync(file, "utf8")).toBe(text);
     const json = await config("list --json");

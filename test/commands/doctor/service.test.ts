@@ -75,7 +75,7 @@ describe("rollcall doctor about addresses", () => {
     const { code, of, stderr } = await doctor([], { env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1" } });
     expect(code).toBe(4);
     expect(of("address base")).toMatchObject([
-      { status: "error", code: "unavailable", message: expect.stringContaining("nothing listens there") },
+      { status: "error", code: "unavailable", message: expect.stringContaining("the connection was refused") },
     ]);
     const keyed = await doctor([], { env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_TOKEN: key } });
     expect(keyed.code).toBe(5);
@@ -108,7 +108,7 @@ describe("rollcall doctor about addresses", () => {
     const { code, of } = await doctor(["--timeout", "200ms"], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     expect(code).toBe(5);
     expect(of("address base")).toMatchObject([
-      { status: "error", message: expect.stringContaining("silent for 0.2 s") },
+      { status: "error", message: expect.stringContaining("no data arrived for 0.2 s") },
     ]);
   });
 

@@ -93,7 +93,7 @@ describe("an answer to rollcall log", () => {
     expect(said.stderr).toContain(
       `refused the request (422): ${file}:2:75: trajectories.0.metadata.deep: not a string [refused-by-service]\n`,
     );
-    expect(said.stderr).toContain("; or pass --on-refused skip");
+    expect(said.stderr).toContain("fix the named values, or pass --on-refused skip");
     const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
     expect(code).toBe(6);
     expect(parsed(stderr)).toMatchObject({
@@ -133,7 +133,7 @@ describe("an answer to rollcall log", () => {
   it("attributes a 407 to a proxy", async () => {
     const { code, stderr } = await log([two(), "--split", "t"], [json({}, 407)]);
     expect(code).toBe(6);
-    expect(stderr).toContain("hint: a proxy in between asks for a password: HTTP_PROXY holds");
+    expect(stderr).toContain("hint: put the proxy's user and password into HTTP_PROXY");
   });
 
   it("says why it is not known if a request was logged", async () => {

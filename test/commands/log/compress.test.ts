@@ -73,7 +73,7 @@ describe("rollcall log --compress", () => {
     ];
     const { code, stderr } = await log(args, [json({ detail: "no encodings" }, 415)]);
     expect(code).toBe(6);
-    expect(stderr).toContain("the service takes no requests compressed with gzip (415): no encodings");
+    expect(stderr).toContain("the service does not accept requests compressed with gzip (415): no encodings");
     expect(stderr).toContain("--compress none");
   });
 

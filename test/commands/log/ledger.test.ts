@@ -90,11 +90,13 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       });
     });
     expect(said).toBe(
-      "note: 127.0.0.1:1: nothing listens there (ECONNREFUSED); retrying for up to 300 s (--max-wait)\n",
+      "note: cannot connect to 127.0.0.1:1: the connection was refused (ECONNREFUSED); retrying for up to 300 s (--max-wait)\n",
     );
     child.kill("SIGINT");
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
-    expect(out).toContain("status\tnothing was sent: 127.0.0.1:1: nothing listens there (ECONNREFUSED)\n");
+    expect(out).toContain(
+      "status\tnothing was sent: cannot connect to 127.0.0.1:1: the connection was refused (ECONNREFUSED)\n",
+    );
     expect(out).toContain("groups\t2: 2 not sent\n");
   });
 
@@ -120,7 +122,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key; ROLLCALL_TOKEN goes before what is saved, then rerun the same command to send only what is left/,
+      /^check the key, or unset ROLLCALL_TOKEN, which overrides the saved key, then rerun the same command to send only what is left/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);

@@ -89,7 +89,7 @@ describe("rollcall profile", () => {
     expect(saved("credentials.json").profiles).toMatchObject({ office: { log: { key } } });
     expect(saved("settings.json").profiles).toMatchObject({ office: { account: "work", split: "train" } });
     const taken = await run("profile rename office default");
-    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining('there is a profile "default" already')]);
+    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining('the profile "default" already exists')]);
     expect((await run("profile rename office local")).code).toBe(2);
     expect((await run("profile rename office a/b")).code).toBe(2);
     expect((await run("profile rename nobody somebody")).code).toBe(2);
@@ -119,7 +119,7 @@ describe("changing a setting of a profile that does not exist", () => {
       const refused = await run(`${args} --profile wrk`, { stdin: '{"split":"train"}' });
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
       const far = await run(`${args} --profile elsewhere`, { stdin: '{"split":"train"}' });
-      expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("--create makes it")]);
+      expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("create it with --create")]);
       expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default", "work"]);
       expect((await run(`${args} --profile elsewhere --create`, { stdin: '{"split":"train"}' })).code).toBe(0);
       expect(saved("settings.json").profiles).toMatchObject({ elsewhere: { split: "train" } });
