@@ -64,11 +64,11 @@ export const openClient = async (context: Context, settings: Settings): Promise<
     ...client,
     send: async (endpoint, request) =>
       await client.send(endpoint, request).catch((thrown: unknown) => {
-        throw own.trouble ?? thrown;
+        throw own.lastError ?? thrown;
       }),
     attempt: async (endpoint, request) => {
       const attempt = await client.attempt(endpoint, request);
-      if (own.trouble !== undefined) throw own.trouble;
+      if (own.lastError !== undefined) throw own.lastError;
       return attempt;
     },
   };

@@ -1,9 +1,9 @@
-/** Who may use the local service: whoever has its key or a key of the store, but no web page of another origin. */
+/** Access to the local service: its own key or a key of the store, and no web pages of other origins. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { join } from "node:path";
-import type { AuthScheme, CredentialUse } from "../contract/endpoint.ts";
+import type { AuthScheme, Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import type { Problem } from "../failure.ts";
@@ -11,28 +11,28 @@ import { checkFileMode, getErrorCode, requireSafeOwnership, writeFileAtomically 
 import { type Host, isLoopback } from "../host.ts";
 import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
-import type { StoredKey, StoredKeys } from "./store/store.ts";
+import type { StoredKeys } from "./store/store.ts";
 
-/** Returns why a request is refused; undefined if it is not. `allowHosts` are names in addition to loopback. */
+/** Returns why a request is refused; undefined if it is accepted. Loopback names are always allowed. */
 export const foreignRequestReason = (
   headers: IncomingHttpHeaders,
   allowHosts: readonly string[],
 ): string | undefined => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
-  // A page's own name may lead to this machine (DNS rebinding): only names that are meant are answered.
+  // The host name of a web page can resolve to this machine (DNS rebinding).
   if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
-    return `this service does not go by the name ${JSON.stringify(host)}`;
+    return `unknown host ${JSON.stringify(host)}; start the service with --allow-host to use this name`;
   }
   const own = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
   if (origin !== undefined && !own.includes(origin.toLowerCase())) {
-    return `requests of ${JSON.stringify(origin)} are refused`;
+    return `requests from the origin ${JSON.stringify(origin)} are refused`;
   }
   const isSameSite = site === undefined || site === "same-origin" || site === "none";
-  return isSameSite ? undefined : "requests of other sites are refused";
+  return isSameSite ? undefined : "requests from other sites are refused";
 };
 
-/** The name in a `Host` header, without port and brackets. */
+/** Returns the name in a `Host` header, without port and brackets. */
 const hostName = (host: string): string => {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (bracketed ?? plain ?? "").toLowerCase();
@@ -40,10 +40,10 @@ const hostName = (host: string): string => {
 
 const keyTitle = "the key of the local service";
 
-/** How long to wait for another service that makes its key, which takes milliseconds. */
+/** Time to wait for another service that is creating the key. */
 const maxWaitMs = 10_000;
 
-/** The key in the data folder, and makes it if there is none. @throws Failure `storage` */
+/** Reads the key in the data folder, or creates it. @throws Failure `storage` */
 export const loadLocalKey = async (
   dataDir: string,
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
@@ -51,7 +51,7 @@ export const loadLocalKey = async (
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);
   try {
-    const key = readKey(path) ?? (await makeKey(path, host));
+    const key = readKey(path) ?? (await createLocalKey(path, host));
     const loose = host.platform === "win32" ? undefined : checkFileMode(path, "600");
     if (loose !== undefined) warn(loose);
     return { key, path };
@@ -73,8 +73,8 @@ const readKey = (path: string): string | undefined => {
   throw invalidLocalKey(path);
 };
 
-/** Makes a key, unless another service makes one at the same time: that is then the key of both. */
-const makeKey = async (path: string, host: Host): Promise<string> => {
+/** Creates the key. Two services that do this at the same time share one key. */
+const createLocalKey = async (path: string, host: Host): Promise<string> => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
   if (lock === undefined) throw databaseLocked({ path, title: keyTitle }, { where: { file: path } });
   try {
@@ -88,10 +88,10 @@ const makeKey = async (path: string, host: Host): Promise<string> => {
   }
 };
 
-/** Headers of a request that was passed on. */
+/** Headers that proxies add. */
 const proxyHeaders = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
 
-/** True if a request comes from this machine, by its name, and was not passed on, as far as it says. */
+/** True if a request is from this machine, addresses a loopback name and has no header of a proxy. */
 export const isDirectFromLoopback = ({ headers, socket }: IncomingMessage): boolean =>
   isLoopback((socket.remoteAddress ?? "").replace(/^::ffff:/, "")) &&
   isLoopback(hostName(headers.host ?? "")) &&
@@ -102,74 +102,50 @@ export const isAuthorized = (header: string | undefined, scheme: AuthScheme, key
   return given !== undefined && isSameSecret(given, key);
 };
 
-/** Returns the key in an `Authorization` header of the scheme (interface 5); undefined if there is none. */
+/** Returns the key in an `Authorization` header (interface 5). */
 const parseCredential = (header: string | undefined, scheme: AuthScheme): string | undefined => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
-  // Assumed: any user may read; the password alone is the key.
+  // Assumed: the password is the key, and any user name is accepted.
   const credential = Buffer.from(value, "base64").toString("utf8");
   return credential.slice(credential.indexOf(":") + 1);
 };
 
-/** Compares digests, so that neither the length nor the first wrong character shows in the time it takes. */
-const isSameSecret = (given: string, key: string): boolean =>
-  timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(key).digest());
+/** Compares digests, so the time does not depend on the length or on the first wrong character. */
+const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
 
 export interface Caller {
-  /** The name of a person's key; undefined for the service's own key, and if no key is required. */
+  /** The name of a person's key; undefined for the service's own key and without a key. */
   readonly name: string | undefined;
-  /** The projects that the key is for; undefined for all. What it logs is recorded in the first one. */
+  /** The projects of the key; undefined for all. Calls are recorded in the first one. */
   readonly projects: readonly string[] | undefined;
 }
 
-/**
- * Returns the caller of a request.
- * @throws Refusal 401 for a key that is invalid or revoked, 403 for a key of another use; Failure of the store
- */
-export type Authenticator = (
-  header: string | undefined,
-  asked: { readonly scheme: AuthScheme; readonly use: CredentialUse | undefined },
-) => Promise<Caller>;
-
-/** How long the keys of the store are cached: a revoked key is refused everywhere within this time. */
-const keyCacheMs = 2000;
+/** Returns the caller of a request. @throws Refusal 401, 403; Failure of the store */
+export type Authenticator = (header: string | undefined, endpoint: Pick<Endpoint, "auth" | "use">) => Promise<Caller>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 
-/** Opens the check of the service's own key and those of the store. `elapsed`: monotonic milliseconds. */
-export const openAuthenticator = (own: string, keys: StoredKeys, elapsed: () => number): Authenticator => {
-  let cached: { readonly at: number; readonly keys: Promise<ReadonlyMap<string, StoredKey>> } | undefined;
-  const validKeys = async (): Promise<ReadonlyMap<string, StoredKey>> => {
-    if (cached === undefined || elapsed() - cached.at >= keyCacheMs) {
-      const read = { at: elapsed(), keys: keys.list().then(indexByDigest) };
-      cached = read;
-      read.keys.catch(() => {
-        if (cached === read) cached = undefined;
-      });
-    }
-    return await cached.keys;
-  };
-  return async (header, { scheme, use }) => {
-    if (scheme === "none") return unrestrictedCaller;
-    const given = parseCredential(header, scheme);
-    if (given !== undefined && isSameSecret(given, own)) return unrestrictedCaller;
-    const key = given === undefined ? undefined : (await validKeys()).get(keyDigest(given).toString("hex"));
+/** Authenticates with the service's own key and the keys of the store. */
+export const openAuthenticator =
+  (ownKey: string, keys: StoredKeys): Authenticator =>
+  async (header, { auth, use }) => {
+    if (auth === "none") return unrestrictedCaller;
+    const given = parseCredential(header, auth);
+    if (given !== undefined && isSameSecret(given, ownKey)) return unrestrictedCaller;
+    const key = given === undefined ? undefined : await keys.find(keyDigest(given));
     if (key === undefined) {
-      const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
+      const realm = `${auth === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
       throw new Refusal(401, "Invalid or missing credentials", { headers: { "WWW-Authenticate": realm } });
     }
     if (use !== undefined && !key.uses.includes(use)) {
-      throw new Refusal(403, `the key ${key.name} is not for the use ${use}: it is for ${key.uses.join(", ")}`);
+      throw new Refusal(403, `the key ${key.name} has no access to ${use}, only to ${key.uses.join(", ")}`);
     }
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };
-};
 
-const indexByDigest = (keys: readonly StoredKey[]): ReadonlyMap<string, StoredKey> =>
-  new Map(keys.flatMap((key) => (key.revoked === undefined ? [[Buffer.from(key.digest).toString("hex"), key]] : [])));
-
-/** Makes a key, and its digest, which is stored. A plain digest of 256 random bits gives nothing away. */
+/** Creates a key of 256 random bits. Only its digest is stored. */
 export const createKey = (): { readonly key: string; readonly digest: Uint8Array } => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };

@@ -1,10 +1,11 @@
 /** The interface as a web application: each operation at its path, credentials first, errors in the interface's shapes. */
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { etag } from "hono/etag";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import { type Authenticator, foreignRequestReason, isAuthorized, isDirectFromLoopback } from "./access.ts";
-import { type BodyReader, openBodyReader } from "./body.ts";
+import { type Authenticator, type Caller, foreignRequestReason, isAuthorized, isDirectFromLoopback } from "./access.ts";
+import { openBodyReader } from "./body.ts";
 import { type Answer, answerRefusal, detailError, type Operation, Refusal } from "./operation.ts";
 import { isStoreFailure } from "./store/store.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -23,18 +24,17 @@ interface AppOptions {
   readonly check: () => Promise<void>;
   readonly isStopping: () => boolean;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Called with what made an answer impossible. */
+  /** Called with an error that is not a refusal. */
   readonly onError: (thrown: unknown) => void;
 }
 
 export const createApp = (options: AppOptions): Hono<Bindings> => {
-  const { operations, allowHosts, telemetry: watch, isStopping, onError: onTrouble } = options;
+  const { operations, allowHosts, telemetry, isStopping, onError } = options;
   const withBody = openBodyReader(options.maxBodyBytes);
   const app = new Hono<Bindings>();
-  /** Names the operation of a request, whatever its answer is. */
   const nameOperation = (name: string): MiddlewareHandler<Bindings> => {
     return async ({ env }, next) => {
-      watch.of(env.incoming).operation = name.replaceAll(" ", "_");
+      telemetry.exchangeOf(env.incoming).operation = name.replaceAll(" ", "_");
       await next();
     };
   };
@@ -42,36 +42,43 @@ export const createApp = (options: AppOptions): Hono<Bindings> => {
   addHealth(app, options);
   for (const { endpoint } of operations) app.on(endpoint.method, routePath(endpoint), nameOperation(endpoint.name));
   app.use(async ({ env }, next) => {
-    if (isStopping()) {
-      return respond(
-        answerRefusal(new Refusal(503, "the service is stopping", { headers: retryAfter(1) }), detailError),
-      );
-    }
+    if (isStopping()) return refuse(new Refusal(503, "the service is stopping", { headers: retryAfter(1) }));
     const why = foreignRequestReason(env.incoming.headers, allowHosts);
-    return why === undefined ? await next() : respondRefusal(new Refusal(403, why));
+    return why === undefined ? await next() : refuse(new Refusal(403, why));
   });
+  const runOperation = async (context: Context<Bindings>, { endpoint, answer }: Operation, caller: Caller) => {
+    const { req, env } = context;
+    const parameters = Object.fromEntries(parameterNames(endpoint.path).map((name) => [name, req.param(name) ?? ""]));
+    const request = { caller, parameters, header: (name: string) => req.header(name) };
+    if (endpoint.method === "GET") return await answer({ ...request, bytes: undefined });
+    const exchange = telemetry.exchangeOf(env.incoming);
+    return await withBody(env, async (bytes) => {
+      exchange.bytes = bytes.length;
+      const answered = await answer({ ...request, bytes });
+      exchange.stored = answered.storedBytes ?? 0;
+      return answered;
+    });
+  };
   for (const operation of operations) {
-    const { endpoint, errorFormat: wording } = operation;
+    const { endpoint, errorFormat } = operation;
+    if (endpoint.method === "GET") app.use(routePath(endpoint), etag());
     app.on(endpoint.method, routePath(endpoint), async (context) => {
       let echo: Readonly<Record<string, string>> = {};
       try {
         // Before anything is read.
-        const asked = { scheme: endpoint.auth, use: endpoint.use };
-        const caller = await options.authenticate(context.req.header("authorization"), asked);
-        watch.of(context.env.incoming).key = caller.name;
+        const caller = await options.authenticate(context.req.header("authorization"), endpoint);
+        telemetry.exchangeOf(context.env.incoming).key = caller.name;
         echo = idempotencyEcho(context, endpoint);
-        return respond(await runOperation(context, operation, { caller, watch, withBody }), echo);
+        return respond(await runOperation(context, operation, caller), echo);
       } catch (thrown) {
-        return respond(answerRefusal(refusalOf(thrown, onTrouble), wording), echo);
+        return respond(answerRefusal(toRefusal(thrown, onError), errorFormat), echo);
       }
     });
     const allowed = endpoint.method === "GET" ? "GET, HEAD" : endpoint.method;
-    app.all(routePath(endpoint), () =>
-      respondRefusal(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed } })),
-    );
+    app.all(routePath(endpoint), () => refuse(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed } })));
   }
-  app.notFound(() => respondRefusal(new Refusal(404, "Not Found")));
-  app.onError((error) => respondRefusal(refusalOf(error, onTrouble)));
+  app.notFound(() => refuse(new Refusal(404, "Not Found")));
+  app.onError((error) => refuse(toRefusal(error, onError)));
   return app;
 };
 
@@ -79,69 +86,53 @@ const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}
 
 const retryAfter = (seconds: number) => ({ "Retry-After": `${seconds}` });
 
-/** The refusal of a request that failed. Only a 503 with `Retry-After` says that nothing was stored. */
-const refusalOf = (thrown: unknown, onTrouble: AppOptions["onError"]): Refusal => {
+/** Only a 503 with `Retry-After` says that nothing was stored. */
+const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => {
   if (thrown instanceof Refusal) return thrown;
-  onTrouble(thrown);
-  if (isFailure(thrown, "store-outcome-unknown"))
-    return new Refusal(500, "the store went away; the request may be stored");
+  onError(thrown);
+  if (isFailure(thrown, "store-outcome-unknown")) {
+    return new Refusal(500, "lost the connection to the store; the request may or may not be stored");
+  }
   return isStoreFailure(thrown)
-    ? new Refusal(503, "the store can't be used now; nothing was stored", { headers: retryAfter(5) })
+    ? new Refusal(503, "the store is unavailable; nothing was stored", { headers: retryAfter(5) })
     : new Refusal(500, "Internal Server Error");
 };
 
-const respondRefusal = (refusal: Refusal): Response => respond(answerRefusal(refusal, detailError));
+const refuse = (refusal: Refusal): Response => respond(answerRefusal(refusal, detailError));
 
 const respond = ({ status, headers, body }: Answer, more: Readonly<Record<string, string>> = {}): Response =>
-  new Response(status === 304 ? null : body, {
+  new Response(body, {
     status,
     headers: { "Content-Type": "application/json", ...headers, ...more },
   });
 
-/** The key of a request that may not be repeated otherwise: the echo says that it may. */
+/** An echoed key tells the client that it may resend the request. */
 const idempotencyEcho = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<Record<string, string>> => {
   const key = repeatable ? undefined : req.header("idempotency-key");
   return key === undefined ? {} : { "Idempotency-Key": key };
 };
 
-const runOperation = async (
-  { req, env }: Context<Bindings>,
-  { endpoint, answer }: Operation,
-  { caller, watch, withBody }: { caller: Awaited<ReturnType<Authenticator>>; watch: Telemetry; withBody: BodyReader },
-): Promise<Answer> => {
-  const parameters = Object.fromEntries(parameterNames(endpoint.path).map((name) => [name, req.param(name) ?? ""]));
-  const request = { caller, parameters, header: (name: string) => req.header(name) };
-  if (endpoint.method === "GET") return await answer({ ...request, bytes: undefined });
-  const exchange = watch.of(env.incoming);
-  return await withBody(env, async (bytes) => {
-    exchange.bytes = bytes.length;
-    const answered = await answer({ ...request, bytes });
-    exchange.stored = answered.storedBytes ?? 0;
-    return answered;
-  });
-};
-
-/** Load balancers ask these without a credential: the answers say nothing but the state. */
+/** Load balancers request these without a credential, so the answers contain nothing but the state. */
 const healthPaths = { health: "/healthz", ready: "/readyz", metrics: "/metrics" } as const;
 
-/** How long the store may take to answer. */
+/** Time for the store to answer. */
 const readyTimeoutMs = 2000;
 
-const addHealth = (app: Hono<Bindings>, { telemetry: watch, key, check, isStopping, sleep }: AppOptions): void => {
+const addHealth = (app: Hono<Bindings>, { telemetry, key, check, isStopping, sleep }: AppOptions): void => {
   const state = (status: number, text: string): Response =>
     Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
-  /** The answer of the store, for all who ask at the same time. */
+  /** Concurrent requests share one check. */
   let ready: Promise<boolean> | undefined;
   const isReady = async (): Promise<boolean> => {
-    const over = new AbortController();
-    const late = sleep(readyTimeoutMs, over.signal).then(() => false);
+    const timeout = new AbortController();
+    const late = sleep(readyTimeoutMs, timeout.signal).then(() => false);
     try {
       return await Promise.race([check().then(() => true), late]);
     } catch {
       return false;
     } finally {
       ready = undefined;
-      over.abort();
+      timeout.abort();
     }
   };
   app.get(healthPaths.health, () => state(200, "up"));
@@ -153,8 +144,9 @@ const addHealth = (app: Hono<Bindings>, { telemetry: watch, key, check, isStoppi
   app.get(healthPaths.metrics, ({ env, req }) => {
     if (!isDirectFromLoopback(env.incoming) && !isAuthorized(req.header("authorization"), "bearer", key)) {
       const headers = { "WWW-Authenticate": 'Bearer realm="rollcall"' };
-      return Response.json({ detail: "Invalid or missing credentials" }, { status: 401, headers });
+      return refuse(new Refusal(401, "Invalid or missing credentials", { headers }));
     }
-    return new Response(watch.metrics(), { headers: { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" } });
+    const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
+    return respond({ status: 200, body: telemetry.formatMetrics(), headers });
   });
 };

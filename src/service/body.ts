@@ -1,6 +1,6 @@
-/** Reads the bodies of requests. The size of each is limited, and the memory of all together. */
+/** Reads the bodies of requests within limits: the size of each body, and the memory of all bodies. */
 
-import type { IncomingMessage } from "node:http";
+import { EventEmitter, once } from "node:events";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import { getErrorCode } from "../files.ts";
@@ -8,47 +8,22 @@ import { countNested } from "../json/walk.ts";
 import { Refusal } from "./operation.ts";
 
 /**
- * Reads a whole body, decompressed, and passes it to `use`. Both of its sizes are limited.
- * @throws Refusal 413 for a body over the limits, as soon as that is known; 415 before it is read; 400 if it is cut off or damaged
+ * Reads and decompresses a body, and passes it to `use`.
+ * @throws Refusal 413 as soon as a limit is exceeded; 415 before it is read; 400 if it is cut off or damaged
  */
 export type BodyReader = <Result>(
   exchange: HttpBindings,
   use: (bytes: Uint8Array) => Promise<Result>,
 ) => Promise<Result>;
 
-/** Bytes of all bodies in memory: what a laptop can spare. Beyond it, only the oldest body is read on. */
+/** Bytes of all bodies in memory. If they are reached, only the oldest body is read on. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
 export const openBodyReader = (maxBytes: number): BodyReader => {
   let bytesInMemory = 0;
-  /** The bodies in memory, the oldest first. */
-  const bodies = new Set<object>();
-  let resolveReleased = (): void => undefined;
-  let memoryReleased: Promise<void> = Promise.resolve();
-  const notifyReleased = (): void => {
-    resolveReleased();
-    memoryReleased = new Promise((resolve) => {
-      resolveReleased = resolve;
-    });
-  };
-  notifyReleased();
-  const read = async (incoming: IncomingMessage, take: (bytes: number) => void, own: object): Promise<Uint8Array> => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    try {
-      for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > maxBytes) throw tooLarge(maxBytes);
-        take(chunk.length);
-        // What is not read waits with its sender.
-        while (bytesInMemory >= uploadBudgetBytes && own !== bodies.values().next().value) await memoryReleased;
-      }
-    } catch (thrown) {
-      throw thrown instanceof Refusal ? thrown : new Refusal(400, "the body was cut off");
-    }
-    return Buffer.concat(chunks, size);
-  };
+  /** The requests whose bodies are in memory, the oldest first. */
+  const requests = new Set<HttpBindings["incoming"]>();
+  const memory = new EventEmitter().setMaxListeners(0);
   return async ({ incoming, outgoing }, use) => {
     const { headers } = incoming;
     if (!/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
@@ -56,51 +31,59 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
     }
     if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
     const decompress = findDecompressor(headers["content-encoding"]);
-    const own = {};
     let ownBytes = 0;
     const reserve = (bytes: number): void => {
       ownBytes += bytes;
       bytesInMemory += bytes;
     };
-    bodies.add(own);
+    const read = async (): Promise<Uint8Array> => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+        chunks.push(chunk);
+        reserve(chunk.length);
+        if (ownBytes > maxBytes) throw tooLarge(maxBytes);
+        const isOldest = () => requests.values().next().value === incoming;
+        while (bytesInMemory >= uploadBudgetBytes && !isOldest()) await once(memory, "released");
+      }
+      return Buffer.concat(chunks, ownBytes);
+    };
+    requests.add(incoming);
     try {
       if (/^100-continue$/i.test(headers.expect ?? "")) outgoing.writeContinue();
-      const sent = await read(incoming, reserve, own);
+      const sent = await read().catch((thrown: unknown) => {
+        throw thrown instanceof Refusal ? thrown : new Refusal(400, "the body was cut off");
+      });
       const bytes = decompress === undefined ? sent : await decompressBody(sent, decompress, maxBytes);
       if (bytes !== sent) reserve(bytes.length);
       checkValueCount(bytes, maxBytes);
       return await use(bytes);
     } finally {
       bytesInMemory -= ownBytes;
-      bodies.delete(own);
-      notifyReleased();
+      requests.delete(incoming);
+      memory.emit("released");
     }
   };
 };
 
 const tooLarge = (maxBytes: number): Refusal => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
 
-type DecompressCallback = (error: Error | null, bytes: Uint8Array) => void;
-type Decompressor = (
-  bytes: Uint8Array,
-  options: { readonly maxOutputLength: number },
-  done: DecompressCallback,
-) => void;
+type Callback = (error: Error | null, bytes: Uint8Array) => void;
+type Decompressor = (bytes: Uint8Array, options: { readonly maxOutputLength: number }, done: Callback) => void;
 
-/** Returns what decompresses a body; undefined if it is not compressed. @throws Refusal 415 */
+/** Returns undefined for a body that is not compressed. @throws Refusal 415 */
 const findDecompressor = (header: string | undefined): Decompressor | undefined => {
   const encoding = header?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity") return undefined;
   if (encoding === "gzip" || encoding === "x-gzip") return zlib.gunzip;
-  // Node 22.15, 23.8 and newer have it; the types are those of the oldest Node that is supported.
+  // Node 22.15, 23.8 and newer have it. The types are those of the oldest supported Node.
   const zstd: unknown = Reflect.get(zlib, "zstdDecompress");
   const hasZstd = typeof zstd === "function";
   if (encoding === "zstd" && hasZstd) {
     return (bytes, options, done) => void Reflect.apply(zstd, zlib, [bytes, options, done]);
   }
-  const acceptedEncodings = hasZstd ? "gzip, zstd" : "gzip";
-  const message = `a body is taken as it is, or in one of these encodings: ${acceptedEncodings}`;
-  throw new Refusal(415, message, { headers: { "Accept-Encoding": acceptedEncodings } });
+  const accepted = hasZstd ? "gzip, zstd" : "gzip";
+  const message = `unknown Content-Encoding, expected ${accepted} or none`;
+  throw new Refusal(415, message, { headers: { "Accept-Encoding": accepted } });
 };
 
 /** @throws Refusal 413, 400 */
@@ -109,13 +92,13 @@ const decompressBody = (bytes: Uint8Array, decompress: Decompressor, maxBytes: n
     decompress(bytes, { maxOutputLength: maxBytes }, (error, all) => {
       if (error === null) resolve(all);
       else if (getErrorCode(error) === "ERR_BUFFER_TOO_LARGE") reject(tooLarge(maxBytes));
-      else reject(new Refusal(400, "the compressed body is damaged, or was cut off"));
+      else reject(new Refusal(400, "the compressed body is damaged or cut off"));
     });
   });
 
 /**
- * A body may have an object or array for each twelve bytes of the largest body, and any body may have 262,144: each is memory
- * and time, whatever it contains. What is logged has at most one in 20 bytes, if there are log probabilities.
+ * A body may have an object or array for each 12 bytes of the largest body, and at least 262,144. Each takes memory and
+ * time, whatever it contains. Trajectories with log probabilities have one in 20 bytes at most.
  */
 const minBytesPerValue = 12;
 const allowedValues = 2 ** 18;
@@ -124,5 +107,5 @@ const allowedValues = 2 ** 18;
 const checkValueCount = (bytes: Uint8Array, maxBytes: number): void => {
   const max = Math.max(allowedValues, Math.floor(maxBytes / minBytesPerValue));
   if (bytes.length <= max || countNested(bytes, max) <= max) return;
-  throw new Refusal(413, `the body holds more than ${max} objects and arrays`);
+  throw new Refusal(413, `the body has more than ${max} objects and arrays`);
 };

@@ -1,4 +1,4 @@
-/** Reads a call (interface 4.3): a logged trajectory as a conversation, its own text unchanged. */
+/** Reads a call (interface 4.3): a logged trajectory as a conversation. Its values keep their bytes. */
 import { createHash } from "node:crypto";
 import { type CallReadRequest, readCall } from "../contract/call.ts";
 import { Trajectory } from "../contract/log.ts";
@@ -10,11 +10,11 @@ import type { Store, StoredCall } from "./store/store.ts";
 const operationName = "rollcall.log";
 const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base64url");
 
-/** The operation that reads a call. Assumed: a call that does not exist is null. */
+/** Assumed: a call that does not exist is null. */
 export const callOperation = (store: Store): Operation =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
-      throw new Refusal(403, `the key ${caller.name} is not for the project ${JSON.stringify(body.project_id)}`);
+      throw new Refusal(403, `the key ${caller.name} has no access to the project ${JSON.stringify(body.project_id)}`);
     }
     const call = await store.findCall(body.project_id, body.id);
     return { status: 200, body: composeObject({ call: call === undefined ? "null" : formatCall(call, body) }) };
@@ -22,21 +22,22 @@ export const callOperation = (store: Store): Operation =>
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** All fields of interface 2.4, in its order; null for those that a logged trajectory does not have. */
-const formatCall = (call: StoredCall, asked: CallReadRequest): string => {
+/** All fields of interface 2.4 in its order. A field that no logged trajectory has is null. */
+const formatCall = (call: StoredCall, request: CallReadRequest): string => {
   const trajectory = sliceMembers(call.bytes);
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
-  const size = json(call.bytes.length);
+  const [size, loggedAt] = [json(call.bytes.length), json(new Date(call.loggedAt).toISOString())];
+  const start = trajectory.get("start_time");
   const nulls = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, "null"]));
   return composeObject({
     id: json(call.id),
-    project_id: json(asked.project_id),
-    op_name: json(`vendor:///${asked.project_id}/op/${operationName}:${opDigest}`),
+    project_id: json(request.project_id),
+    op_name: json(`vendor:///${request.project_id}/op/${operationName}:${opDigest}`),
     display_name: json(`${call.model} (${call.split})`),
     trace_id: json(call.id),
     ...nulls("parent_id", "thread_id", "turn_id"),
-    started_at: startTime(trajectory.get("start_time"), call.loggedAt),
-    ended_at: json(new Date(call.loggedAt).toISOString()),
+    started_at: start === undefined || start === "null" ? loggedAt : start,
+    ended_at: loggedAt,
     exception: "null",
     attributes: formatAttributes(call, trajectory, choices),
     inputs: composeObject({
@@ -46,15 +47,15 @@ const formatCall = (call: StoredCall, asked: CallReadRequest): string => {
       additional_histories: trajectory.get("additional_histories"),
     }),
     output,
-    summary: formatSummary(call, trajectory.get("usage"), asked.include_costs),
+    summary: formatSummary(call, trajectory.get("usage"), request.include_costs),
     ...nulls("vendor_user_id", "vendor_username", "vendor_run_id", "vendor_run_step", "vendor_run_step_end"),
     deleted_at: "null",
-    storage_size_bytes: asked.include_storage_size ? size : undefined,
-    total_storage_size_bytes: asked.include_total_storage_size ? size : undefined,
+    storage_size_bytes: request.include_storage_size ? size : undefined,
+    total_storage_size_bytes: request.include_total_storage_size ? size : undefined,
   });
 };
 
-/** Fields of a trajectory that are its conversation, and its other fields, in the order of interface 2.1. */
+/** The fields of a trajectory in a call, in the order of interface 2.1. */
 const conversationFields: readonly string[] = ["messages_and_choices", "tools", "additional_histories"];
 const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
 const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
@@ -74,7 +75,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
   ]);
 };
 
-/** The usage that the trajectory has. No model has a price here. */
+/** Costs are empty, because no model has a price. */
 const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts: boolean): string =>
   composeObject({
     usage: usage?.startsWith("{") === true ? composeMembers([[call.model, usage]]) : undefined,
@@ -84,12 +85,12 @@ const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts
 
 interface Turn {
   readonly message: string;
-  /** The whole choice, if it is one. */
+  /** Undefined for a message. */
   readonly choice: string | undefined;
   readonly isModel: boolean;
 }
 
-/** The messages before the model's last turn, the choices among them, and that turn; without a last turn, all messages. */
+/** Splits a conversation into the messages before the model's last turn, the choices among them, and that turn. */
 const splitConversation = (messagesAndChoices: string, model: string) => {
   const bytes = Buffer.from(messagesAndChoices);
   const turns = listElementSpans(bytes, rootSpan(bytes)).map((span) => parseTurn(sliceText(bytes, span)));
@@ -108,19 +109,10 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   };
 };
 
-/** Assumed: an element with a message and without a role is a choice. What is neither stays where it was. */
+/** Assumed: an element with a message and without a role is a choice. */
 const parseTurn = (element: string): Turn => {
   const own = sliceMembers(Buffer.from(element));
   const message = own.get("message");
   if (message !== undefined && !own.has("role")) return { message, choice: element, isModel: true };
   return { message: element, choice: undefined, isModel: own.get("role") === '"assistant"' };
 };
-
-/** Assumed: a start that is not a date and time of ISO 8601 is no start, and the call began when it was logged. */
-const startTime = (start: string | undefined, loggedAt: number): string => {
-  const value: unknown = start === undefined ? undefined : JSON.parse(start);
-  const isTime = typeof value === "string" && isoTimePattern.test(value) && !Number.isNaN(Date.parse(value));
-  return json(isTime ? value : new Date(loggedAt).toISOString());
-};
-
-const isoTimePattern = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;

@@ -1,4 +1,4 @@
-/** The local service: the whole interface of the service, stored on disk. */
+/** The local service: the complete interface, stored on disk. */
 import { constants } from "node:buffer";
 import { Failure, type Problem } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
@@ -29,21 +29,20 @@ export type { EndedExchange } from "./telemetry.ts";
 
 export interface ServiceOptions extends StoreLocation {
   readonly host: Host;
-  /** Address to listen on, and the port; 0 is any free one. */
+  /** Address to listen on. */
   readonly address: string;
+  /** 0 picks a free port. */
   readonly port: number;
-  /** `team/project` that calls are recorded in. */
+  /** `team/project` of the recorded calls. */
   readonly project: string;
-  /** Key that overrides the one in the data folder. */
+  /** Overrides the key in the data folder. */
   readonly key: string | undefined;
-  /** Names in addition to loopback that requests may be addressed to. */
+  /** Host names that clients use, in addition to loopback. */
   readonly allowHosts: readonly string[];
-  /** Largest body that is accepted, in bytes. */
   readonly maxBodyBytes: number;
   readonly warn: (problem: Problem) => void;
   /** Called with a line about each exchange. */
   readonly trace: ((line: string) => void) | undefined;
-  /** Called with each exchange that ended. */
   readonly onEnd?: ((ended: EndedExchange) => void) | undefined;
 }
 
@@ -54,14 +53,14 @@ export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, maxBodyBytes, warn, trace } = options;
   if (!isLoopback(address)) {
     if (allowHosts.length === 0) throw allowHostMissing(address);
-    warn(openAddressProblem(address));
+    warn(exposedAddressProblem(address));
   }
   const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
   const key = ownKey?.key ?? options.key ?? "";
   const { elapsed, sleep } = host;
-  // What is in flight when the service is stopped is still stored. A failure of the store is said in the answer.
+  // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onAway: () => undefined });
-  const watch = openTelemetry(options.onEnd);
+  const telemetry = openTelemetry(options.onEnd);
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;
   const app = createApp({
@@ -71,8 +70,8 @@ export const openService = async (options: ServiceOptions) => {
       callOperation(store),
       ...catalogOperations(dataDir),
     ],
-    authenticate: openAuthenticator(key, store.keys, elapsed),
-    ...{ key, allowHosts, telemetry: watch, sleep, check: store.check },
+    authenticate: openAuthenticator(key, store.keys),
+    ...{ key, allowHosts, telemetry, sleep, check: store.check },
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closed !== undefined,
     onError: (thrown) => {
@@ -80,25 +79,27 @@ export const openService = async (options: ServiceOptions) => {
       warn(unansweredProblem(thrown));
     },
   });
-  const listening = listen({ app, server: "the local service", address, port, trace, watch, elapsed });
-  const server = await listening.catch(async (thrown: unknown) => {
-    await store.close();
-    throw thrown;
-  });
+  const serverName = "the local service";
+  const server = await listen({ app, serverName, address, port, trace, telemetry, elapsed }).catch(
+    async (thrown: unknown) => {
+      await store.close();
+      throw thrown;
+    },
+  );
   return {
     url: server.url,
-    /** Identifies its store. */
+    /** The identity of the store. */
     store: store.id,
     key,
-    /** The file of the key; undefined if the key was given. */
+    /** Undefined if the key was given. */
     keyFile: ownKey?.path,
-    /** The requests that were logged to a project, newest first: the interface lists none. @throws Failure `storage` */
+    /** The requests that were logged to a project, newest first. @throws Failure `storage` */
     requests: store.projectRequests,
-    /** The last reason why a request could not be answered: a failure of the store, or a defect. */
-    get trouble(): unknown {
+    /** The last failure of the store or defect. */
+    get lastError(): unknown {
       return lastError;
     },
-    /** Answers what is in flight, refuses new requests, then closes. False if a request was broken off. */
+    /** Answers the requests in flight, then closes. Resolves with false if a request was broken off. */
     close: (): Promise<boolean> => {
       closed ??= server.close().finally(() => store.close());
       return closed;
@@ -107,20 +108,20 @@ export const openService = async (options: ServiceOptions) => {
 };
 
 const unansweredProblem = (thrown: unknown): Problem => {
-  const store = isStoreFailure(thrown);
+  const isOfStore = isStoreFailure(thrown);
   const why = thrown instanceof Failure ? thrown.kind : String(thrown);
   const { file } = thrown instanceof Failure ? (thrown.details.where ?? {}) : {};
   return {
-    rule: store ? thrown.kind : "defect",
+    rule: isOfStore ? thrown.kind : "defect",
     severity: "warning",
     ...(file === undefined ? {} : { file }),
-    message: `a request could not be answered (${store ? "503" : "500"}): ${why}`,
+    message: `cannot answer a request (${isOfStore ? "503" : "500"}): ${why}`,
   };
 };
 
-export const openAddressProblem = (address: string): Problem => ({
+export const exposedAddressProblem = (address: string): Problem => ({
   rule: "exposed-address",
   severity: "warning",
-  message: `other machines can reach ${address}, and the key travels to it in plain text`,
-  advice: "use it in a network that you trust, or put a proxy with TLS before it",
+  message: `other machines can reach ${address}, and the key is sent to it in plain text`,
+  advice: "use it only in a network that you trust, or put a proxy with TLS in front",
 });

@@ -1,4 +1,4 @@
-/** Logs trajectories (interface 4.1): each becomes a call, and the metrics are computed for the request. */
+/** Logs trajectories (interface 4.1): stores each as a call and computes the metrics of the request. */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
 import type { ValidationItem } from "../contract/errors.ts";
@@ -21,109 +21,88 @@ import {
   readBody,
 } from "./operation.ts";
 import type { TrajectorySpan } from "./store/ids.ts";
-import type { LoggedRequest, Store } from "./store/store.ts";
+import type { LoggedRequest, NewRequest, Store } from "./store/store.ts";
 
 interface LogOptions {
   readonly store: Store;
-  /** The project that calls are recorded in, unless the key is for others. */
+  /** The project of the calls, unless the key is for other projects. */
   readonly project: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Longest `Idempotency-Key`. */
-const maxIdempotencyKeyLength = 255;
+const maxKeyLength = 255;
 
-/** The operation that logs. Its body is read without all of its values in memory. */
-export const logOperation = ({ store, project: own, now }: LogOptions): Operation => ({
+/** Logs without parsing the whole body into values. */
+export const logOperation = ({ store, project: ownProject, now }: LogOptions): Operation => ({
   endpoint: logTrajectories,
   errorFormat: detailError,
   answer: async ({ parameters, bytes = new Uint8Array(), header, caller }) => {
     const { model_id: model } = parseOrRefuse(logTrajectories.parameters, parameters, "path");
     const summary = await readLogRequest(bytes);
-    const project = caller.projects?.[0] ?? own;
+    const project = caller.projects?.[0] ?? ownProject;
     const key = header("idempotency-key");
-    if (key !== undefined && key.length > maxIdempotencyKeyLength) {
-      const msg = `String should have at most ${maxIdempotencyKeyLength} characters`;
-      throw invalidIdempotencyKey(key, { msg, type: "string_too_long", ctx: { max_length: maxIdempotencyKeyLength } });
+    if (key !== undefined && key.length > maxKeyLength) {
+      throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }
-    const once = key === undefined ? undefined : { key, digest: requestDigest(model, bytes) };
-    const before = once === undefined ? undefined : await store.findByKey({ project, key: once.key });
-    if (before !== undefined) return loggedAnswer(before, once);
-    const metrics = JSON.stringify(summary.metrics);
-    const { logged, isNew } = await store.saveRequest({
-      ...summary,
-      metrics,
-      model,
-      project,
-      loggedAt: now(),
-      bytes,
-      idempotency: once,
-    });
-    // Two requests with one key can be in flight at the same time.
-    return { ...loggedAnswer(logged, once), ...(isNew ? { storedBytes: bytes.length } : {}) };
+    const digest = createHash("sha256").update(`${model}\0`).update(bytes).digest();
+    const idempotency = key === undefined ? undefined : { key, digest };
+    const before = key === undefined ? undefined : await store.findByKey({ project, key });
+    if (before !== undefined) return loggedAnswer(before, idempotency);
+    const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
+    // Two requests with the same key can be in flight at the same time.
+    const { logged, isNew } = await store.saveRequest(request);
+    return { ...loggedAnswer(logged, idempotency), ...(isNew ? { storedBytes: bytes.length } : {}) };
   },
 });
 
-const invalidIdempotencyKey = (
-  key: string,
-  { msg, type, ctx }: { readonly msg: string; readonly type: string; readonly ctx?: Record<string, unknown> },
-): Refusal => invalidRequest([{ loc: ["header", "Idempotency-Key"], msg, type, input: key, ctx }]);
+const invalidKey = (key: string, { msg, type }: Pick<ValidationItem, "msg" | "type">): Refusal =>
+  invalidRequest([{ loc: ["header", "Idempotency-Key"], msg, type, input: key }]);
 
-/** The digest that is the same for all requests with a key. */
-const requestDigest = (model: string, bytes: Uint8Array): Uint8Array =>
-  createHash("sha256").update(`${model}\0`).update(bytes).digest();
-
-/** Answers with what was logged, if that was the same request. @throws Refusal 422 */
+/** @throws Refusal 422 if another request was logged with the key */
 const loggedAnswer = (
   { digest = new Uint8Array(), metrics, callIds }: LoggedRequest,
-  once: { readonly key: string; readonly digest: Uint8Array } | undefined,
+  idempotency: NewRequest["idempotency"],
 ): Answer => {
-  if (once !== undefined && Buffer.compare(digest, once.digest) !== 0) {
+  if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
     const msg = "Idempotency-Key was used with another model or body";
-    throw invalidIdempotencyKey(once.key, { msg, type: "idempotency_key_reused" });
+    throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
   }
   return { status: 200, body: composeObject({ metrics, call_ids: callIds }) };
 };
 
-/** A log request without its messages. */
-interface LogSummary {
-  readonly split: string;
-  readonly metrics: Readonly<Record<string, number>>;
-  /** The other keys of the request: a JSON object. */
-  readonly otherKeys: string;
-  /** The same for the groups that have any, by position. */
-  readonly otherGroupKeys: ReadonlyMap<number, string>;
-  /** The trajectories, in their order. */
-  readonly spans: readonly TrajectorySpan[];
-}
-
-/** Bytes after which other requests have their turn. A larger body without a split is not repeated in the answer. */
+/** Bytes after which other requests get a turn. An answer without a split does not repeat a larger body. */
 const yieldBytes = 2 ** 20;
 
-/** Names of metrics of a request, and other keys of an object, each of which is stored and answered. */
+/** Metrics of a request, and other keys of an object, because each is stored. */
 const maxNames = 10_000;
+
+type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;
 
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
   const root = readBody(bytes);
   const tally = new Tally();
-  const places: TrajectorySpan[] = [];
-  const groupRests = new Map<number, string>();
+  const spans: TrajectorySpan[] = [];
+  const otherGroupKeys = new Map<number, string>();
   const faults: ValidationItem[] = [];
-  const request = readMembers(root, { loc: ["body"], once: ["split", "trajectory_groups"], faults });
+  const request = readMembers(root, { loc: ["body"], unique: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
   if (groups === undefined || !isArray(groups)) faults.push(...findFaults(LogRequest, parseValue(root), ["body"]));
   else if (split !== undefined)
     faults.push(...findFaults(LogRequest.shape.split, parseValue(split), ["body", "split"]));
   else faults.push(missingItem(["body", "split"], bytes.length > yieldBytes ? null : parseValue(root)));
+  let nextYield = yieldBytes;
+  const yieldTurn = async (end: number): Promise<void> => {
+    nextYield = end + yieldBytes;
+    await new Promise((resolve) => setImmediate(resolve));
+  };
   let group = -1;
-  let turn = yieldBytes;
   for (const [, place] of groups !== undefined && isArray(groups) ? childrenOf(groups) : []) {
     if (faults.length >= maxFaults) break;
     group++;
     const loc = ["body", "trajectory_groups", group];
-    const own = readMembers(place, { loc, once: ["trajectories"], faults });
+    const own = readMembers(place, { loc, unique: ["trajectories"], faults });
     const trajectories = own.get("trajectories");
     if (trajectories === undefined || !isArray(trajectories)) {
       faults.push(...findFaults(TrajectoryGroup, parseValue(place), loc, maxFaults - faults.length));
@@ -137,49 +116,40 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
         }
         if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
         const span = spanOf(trajectory);
-        places.push({ group, ...span });
-        if (span.end < turn) continue;
-        turn = span.end + yieldBytes;
-        await new Promise((resolve) => setImmediate(resolve));
+        spans.push({ group, ...span });
+        if (span.end >= nextYield) await yieldTurn(span.end);
       }
       tally.addGroup({ rewards, exceptions: elementsOf(own.get("exceptions")).length });
     }
     own.delete("trajectories");
-    if (own.size > 0) groupRests.set(group, formatMembers(own));
-    if (spanOf(place).end < turn) continue;
-    turn = spanOf(place).end + yieldBytes;
-    await new Promise((resolve) => setImmediate(resolve));
+    if (own.size > 0) otherGroupKeys.set(group, formatMembers(own));
+    if (spanOf(place).end >= nextYield) await yieldTurn(spanOf(place).end);
   }
   if (faults.length > 0) throw invalidRequest(faults);
   const name = String(split && parseValue(split));
   request.delete("split");
   request.delete("trajectory_groups");
-  return {
-    split: name,
-    metrics: tally.metrics(name),
-    otherKeys: formatMembers(request),
-    otherGroupKeys: groupRests,
-    spans: places,
-  };
+  const metrics = JSON.stringify(tally.metrics(name));
+  return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
 
 const isArray = (place: JsonValue): boolean => firstByteOf(place) === openBracket;
 
-/** Returns the members of an object, the last of each key. A key of the structure may appear once: one of two would be lost. */
+/** Returns the members of an object, the last one of each key. A second `unique` key is a fault. */
 const readMembers = (
   object: JsonValue,
-  { loc, once, faults }: { readonly loc: Loc; readonly once: readonly string[]; readonly faults: ValidationItem[] },
+  { loc, unique, faults }: { readonly loc: Loc; readonly unique: readonly string[]; readonly faults: ValidationItem[] },
 ): Map<string, JsonValue> => {
   const members = new Map<string, JsonValue>();
-  const twice = new Set<string>();
+  const duplicates = new Set<string>();
   for (const [key, value] of firstByteOf(object) === openBrace ? childrenOf(object) : []) {
     const name = String(key);
-    if (once.includes(name) && members.has(name)) twice.add(name);
+    if (unique.includes(name) && members.has(name)) duplicates.add(name);
     members.set(name, value);
     checkNameCount(members.size);
   }
-  for (const key of twice) {
-    faults.push({ loc: [...loc, key], msg: "Key should stand once", type: "duplicate_key", input: null });
+  for (const key of duplicates) {
+    faults.push({ loc: [...loc, key], msg: "Key should occur once", type: "duplicate_key", input: null });
   }
   return members;
 };
@@ -187,7 +157,7 @@ const readMembers = (
 const formatMembers = (members: ReadonlyMap<string, JsonValue>): string =>
   composeMembers(Array.from(members, ([key, place]) => [key, sliceText(place.text.bytes, spanOf(place))] as const));
 
-/** Adds a valid trajectory. Returns its reward. @throws Refusal 413 */
+/** Adds a valid trajectory to the tally. Returns its reward. @throws Refusal 413 */
 const addTrajectory = (tally: Tally, trajectory: JsonValue): number => {
   const valueAt = (key: string): unknown => {
     const place = memberAt(trajectory, key);

@@ -1,25 +1,23 @@
-/** Listens, with limits on headers and time. Its end answers what is in flight. */
+/** Listens for HTTP requests, with limits on headers and time. */
 
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
-import { getErrorCode } from "../files.ts";
 import type { Bindings } from "./app.ts";
 import { cannotListen, type ServerName } from "./failures.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 interface ListenOptions {
   readonly app: Hono<Bindings>;
-  /** The name of the server in a failure. */
-  readonly server: ServerName;
+  readonly serverName: ServerName;
   readonly address: string;
   readonly port: number;
-  /** Bytes of a request before its body. Default: 16 KiB, as in Node, whatever its environment says. */
+  /** Maximum bytes of a request before its body. Default: 16 KiB, also if NODE_OPTIONS has another limit. */
   readonly maxHeaderBytes?: number;
-  /** Called with a line about each exchange that ended. */
+  /** Called with a line about each ended exchange. */
   readonly trace: ((line: string) => void) | undefined;
-  readonly watch?: Telemetry;
+  readonly telemetry?: Telemetry;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
 }
@@ -28,12 +26,12 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep theirs, so that no connection is closed just when it is used again.
+  // Longer than clients keep connections, so no connection is closed just when a client reuses it.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
 
-/** How long what is in flight may take after the service is stopped. */
+/** Time for requests in flight after the service is stopped. */
 const graceMs = 10_000;
 
 /** @throws Failure `cannot-listen` */
@@ -49,15 +47,15 @@ export const listen = async (options: ListenOptions) => {
   });
   const handle: RequestListener = (incoming, outgoing) => {
     const { socket } = incoming;
-    const { trace, watch, elapsed } = options;
+    const { trace, telemetry, elapsed } = options;
     const start = elapsed();
     responses.set(socket, outgoing);
-    watch?.begin(incoming);
-    if (watch !== undefined) outgoing.setHeader("X-Request-Id", watch.of(incoming).id);
+    telemetry?.begin();
+    if (telemetry !== undefined) outgoing.setHeader("X-Request-Id", telemetry.exchangeOf(incoming).id);
     outgoing.on("close", () => {
       const ms = elapsed() - start;
       if (responses.get(socket) === outgoing) responses.delete(socket);
-      watch?.end(incoming, outgoing, ms);
+      telemetry?.end(incoming, outgoing, ms);
       if (responses.size === 0) onIdle();
       trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(ms)} ms`);
     });
@@ -69,15 +67,14 @@ export const listen = async (options: ListenOptions) => {
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));
   });
-  // The application asks for the body once the request may send one.
+  // The application requests the body after it has checked the headers.
   server.on("checkContinue", handle);
-  server.on("clientError", (error, socket) => answerMalformed(error, socket, responses.get(socket)));
   await new Promise<void>((resolve, reject) => {
     const onError = (cause: Error): void => reject(cannotListen(options, cause));
     server.once("error", onError);
     server.listen(port, address, () => {
       server.off("error", onError);
-      // A connection that cannot be accepted is not the end of the others.
+      // A failed accept must not end the other connections.
       server.on("error", () => undefined);
       resolve();
     });
@@ -86,7 +83,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers what is in flight, and closes. False if a request was broken off. */
+    /** Answers the requests in flight and closes. Resolves with false if a request was broken off. */
     close: async (): Promise<boolean> => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
@@ -96,7 +93,7 @@ export const listen = async (options: ListenOptions) => {
           isBroken = true;
           server.closeAllConnections();
         }, graceMs);
-        // Until nothing is in flight, new requests are still answered.
+        // While requests are in flight, new requests still get an answer.
         onIdle = () => {
           for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {
@@ -113,20 +110,4 @@ export const listen = async (options: ListenOptions) => {
 
 const closeAfterResponse = (outgoing: ServerResponse): void => {
   if (!outgoing.headersSent) outgoing.setHeader("Connection", "close");
-};
-
-const malformedStatuses: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
-  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
-};
-
-/** Answers what is not a request, or took too long to become one, if nothing was answered yet. */
-const answerMalformed = (error: Error, socket: Duplex, response: ServerResponse | undefined): void => {
-  const code = getErrorCode(error);
-  if (code === "ECONNRESET" || !socket.writable || response?.headersSent === true) return void socket.destroy();
-  const status = malformedStatuses[code] ?? "400 Bad Request";
-  const body = JSON.stringify({ detail: status.slice("400 ".length) });
-  const headers = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, "Connection: close"];
-  socket.end(`HTTP/1.1 ${status}\r\n${headers.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 };

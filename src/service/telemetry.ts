@@ -1,22 +1,21 @@
-/** Observes exchanges: for whoever collects a line for each, and as numbers in Prometheus' text format. */
+/** Telemetry of the local service: a record of each exchange, and metrics in Prometheus' text format. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** The application adds to it. */
+/** A request and its answer. The application fills it in. */
 export interface Exchange {
-  /** The id that its client or a proxy gave, otherwise a new one. */
+  /** The id from the client or a proxy, or a new one. */
   readonly id: string;
-  /** The name of its operation: one of few. */
+  /** The name of the operation, or `other`. */
   operation: string;
   /** The name of the person's key. */
   key: string | undefined;
-  /** Bytes of its body, decompressed. */
+  /** Bytes of the decompressed body. */
   bytes: number;
-  /** Bytes of it that were stored, and were not before. */
+  /** Bytes of the body that were stored for the first time. */
   stored: number;
 }
 
-/** An exchange that ended. */
 export interface EndedExchange extends Exchange {
   readonly method: string;
   /** Undefined if there was no answer. */
@@ -26,17 +25,22 @@ export interface EndedExchange extends Exchange {
 
 export type Telemetry = ReturnType<typeof openTelemetry>;
 
-/** Ids of requests that cannot hide anything in a line. */
+/** Matches request ids that are safe in a log line. */
 const requestIdPattern = /^[\w.:=+/-]{1,128}$/;
 
-/** Upper bounds of the durations in the histogram, in seconds. */
-const bucketBoundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** Upper bounds of the histogram's buckets, in seconds. */
+const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Number.POSITIVE_INFINITY];
 
-/** `onEnd` is called with each exchange that ended. */
+interface Durations {
+  sum: number;
+  /** How many are within each bound. */
+  readonly buckets: number[];
+}
+
 export const openTelemetry = (onEnd: ((ended: EndedExchange) => void) | undefined) => {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const requests = new Map<string, number>();
-  const durations = new Map<string, number[]>();
+  const durations = new Map<string, Durations>();
   let [inFlight, stored] = [0, 0];
   const exchangeOf = (incoming: IncomingMessage): Exchange => {
     const known = exchanges.get(incoming);
@@ -48,56 +52,50 @@ export const openTelemetry = (onEnd: ((ended: EndedExchange) => void) | undefine
     return exchange;
   };
   return {
-    begin: (incoming: IncomingMessage): void => {
-      exchangeOf(incoming);
+    exchangeOf,
+    begin: (): void => {
       inFlight++;
     },
-    /** The exchange of a request. */
-    of: exchangeOf,
     end: (incoming: IncomingMessage, outgoing: ServerResponse, ms: number): void => {
       inFlight--;
       const status = outgoing.headersSent ? outgoing.statusCode : undefined;
       const ended = { ...exchangeOf(incoming), method: incoming.method ?? "", status, ms };
       const labels = `operation="${ended.operation}",status="${status ?? "none"}"`;
       requests.set(labels, (requests.get(labels) ?? 0) + 1);
-      const seconds = durations.get(ended.operation) ?? [];
-      durations.set(ended.operation, seconds);
-      const [sum = 0, ...counts] = seconds;
-      const all = [...bucketBoundsSeconds, Number.POSITIVE_INFINITY];
-      const added = all.map((bound, at) => (counts[at] ?? 0) + Number(ms <= bound * 1000));
-      seconds.splice(0, seconds.length, sum + ms / 1000, ...added);
+      const own = durations.get(ended.operation) ?? { sum: 0, buckets: bucketBounds.map(() => 0) };
+      durations.set(ended.operation, own);
+      own.sum += ms / 1000;
+      for (const [at, bound] of bucketBounds.entries()) {
+        if (ms <= bound * 1000) own.buckets[at] = (own.buckets[at] ?? 0) + 1;
+      }
       stored += ended.stored;
       onEnd?.(ended);
     },
-    /** The numbers so far, in Prometheus' text format. */
-    metrics: (): string =>
+    formatMetrics: (): string =>
       [
-        ...metricHeader("rollcall_requests_total", "counter", "Requests that ended, by operation and status."),
+        ...formatMetric("rollcall_requests_total", "counter", "Requests that ended, by operation and status."),
         ...Array.from(requests, ([labels, count]) => `rollcall_requests_total{${labels}} ${count}`),
-        ...metricHeader("rollcall_request_duration_seconds", "histogram", "How long requests took, by operation."),
-        ...Array.from(durations).flatMap(([operation, seconds]) => formatHistogram(operation, seconds)),
-        ...metricHeader("rollcall_requests_in_flight", "gauge", "Requests that are being answered."),
-        `rollcall_requests_in_flight ${inFlight}`,
-        ...metricHeader("rollcall_stored_bytes_total", "counter", "Bytes of requests that were stored."),
-        `rollcall_stored_bytes_total ${stored}`,
+        ...formatMetric("rollcall_request_duration_seconds", "histogram", "Duration of requests, by operation."),
+        ...Array.from(durations).flatMap(formatHistogram),
+        ...formatMetric("rollcall_requests_in_flight", "gauge", "Requests in flight.", inFlight),
+        ...formatMetric("rollcall_stored_bytes_total", "counter", "Bytes of requests that were stored.", stored),
         "",
       ].join("\n"),
   };
 };
 
-const metricHeader = (name: string, type: string, help: string): readonly string[] => [
+const formatMetric = (name: string, type: string, help: string, value?: number): readonly string[] => [
   `# HELP ${name} ${help}`,
   `# TYPE ${name} ${type}`,
+  ...(value === undefined ? [] : [`${name} ${value}`]),
 ];
 
-/** @param seconds the sum of the durations, then how many are within each bound, and how many there are */
-const formatHistogram = (operation: string, [sum, ...counts]: readonly number[]): readonly string[] => {
+const formatHistogram = ([operation, { sum, buckets }]: readonly [string, Durations]): readonly string[] => {
   const name = "rollcall_request_duration_seconds";
+  const bound = (at: number) => (Number.isFinite(bucketBounds[at]) ? bucketBounds[at] : "+Inf");
   return [
-    ...counts.map(
-      (count, at) => `${name}_bucket{operation="${operation}",le="${bucketBoundsSeconds[at] ?? "+Inf"}"} ${count}`,
-    ),
+    ...buckets.map((count, at) => `${name}_bucket{operation="${operation}",le="${bound(at)}"} ${count}`),
     `${name}_sum{operation="${operation}"} ${sum}`,
-    `${name}_count{operation="${operation}"} ${counts.at(-1)}`,
+    `${name}_count{operation="${operation}"} ${buckets.at(-1)}`,
   ];
 };

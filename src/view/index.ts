@@ -54,7 +54,15 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     onPageLoad: async () => await onLoaded(),
   });
   const { elapsed } = host;
-  const server = await listen({ app, server: "the page", address: "127.0.0.1", port, maxHeaderBytes, trace, elapsed });
+  const server = await listen({
+    app,
+    serverName: "the page",
+    address: "127.0.0.1",
+    port,
+    maxHeaderBytes,
+    trace,
+    elapsed,
+  });
   return {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,

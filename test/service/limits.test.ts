@@ -141,12 +141,6 @@ describe("an invalid HTTP request", () => {
     expect(await speak(url, text)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect((await fetch(`${url}/inference/router/local/models`)).status).toBe(200);
   });
-
-  it("gets a JSON body with the 400", async () => {
-    const { url } = await running();
-    const answer = await speak(url, "HELO localhost\r\n\r\n");
-    expect(answer.split("\r\n\r\n")[1]).toBe('{"detail":"Bad Request"}');
-  });
 });
 
 describe("a body that is cut off", () => {

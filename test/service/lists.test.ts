@@ -58,7 +58,7 @@ describe.each([
     const service = await running();
     const first = await fetch(`${service.url}${path}local/models`);
     const etag = first.headers.get("etag") ?? "";
-    expect(etag).toMatch(/^"[\w-]{22}"$/);
+    expect(etag).toMatch(/^"\w+"$/);
     for (const asked of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
       const again = await fetch(`${service.url}${path}local/models`, { headers: { "If-None-Match": asked } });
       expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
@@ -98,7 +98,7 @@ describe.each([
     expect((await reply(`${service.url}${path}one/models`)).body).toEqual({ data: [] });
     const other = await reply(`${service.url}${path}two/models`);
     expect(other.status).toBe(404);
-    expect(other.body).toEqual({ detail: 'no catalog of "two": there is "one"' });
+    expect(other.body).toEqual({ detail: 'unknown provider "two"; known: "one"' });
   });
 
   it("never comes from a file outside its folder", async () => {
@@ -122,7 +122,7 @@ describe.each([
       const listed = await reply(`${service.url}${path}one/models`);
       expect(listed.status).toBe(500);
       expect(listed.body).toEqual({
-        detail: `the file of this provider in catalog/${kind} holds no {"data":[…]} that can be read`,
+        detail: `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`,
       });
     },
   );

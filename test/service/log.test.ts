@@ -102,7 +102,7 @@ describe("the service's log operation (interface 4.1)", () => {
   ])("refuses a duplicate key at %j, because one value would be lost", async (loc, text) => {
     const service = await running();
     const { status, body } = await service.log(text);
-    const twice = { loc: ["body", ...loc], msg: "Key should stand once", type: "duplicate_key", input: null };
+    const twice = { loc: ["body", ...loc], msg: "Key should occur once", type: "duplicate_key", input: null };
     expect([status, body]).toEqual([422, { detail: [twice] }]);
   });
 

@@ -5,11 +5,8 @@ const missing = (loc: readonly unknown[], input: unknown) => ({ loc, msg: "Field
 
 const listWanted = { msg: "Input should be a valid list", type: "list_type" };
 const numberWanted = { msg: "Input should be a valid number", type: "float_type" };
+const integerWanted = { msg: "Input should be a valid integer", type: "int_type" };
 const dictionaryWanted = { msg: "Input should be a valid dictionary", type: "dict_type" };
-const modelWanted = {
-  msg: "Input should be a valid dictionary or object to extract fields from",
-  type: "model_attributes_type",
-};
 
 const at = (...rest: readonly string[]) => ["body", "trajectory_groups", "0", "trajectories", "0", ...rest];
 
@@ -29,10 +26,10 @@ describe("the validation of a log request (interface 7)", () => {
     [
       "a group that is null",
       { split: "a", trajectory_groups: [null] },
-      [{ loc: ["body", "trajectory_groups", "0"], ...modelWanted, input: null }],
+      [{ loc: ["body", "trajectory_groups", "0"], ...dictionaryWanted, input: null }],
     ],
-    ["a list", [], [{ loc: ["body"], ...modelWanted, input: [] }]],
-    ["null", null, [{ loc: ["body"], ...modelWanted, input: null }]],
+    ["a list", [], [{ loc: ["body"], ...dictionaryWanted, input: [] }]],
+    ["null", null, [{ loc: ["body"], ...dictionaryWanted, input: null }]],
     [
       "a trajectory without what it must have",
       request({ metrics: {} }),
@@ -56,31 +53,14 @@ describe("the validation of a log request (interface 7)", () => {
     [
       "a reward in words",
       request(trajectory(0, { reward: "good" })),
-      [
-        {
-          loc: at("reward"),
-          msg: "Input should be a valid number, unable to parse string as a number",
-          type: "float_parsing",
-          input: "good",
-        },
-      ],
+      [{ loc: at("reward"), ...numberWanted, input: "good" }],
     ],
     [
       "policy versions that are not integers",
       request(trajectory(0, { initial_policy_version: 1.5, final_policy_version: "two" })),
       [
-        {
-          loc: at("initial_policy_version"),
-          msg: "Input should be a valid integer, got a number with a fractional part",
-          type: "int_from_float",
-          input: 1.5,
-        },
-        {
-          loc: at("final_policy_version"),
-          msg: "Input should be a valid integer, unable to parse string as an integer",
-          type: "int_parsing",
-          input: "two",
-        },
+        { loc: at("initial_policy_version"), ...integerWanted, input: 1.5 },
+        { loc: at("final_policy_version"), ...integerWanted, input: "two" },
       ],
     ],
     [

@@ -1,13 +1,12 @@
-/** The ids of calls (UUIDs of version 7, which sort by time), and the places of calls in the body of their request. */
+/** Ids of calls (UUIDs of version 7, which sort by time), and the encoded spans of calls in the body of their request. */
 import { randomBytes } from "node:crypto";
 import type { Span } from "../../json/walk.ts";
 
-/** The bytes of a trajectory, and the position of its group, from 0. */
+/** The bytes of a trajectory in a body. Groups count from 0. */
 export interface TrajectorySpan extends Span {
   readonly group: number;
 }
 
-/** Bytes of an id. */
 export const idBytes = 16;
 
 /** Counter values in a millisecond (RFC 9562, 6.2, method 1: 12 bits). */
@@ -15,10 +14,10 @@ export const idsPerMs = 4096;
 
 const timeBytes = 6;
 
-/** Offset of the random end of an id, which is the same for all calls of a request. */
+/** Offset of the random end of an id. All calls of a request have the same end. */
 export const idTailOffset = 8;
 
-/** Makes the id of the first call of a request. The ids of the others count on from it. `ms`: since 1970. */
+/** Creates the id of the first call of a request. The other ids count up from it. `ms`: since 1970. */
 export const makeFirstId = (ms: number): Buffer => {
   const id = randomBytes(idBytes);
   id.writeUIntBE(ms, 0, timeBytes);
@@ -27,13 +26,12 @@ export const makeFirstId = (ms: number): Buffer => {
   return id;
 };
 
-/** The time of an id, in milliseconds since 1970. */
+/** Milliseconds since 1970. */
 export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, timeBytes);
 
-/** The counter of an id within its millisecond. */
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** The time of the last of `count` ids. The clock may be run ahead if the counter overflows (RFC 9562, 6.2). */
+/** The time of the last of `count` ids. It is ahead of the clock if the counter overflows (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {
@@ -47,38 +45,38 @@ export const formatIds = (first: Uint8Array, count: number): string[] => {
   });
 };
 
-/** Undefined if a text is no id of this service. */
+/** Returns undefined for a text that is not an id of this service. */
 export const parseId = (text: string): Buffer | undefined =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
     ? Buffer.from(text.replaceAll("-", ""), "hex")
     : undefined;
 
-/** Bytes of a piece of a body. */
+/** Bytes of a stored piece of a body. */
 export const pieceBytes = 2 ** 20;
 
-/** The number of the first piece with places. No body has as many pieces: it would be too long for a string in JavaScript. */
+/** The number of the first piece with spans. A body has fewer pieces, because JavaScript limits strings to 512 MiB. */
 export const firstSpanPiece = 2 ** 10;
 
-/** Bytes of a place: group, position in the group, start and end, 32 bits each, little endian. */
+/** Bytes of a span: group, position in the group, start and end; 32 bits each, little endian. */
 export const spanBytes = 16;
 
-/** Packs places. A piece of `idsPerMs` of them has the calls of a millisecond. */
-export const encodeSpans = (places: readonly TrajectorySpan[]): Uint8Array => {
-  const bytes = Buffer.allocUnsafe(places.length * spanBytes);
+/** Encodes spans. A piece of `idsPerMs` spans has the calls of a millisecond. */
+export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {
+  const bytes = Buffer.allocUnsafe(spans.length * spanBytes);
   let at = 0;
   let position = 0;
-  for (const [index, { group, start, end }] of places.entries()) {
-    position = places[index - 1]?.group === group ? position + 1 : 0;
+  for (const [index, { group, start, end }] of spans.entries()) {
+    position = spans[index - 1]?.group === group ? position + 1 : 0;
     for (const value of [group, position, start, end]) at = bytes.writeUInt32LE(value, at);
   }
   return bytes;
 };
 
-/** Undefined if a piece has no such place. */
+/** Returns undefined if the piece has no such span. */
 export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
   if (bytes.length < spanBytes) return undefined;
-  const place = toBuffer(bytes);
-  const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => place.readUInt32LE(at));
+  const encoded = toBuffer(bytes);
+  const [group = 0, position = 0, start = 0, end = 0] = [0, 4, 8, 12].map((at) => encoded.readUInt32LE(at));
   return { group, position, start, end };
 };
 

@@ -1,4 +1,4 @@
-/** The questions to the store: requests, calls, models and keys. */
+/** Queries of the store: requests, calls, models and keys. */
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import {
@@ -19,30 +19,32 @@ import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 /** A trajectory as a call, with the keys of its request and its group. */
 export interface StoredCall {
   readonly id: string;
-  /** Position of its group in the request, and its own in the group. From 0. */
+  /** Positions of the group in the request and of the trajectory in the group, from 0. */
   readonly group: number;
   readonly position: number;
-  /** As it was logged: JSON. */
+  /** The logged JSON. */
   readonly bytes: Uint8Array;
   readonly model: string;
   readonly split: string;
+  /** Milliseconds since 1970. */
   readonly loggedAt: number;
+  /** A JSON object. */
   readonly otherRequestKeys: string;
+  /** A JSON object. */
   readonly otherGroupKeys: string;
 }
 
-/** A request that was logged to a project. */
 export interface ProjectRequest {
   readonly model: string;
   readonly split: string;
   readonly loggedAt: number;
   /** In the order of its trajectories. */
   readonly callIds: readonly string[];
-  /** Reads its body; empty for a request without trajectories. */
+  /** Returns nothing for a request without trajectories. */
   readBody(): Promise<Uint8Array>;
 }
 
-/** The digest of a person's key, and what the key is for. */
+/** A person's key. */
 export interface StoredKey {
   readonly name: string;
   readonly digest: Uint8Array;
@@ -55,22 +57,21 @@ export interface StoredKey {
   readonly revoked: number | undefined;
 }
 
-/** Finds a request by the end of its ids, which no other request has, and the place of one of its calls. */
+/** Finds a request by the unique end of its ids, and the span of one of its calls. */
 const findCallSql = `
-  SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${spanBytes}) AS place
+  SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${spanBytes}) AS span
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${firstSpanPiece}
   WHERE substring(id, ${idTailOffset + 1}) = ? AND project = ? AND ? BETWEEN first_ms AND first_ms + calls / ${idsPerMs}`;
 
 const readBodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstSpanPiece} ORDER BY piece`;
 
-/** Requests of one answer. */
+/** Rows of one query. */
 const pageRows = 10_000;
 
 export const storeQueries = (database: Database) => ({
-  /** The request that was logged with an `Idempotency-Key`. */
-  async findByKey(asked: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
+  async findByKey(request: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
     const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
-    const [row] = await database.query(sql, [asked.project, asked.key]);
+    const [row] = await database.query(sql, [request.project, request.key]);
     return row && toLoggedRequest(row);
   },
 
@@ -80,18 +81,18 @@ export const storeQueries = (database: Database) => ({
     const ms = idTimeMs(own);
     const values = [idCounter(own) * spanBytes + 1, ms, own.subarray(idTailOffset), project, ms];
     const [about] = await database.query(findCallSql, values);
-    const place = about && decodeSpan(about.bytes("place"));
-    if (about === undefined || place === undefined) return undefined;
+    const span = about && decodeSpan(about.bytes("span"));
+    if (about === undefined || span === undefined) return undefined;
     const request = about.bytes("id");
     const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
     const [bytes, [group]] = await Promise.all([
-      readBody(database, request, place),
-      database.query(groupSql, [request, place.group]),
+      readBody(database, request, span),
+      database.query(groupSql, [request, span.group]),
     ]);
     return {
       id,
-      group: place.group,
-      position: place.position,
+      group: span.group,
+      position: span.position,
       bytes,
       model: parseName(about.text("model")),
       split: parseName(about.text("split")),
@@ -101,7 +102,7 @@ export const storeQueries = (database: Database) => ({
     };
   },
 
-  /** The requests of a project, newest first. */
+  /** Returns the requests of a project, newest first. */
   async *projectRequests(project: string): AsyncGenerator<ProjectRequest, void> {
     const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
       WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
@@ -125,13 +126,13 @@ export const storeQueries = (database: Database) => ({
     }
   },
 
-  /** The models that were logged to, in some projects or in all (undefined). `created`: Unix seconds. */
+  /** Returns the logged models of projects; undefined for all projects. `created`: Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
     for (const row of await database.query(sql)) {
       const name = row.text("id");
-      // If several projects logged to a model, its owner is the first of them.
+      // If several projects logged to a model, the first one is its owner.
       if (models.has(name) || projects?.includes(row.text("project")) === false) continue;
       const [owner = ""] = row.text("owner").split("/");
       models.set(name, { id: parseName(name), owner, created: row.integer("created") });
@@ -142,7 +143,7 @@ export const storeQueries = (database: Database) => ({
   keys: keyQueries(database),
 });
 
-/** Reads a part of a request's body from its pieces. */
+/** Reads a part of a body from its pieces. */
 const readBody = async (database: Database, request: Uint8Array, { start, end }: Span): Promise<Uint8Array> => {
   const first = Math.floor(start / pieceBytes);
   const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
@@ -155,18 +156,25 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
   return Buffer.concat(await Promise.all(parts));
 };
 
-/** Names are kept as JSON: SQLite ends a text at a NUL, and has no lone surrogates. */
+/** Names are stored as JSON, because SQLite ends a text at a NUL and has no lone surrogates. */
 const parseName = (text: string): string => String(JSON.parse(text));
 
 export type StoredKeys = ReturnType<typeof keyQueries>;
 
 const keyQueries = (database: Database) => ({
-  /** All keys, including those that were revoked, by name. */
+  /** Returns all keys by name, revoked ones included. */
   list: async (): Promise<readonly StoredKey[]> =>
     (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
-  /** Adds a key; false if a key of this name is valid. */
+  /** Finds a valid key. */
+  find: async (digest: Uint8Array): Promise<StoredKey | undefined> => {
+    const [row] = await database.query("SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL", [
+      digest,
+    ]);
+    return row && toStoredKey(row);
+  },
+  /** Returns false if a valid key has this name. */
   add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
-    // A try whose answer was lost finds its own digest.
+    // A repeated statement finds its own digest.
     const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
          created = excluded.created, revoked = NULL
@@ -174,7 +182,7 @@ const keyQueries = (database: Database) => ({
     const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
     return (await database.query(sql, values)).length === 1;
   },
-  /** Revokes a key; false if no key of this name is valid. */
+  /** Returns false if no valid key has this name. */
   revoke: async (name: string, now: number): Promise<boolean> => {
     const sql =
       "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";

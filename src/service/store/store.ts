@@ -18,7 +18,7 @@ import { storeQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
 export type { ProjectRequest as RequestOfProject, StoredCall, StoredKey, StoredKeys } from "./queries.ts";
-export type { LoggedRequest } from "./request-writer.ts";
+export type { LoggedRequest, NewRequest } from "./request-writer.ts";
 
 /** @param identity makes an identity; @param modelName a key of a model in an index */
 const createTableStatements = ({
@@ -38,7 +38,7 @@ const createTableStatements = ({
   "CREATE INDEX logged_project ON rollcall.logged (project, id)",
   `CREATE TABLE rollcall.logged_group (
      logged BYTEA, position BIGINT, rest TEXT NOT NULL, PRIMARY KEY (logged, position))`,
-  // The pieces of a request's body, and after them the pieces with the places of its calls.
+  // The pieces of a body, then the pieces with the spans of its calls.
   `CREATE TABLE rollcall.logged_body (
      logged BYTEA, piece BIGINT, bytes BYTEA NOT NULL, PRIMARY KEY (logged, piece))`,
   `CREATE TABLE rollcall.logged_model (
@@ -49,7 +49,7 @@ const createTableStatements = ({
      created BIGINT NOT NULL, revoked BIGINT)`,
 ];
 
-/** The store as a part of a database. Each change of its tables raises the version. */
+/** Each change of the tables raises the version. */
 const storePart: DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
@@ -63,33 +63,31 @@ const storePart: DatabaseSchema = {
   server: {
     version: 1,
     tables: [
-      // A name may be longer than a key of an index.
+      // A name can be longer than an index key.
       ...createTableStatements({ identity: "replace(gen_random_uuid()::text, '-', '')", modelName: "md5(id)" }),
-      // A part of a value that is not compressed is read without the rest.
+      // A part of an uncompressed value is read without the rest.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
-    // Those that write, and those that read meanwhile.
     maxConnections: 8,
   },
 };
 
-/** The location of a store. */
 export interface StoreLocation {
-  /** The folder of its file, if no other location is given. */
   readonly dataDir: string;
+  /** Default: a file in the data folder. */
   readonly store: DatabaseLocation | undefined;
 }
 
-/** How long a database that is unavailable is waited for: whoever asks the service asks it again. */
+/** Time to wait for an unavailable database. Clients of the service retry. */
 const maxServerWaitMs = 5000;
 
-/** How long the processes that use a file are waited for: 50 at once, each with a commit. */
+/** Time to wait for other processes that use the file: 50 at once, each with a commit. */
 const maxLockMs = 30_000;
 
-/** An open store. A request is on disk before it is answered. Each method throws a Failure if the store cannot be used. */
+/** An open store. A saved request is on disk. Each method throws a Failure if the store cannot be used. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Opens the store, and makes it if there is none. @throws as `openDatabase` */
+/** Opens or creates the store. @throws as `openDatabase` */
 export const openStore = async (
   location: StoreLocation,
   waiting: Omit<DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
@@ -103,19 +101,19 @@ export const openStore = async (
     maxWaitMs: isDatabaseUrl(path) ? serverMs : maxLockMs,
     make: true,
   });
-  if (opened === undefined) throw new Error("a store that is missing is made");
+  if (opened === undefined) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storePart.title };
   try {
     const [newest] = await database.query("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
     const newestMs = newest === undefined ? 0 : lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
     return {
-      /** Tells this store from another one that takes its place. */
+      /** Distinguishes this store from another one at the same location. */
       id: (await readIdentity(database)) ?? "",
-      /** Keeps a request, unless a request with its key exists: then returns that one. */
+      /** Saves a request, or returns the stored request with the same key. */
       saveRequest: openRequestWriter(database, { file, newestMs }),
       ...storeQueries(database),
-      /** Throws if the store does not exist any more, or does not answer. */
+      /** Throws if the store was deleted or does not answer. */
       check: async (): Promise<void> => {
         if (!database.isUnchanged()) throw databaseFailed({ ...file, code: "ENOENT" });
         await readIdentity(database);
@@ -131,14 +129,14 @@ export const openStore = async (
 const readIdentity = async (database: Database): Promise<string | undefined> =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
-/** Returns what tells a store from others; undefined if there is none. @throws as `openDatabase` */
+/** Returns undefined if the store does not exist. @throws as `openDatabase` */
 export const storeIdentity = async (
-  place: StoreLocation,
+  location: StoreLocation,
   { host }: Pick<DatabaseWaitOptions, "host">,
 ): Promise<string | undefined> => {
-  const path = storePath(place);
+  const path = storePath(location);
   const opened = await openDatabase(storePart, {
-    ...place.store,
+    ...location.store,
     path,
     host,
     maxWaitMs: isDatabaseUrl(path) ? 0 : maxLockMs,
@@ -151,17 +149,16 @@ export const storeIdentity = async (
   return await readIdentity(database).finally(database.close);
 };
 
-/** A store in a file that was examined. */
 type ExaminedStore = Omit<DatabaseReport, "rows"> & { readonly path: string; readonly calls: number | undefined };
 
-/** Examines a store without changing it; undefined if there is none. A database is only asked whether it answers. @throws as `openDatabase` */
+/** Examines a store without changing it. Returns undefined if it does not exist. @throws as `openDatabase` */
 export const examineStore = async (
-  place: StoreLocation,
+  location: StoreLocation,
   waiting: Pick<DatabaseWaitOptions, "host">,
 ): Promise<ExaminedStore | { readonly path: string; readonly isRemote: true } | undefined> => {
-  const path = storePath(place);
+  const path = storePath(location);
   if (isDatabaseUrl(path)) {
-    return (await storeIdentity(place, waiting)) === undefined ? undefined : { path, isRemote: true };
+    return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true };
   }
   const found = await examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
   if (found === undefined) return undefined;
@@ -169,10 +166,10 @@ export const examineStore = async (
   return { ...facts, path, calls: rows[0]?.integer("calls") };
 };
 
-/** True if something is a failure of the store: nothing was stored. */
+/** True for a failure of the store after which nothing was stored. */
 export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-unavailable") || isFailure(thrown, "database-refused"));
 
-/** The file of a store, or its address. */
+/** The path or URL of a store. */
 export const storePath = ({ dataDir, store }: StoreLocation): string => store?.path ?? join(dataDir, "local.db");

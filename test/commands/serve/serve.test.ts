@@ -210,7 +210,7 @@ describe("rollcall serve that cannot start", () => {
     const ran = await runRollcall(["serve", "--port", port, "--data-dir", newDataDir()]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toBe(
-      `rollcall: the local service can't listen on 127.0.0.1, port ${port}: another program uses the port\nhint: stop what listens there, or give another --port (0: any free one)\n`,
+      `rollcall: the local service cannot listen on 127.0.0.1, port ${port}: another program uses the port\nhint: stop the program that uses this port, or choose another port with --port (0 picks a free one)\n`,
     );
   });
 
@@ -219,7 +219,7 @@ describe("rollcall serve that cannot start", () => {
     [["--port", "http"], 'invalid --port "http": expected a number from 0 to 65535'],
     [["--allow-host", "http://a"], 'invalid --allow-host "http://a"'],
     [["--max-body-size", "large"], "large"],
-    [["--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"],
+    [["--host", "0.0.0.0"], "listening on 0.0.0.0 exposes the service to other machines"],
     [["--host", "192.0.2.7", "--allow-host", "a"], "this machine does not have the address"],
     [["--base-url", "http://a.example"], "--base-url"],
   ])("exits with 2 for %j, and names the fault", async (args, said) => {
@@ -237,7 +237,7 @@ describe("rollcall serve that cannot start", () => {
     await service.ended;
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
-    expect(second).toContain("warning: other machines can reach 127.1, and the key travels to it in plain text");
+    expect(second).toContain("warning: other machines can reach 127.1, and the key is sent to it in plain text");
     // The service answers only to the name, and the client sends a key over http only if ROLLCALL_INSECURE_HTTP allows it.
     const url = `http://build-7.example:${new URL(service.url).port}`;
     expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
